@@ -1,0 +1,90 @@
+"""One bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import TypeVar
+
+from tqdm import tqdm
+
+T = TypeVar("T")
+PLAIN_LINE_SECONDS = 30.0
+
+
+class Progress:
+    """Shows how far a long task is, on standard error.
+
+    >>> with Progress("training", total=3, shown=False) as progress:
+    ...     for _ in range(3):
+    ...         progress.advance(1, loss=0.5)
+    """
+
+    def __init__(self, label: str, total: int, *, start: int = 0, shown: bool = True) -> None:
+        self.label, self.total, self.done, self.shown = label, total, start, shown
+        self._bar: tqdm[None] | None = None
+        self._figures = ""
+        self._began = self._spoke = time.monotonic()
+        self._start = start
+        if shown and sys.stderr.isatty():
+            self._bar = tqdm(total=total, initial=start, desc=label, dynamic_ncols=True)
+
+    def advance(self, count: int = 1, **figures: object) -> None:
+        """Count `count` more steps done; `figures` are shown beside the bar."""
+        self.done += count
+        if figures:
+            self._figures = "  ".join(f"{name} {_short(value)}" for name, value in figures.items())
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._figures, refresh=False)
+            self._bar.update(count)
+        elif self.shown and time.monotonic() - self._spoke >= PLAIN_LINE_SECONDS:
+            self._say()
+
+    def doing(self, what: str) -> None:
+        """Name the current part of the work (a probe, a checkpoint); empty when it is over."""
+        if self._bar is not None:
+            self._bar.set_description(f"{self.label}: {what}" if what else self.label)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+        elif self.shown:
+            self._say()
+
+    def _say(self) -> None:
+        self._spoke = time.monotonic()
+        rate = (self.done - self._start) / max(self._spoke - self._began, 1e-9)
+        left = (self.total - self.done) / rate if rate > 0 else float("inf")
+        line = f"{self.label} {self.done}/{self.total}  {rate:.3g}/s"
+        if 0 < left < float("inf"):
+            line += f"  {left:.0f} s left"
+        print(f"{line}  {self._figures}".rstrip(), file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def track(
+    items: Iterable[T], label: str, *, total: int | None = None, shown: bool = True
+) -> Iterator[T]:
+    """Iterate over `items` with a progress display."""
+    count = total if total is not None else len(items)  # type: ignore[arg-type]
+    with Progress(label, count, shown=shown) as progress:
+        for item in items:
+            yield item
+            progress.advance()
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
