@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -24,7 +24,7 @@ class Progress:
 
     def __init__(self, label: str, total: int, *, start: int = 0, shown: bool = True) -> None:
         self.label, self.total, self.done, self.shown = label, total, start, shown
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[Any] | None = None
         self._figures = ""
         self._began = self._spoke = time.monotonic()
         self._start = start
