@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import schemas
@@ -23,20 +23,23 @@ CONFIGS = "pkg://ntkexp.configs"
 # Flags that take a word after them; all others stand alone.
 WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--info", "-i"}
 
-Job = Callable[[DictConfig, frozenset[str]], None]
+Job = Callable[[DictConfig, frozenset[str]], int]
 
 
-def run(config_name: str, words: Sequence[str], job: Job) -> None:
+def run(config_name: str, words: Sequence[str], job: Job) -> int:
     """Compose `config_name` with the overrides in `words` and give it to `job`.
 
     `job` also gets the dotted keys that the user set himself, on the command line or in a sweep.
+    Returns the worst of the jobs' exit codes.
     """
+    codes = [0]
 
     def task(config: DictConfig) -> None:
-        job(config, frozenset(typed_keys(HydraConfig.get().overrides.task)))
+        codes.append(job(config, frozenset(typed_keys(HydraConfig.get().overrides.task))))
 
     with _arguments(hoisted(words)), _plain_errors():
         hydra.main(config_path=CONFIGS, config_name=config_name, version_base="1.3")(task)()
+    return max(codes)
 
 
 def complete(config_name: str, line: str) -> list[str]:
@@ -98,9 +101,7 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
 def _plain_errors() -> Iterator[None]:
     try:
         yield
-    except (HydraException, OmegaConfBaseException, ValueError) as error:
-        if isinstance(error, ValueError) and not isinstance(error, OmegaConfBaseException):
-            raise
+    except (HydraException, OmegaConfBaseException) as error:
         raise UserError(explained(error)) from error
 
 
@@ -148,6 +149,3 @@ def _one_line(text: str) -> str:
     ]
     return " ".join(kept)
 
-
-def show(config: DictConfig) -> str:
-    return OmegaConf.to_yaml(config, resolve=True)

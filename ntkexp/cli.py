@@ -41,6 +41,8 @@ def _dispatch(words: list[str]) -> int:
         print(f"ntkexp {ntkexp.__version__}")
         return 0
     command, rest = words[0], words[1:]
+    if command == "complete":
+        return _complete(rest)
     if command not in COMMANDS:
         raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
     if rest and rest[0] in ("--help", "-h"):
@@ -99,7 +101,7 @@ def _completion(words: list[str]) -> int:
 def _complete(words: list[str]) -> int:
     from ntkexp.completion import candidates
 
-    print("\n".join(candidates(" ".join(words))))
+    print("\n".join(candidates(words[0])))
     return 0
 
 

@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import TrainConfig, check, identity, shrink
-from ntkexp.errors import UserError
+from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.results import Run, Table, read_status
 from ntkexp.results.provenance import provenance
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED = 0, 1
 
 StopAsked = Callable[[], bool]
 Work = Callable[[Run, StopAsked], None]
@@ -74,49 +73,47 @@ def _known(folder: Path, *, rerun: bool) -> int | None:
     if status["state"] == "finished":
         print(f"done already: {folder}  (--rerun does it again)")
         return DONE
-    if status["state"] == "failed" and status.get("diverged"):
+    if status["state"] == "failed" and "diverged_at" in status:
         print(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
         return FAILED
     return None
 
 
 def _live(config: DictConfig, folder: Path, tables: Iterable[Table], work: Work) -> int:
-    # The loop's own exceptions are known only where torch is; their names are enough here.
     began = time.monotonic()
     with Run(folder, tables) as run, _signals() as asked:
         if config.rerun:
             run.clear()
-        run.begin(_resolved(config), provenance())
         if run.checkpoint.exists():
             print(f"resuming {folder}")
+        run.begin(OmegaConf.to_yaml(config, resolve=True), provenance())
         try:
             work(run, lambda: bool(asked))
-        except UserError:
-            # Nothing was lost: mended, the same command goes on from the last commit.
-            run.write_status("interrupted", reason="bad input or no room")
+        except Interrupted:
+            run.write_status("interrupted", reason=signal.Signals(asked[0]).name)
+            print(f"interrupted {folder}; the same command goes on from here", file=sys.stderr)
+            return 128 + asked[0]
+        except Diverged as error:
+            run.finish("failed", reason=str(error), diverged_at=error.step)
+            print(f"failed {folder}: {error}", file=sys.stderr)
+            return FAILED
+        except UserError as error:
+            # Once that is mended, the same command goes on from the last commit.
+            run.write_status("interrupted", reason=str(error))
             raise
         except Exception as error:
-            return _ended_badly(run, error, asked)
+            return _crashed(run, error)
         run.note({"seconds": time.monotonic() - began})
         run.finish()
     print(f"finished {folder}")
     return DONE
 
 
-def _ended_badly(run: Run, error: Exception, asked: list[int]) -> int:
-    kind = type(error).__name__
-    if kind == "Interrupted":
-        run.write_status("interrupted", signal=signal.Signals(asked[0]).name)
-        print(f"interrupted {run.folder}; the same command goes on from here", file=sys.stderr)
-        return 128 + asked[0]
-    if kind == "Diverged":
-        facts: dict[str, Any] = {"step": getattr(error, "step", None), "diverged": True}
-        run.finish("failed", reason=str(error), **facts)
-        print(f"failed {run.folder}: {error}", file=sys.stderr)
-        return FAILED
+def _crashed(run: Run, error: Exception) -> int:
+    reason = f"{type(error).__name__}: {error}"
     run.write_text("traceback.txt", traceback.format_exc())
-    run.write_status("failed", reason=f"{kind}: {error}", traceback="traceback.txt")
-    print(f"failed {run.folder}: {kind}: {error}", file=sys.stderr)
+    run.write_status("failed", reason=reason, traceback="traceback.txt")
+    print(f"failed {run.folder}: {reason}", file=sys.stderr)
     print(f"its traceback: {run.folder / 'traceback.txt'}", file=sys.stderr)
     return FAILED
 

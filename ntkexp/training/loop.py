@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.data.batches import Batches
+from ntkexp.errors import Diverged, Interrupted
 from ntkexp.probes import Batch, Moment, Probe, Rows, Update
 from ntkexp.progress import Progress
 from ntkexp.results import Run, Table
@@ -52,18 +53,6 @@ TABLES = (STEPS, EVALS)
 TRACE_STEPS = 64
 # The running mean of the minibatch loss forgets by this factor a step.
 MEMORY = 0.9
-
-
-class Interrupted(Exception):
-    """Asked to stop; everything up to here is committed."""
-
-
-class Diverged(Exception):
-    """The loss is no number any more."""
-
-    def __init__(self, step: int, last_finite: float) -> None:
-        super().__init__(f"the loss is not finite at step {step}; before it was {last_finite:.6g}")
-        self.step, self.last_finite = step, last_finite
 
 
 @dataclass
