@@ -64,14 +64,19 @@ class Spacing(StrEnum):
 @dataclass
 class DataConfig:
     name: str = MISSING
-    train_examples: int | None = None
-    test_examples: int | None = None
 
 
 @dataclass
 class ImagesConfig(DataConfig):
-    """mnist, kmnist or cifar10; `None` examples means all of them."""
+    """mnist, kmnist or cifar10; `None` examples means all of them.
 
+    A share `noise` of the training labels is redrawn uniformly, so that one in ten of those is
+    right by chance, unless `noise_excludes_true`. The difficult part comes on top of
+    `train_examples`; noise does not touch it. The test set is always clean.
+    """
+
+    train_examples: int | None = None
+    test_examples: int | None = None
     noise: float = 0.0
     noise_excludes_true: bool = False
     difficult: Difficult = Difficult.none
@@ -84,7 +89,7 @@ class DiskConfig(DataConfig):
     """Points uniform in the square [-1, 1]^2; the test set is a grid x grid lattice of it."""
 
     name: str = "disk"
-    train_examples: int | None = 500
+    train_examples: int = 500
     grid: int = 50
 
 
