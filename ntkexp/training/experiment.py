@@ -39,7 +39,7 @@ def train(
     """Train until fitted or at the limit, probing along the way; rows and weights go to `run`."""
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
-    dataset = data.load(config.data, config.seed, device)
+    dataset = data.load(config.data, config.seed, device, progress=config.progress)
     run.note(devices.facts(device) | {"data": dataset.checksums, "remarks": dataset.remarks})
     model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).to(device)
     batches = probe_batches(config, dataset, built)
@@ -77,5 +77,3 @@ def probe_batches(
 
 def _on_cpu(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: tensor.cpu() for name, tensor in model.state_dict().items()}
-
-
