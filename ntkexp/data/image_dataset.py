@@ -66,22 +66,12 @@ def load_images(
     train = sources[config.name]
     mean, std = (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(train.pixels)
     parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
-    test_rows = chosen_rows(
-        seed, "test_subset", len(test), config.test_examples, "data.test_examples"
-    )
-    test_labels = torch.from_numpy(test.labels)[test_rows]
-    untouched = _Part(
-        test.pixels[test_rows.numpy()],
-        test_labels,
-        test_labels,
-        torch.zeros(len(test_labels), dtype=torch.bool),
-    )
     notes = [note for name, images in sources.items() for note in remarks(name, "train", images)]
     files = tuple(file for images in (*sources.values(), test) for file in images.files)
     return Dataset(
         name=config.name,
         train=_split(parts, mean, std, device),
-        test=_split([untouched], mean, std, device),
+        test=_split([held_out_part(test, config, seed)], mean, std, device),
         classes=kind.classes,
         outputs=kind.classes,
         input_shape=kind.shape,
@@ -153,6 +143,14 @@ def difficult_part(
     )
     pixels = train.pixels[rows.numpy()]
     return [_Part(pixels, drawn[rows], labels[rows], redrawn[rows], difficult=True)]
+
+
+def held_out_part(test: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
+    """The first `test_examples` rows of the seed's order of the test split, as they are."""
+    rows = chosen_rows(seed, "test_subset", len(test), config.test_examples, "data.test_examples")
+    labels = torch.from_numpy(test.labels)[rows]
+    intact = torch.zeros(len(rows), dtype=torch.bool)
+    return _Part(test.pixels[rows.numpy()], labels, labels, intact)
 
 
 def chosen_rows(
