@@ -1,0 +1,53 @@
+"""The spectrum of the tangent kernel: every eigenvalue, in float64.
+
+What Figure 2 shows is derived from these on reading: largest, mean, median, effective rank and
+trace ratios (ntkexp.theory.spectrum).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ntkexp.probes.base import Moment, Probe, Rows
+from ntkexp.results.table import Table
+from ntkexp.theory.spectrum import eigenvalues
+
+SPECTRUM = Table(
+    "spectrum",
+    "one eigenvalue of the centred tangent kernel on the probe batch of a split; rank 1 is the "
+    "largest, layer `total` is the whole network",
+    {
+        "step": "int64",
+        "split": "string",
+        "layer": "string",
+        "centring": "string",
+        "rank": "int64",
+        "eigenvalue": "float64",
+    },
+)
+
+
+@dataclass
+class Spectrum(Probe):
+    """`centring: class | joint | none`; `layers: true` adds the spectrum of every layer."""
+
+    tables = (SPECTRUM,)
+
+    centring: str = "class"
+    layers: bool = False
+
+    def measure(self, moment: Moment) -> Rows:
+        columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}
+        for split in ("train", "test"):
+            kernel = moment.kernels[split].centred(self.centring)
+            parts = {"total": kernel.gram, **(kernel.layers if self.layers else {})}
+            for layer, gram in parts.items():
+                values = eigenvalues(gram.double().cpu().numpy())
+                columns["split"].append(np.full(len(values), split))
+                columns["layer"].append(np.full(len(values), layer))
+                columns["centring"].append(np.full(len(values), self.centring))
+                columns["rank"].append(np.arange(1, len(values) + 1))
+                columns["eigenvalue"].append(values)
+        return {"spectrum": {name: np.concatenate(found) for name, found in columns.items()}}
