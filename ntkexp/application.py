@@ -117,14 +117,17 @@ def explained(error: BaseException) -> str:
         key, _, value = match[1].lstrip("+").partition("=")
         return f"{key}={value}: {_one_line(reason)}"
     if match := re.search(r"You must specify '([^']+)'", text):
-        return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (ntkexp list names them)"
+        return (
+            f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (ntkexp list names them)"
+        )
     return _one_line(text if cause is error else f"{text} {reason}")
 
 
 def _unknown_option(group: str, option: str, text: str) -> str:
     choices = re.findall(r"^\t(\S+)$", text, flags=re.MULTILINE)
-    return f"{group}={option}: no such option{_meant(option, choices)}\n{group} takes: " + ", ".join(
-        choices
+    return (
+        f"{group}={option}: no such option{_meant(option, choices)}\n{group} takes: "
+        + ", ".join(choices)
     )
 
 
@@ -148,4 +151,3 @@ def _one_line(text: str) -> str:
         if line.strip() and not re.match(r"\s*(full_key|object_type|reference_type)", line)
     ]
     return " ".join(kept)
-

@@ -13,7 +13,16 @@ from typing import Any
 
 import ntkexp
 
-PACKAGES = ("torch", "torchvision", "hydra-core", "omegaconf", "numpy", "scipy", "pandas", "pyarrow")
+PACKAGES = (
+    "torch",
+    "torchvision",
+    "hydra-core",
+    "omegaconf",
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+)
 
 
 def provenance() -> dict[str, Any]:

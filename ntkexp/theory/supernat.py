@@ -7,36 +7,40 @@ gradient in mode j. kappa, which Proposition 3 leaves open, decides the outcome.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from enum import StrEnum
 
 import numpy as np
 
-from ntkexp.errors import UserError
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.rescaling import optimal_for_update, rescaling_matrix
 
-Kappa = Literal["grad_norm", "grad_max", "const", "none"]
-KAPPAS: tuple[str, ...] = get_args(Kappa)
+
+class Kappa(StrEnum):
+    """grad_norm: |c|, so that lambda_j shrinks by |c_j| / |c| <= 1.
+    grad_max: max_j |c_j|, so that the mode with the largest residual keeps its eigenvalue.
+    const: what keeps the largest eigenvalue of the kernel constant.
+    none: 1, equation (17) to the letter, whose kernel grows with the residual's scale.
+    """
+
+    grad_norm = "grad_norm"
+    grad_max = "grad_max"
+    const = "const"
+    none = "none"
 
 
 def kappa(residual: Array, eigs: Array, kind: Kappa) -> Array:
-    """The constant of Proposition 3, for residuals and eigenvalues (..., modes): (..., 1).
-
-    grad_norm: |c|, so that lambda_j shrinks by |c_j| / |c| <= 1.
-    grad_max: max_j |c_j|, so that the mode with the largest residual keeps its eigenvalue.
-    const: what keeps the largest eigenvalue of the kernel constant.
-    none: 1, equation (17) to the letter.
-    """
+    """The constant of Proposition 3, for residuals and eigenvalues (..., modes): (..., 1)."""
     sizes = np.abs(residual)
-    if kind == "grad_norm":
-        return array(np.linalg.norm(residual, axis=-1, keepdims=True))
-    if kind == "grad_max":
-        return array(sizes.max(axis=-1, keepdims=True))
-    if kind == "const":
-        return array((eigs * sizes).max(axis=-1, keepdims=True) / eigs.max(axis=-1, keepdims=True))
-    if kind == "none":
-        return np.ones_like(sizes[..., :1])
-    raise UserError(f"kappa: {kind!r} is not one of {', '.join(KAPPAS)}")
+    match kind:
+        case Kappa.grad_norm:
+            return array(np.linalg.norm(residual, axis=-1, keepdims=True))
+        case Kappa.grad_max:
+            return array(sizes.max(axis=-1, keepdims=True))
+        case Kappa.const:
+            grown = (eigs * sizes).max(axis=-1, keepdims=True)
+            return array(grown / eigs.max(axis=-1, keepdims=True))
+        case Kappa.none:
+            return np.ones_like(sizes[..., :1])
 
 
 def gradient_descent_step(residual: Array, eigs: Array, eta: Array | float) -> Array:

@@ -77,5 +77,3 @@ def probe_batches(
 
 def _on_cpu(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: tensor.cpu() for name, tensor in model.state_dict().items()}
-
-

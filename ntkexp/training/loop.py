@@ -176,9 +176,7 @@ class Trainer:
                 ("train", self.dataset.train, config.train_examples),
                 ("test", self.dataset.test, config.test_examples),
             ):
-                found = evaluate(
-                    self.model, split, examples=examples, batch_size=config.batch_size
-                )
+                found = evaluate(self.model, split, examples=examples, batch_size=config.batch_size)
                 for subset, (loss, accuracy) in found.items():
                     row = {"split": name, "subset": subset, "loss": loss, "accuracy": accuracy}
                     self._add({"evals": row})
