@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -116,8 +117,8 @@ def explained(error: BaseException) -> str:
     """What Hydra or OmegaConf found wrong, in one or two lines that name key, value and choice."""
     cause = error.__cause__ or error
     text, reason = str(error), str(cause)
-    if match := re.search(r"Could not find '([^/']+)/([^']+)'", text):
-        return _unknown_option(match[1], match[2], text)
+    if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
+        return _unknown_option(match[1], match[2])
     if match := re.search(r"Could not override '([^']+)'", text):
         return _unknown_key(match[1], getattr(cause, "parent_node", None))
     if match := re.search(r"Error merging override (\S+)", text):
@@ -128,8 +129,10 @@ def explained(error: BaseException) -> str:
     return _one_line(text if cause is error else f"{text} {reason}")
 
 
-def _unknown_option(group: str, option: str, text: str) -> str:
-    choices = re.findall(r"^\t(\S+)$", text, flags=re.MULTILINE)
+def _unknown_option(group: str, option: str) -> str:
+    folder = resources.files("ntkexp.configs").joinpath(group)
+    files = folder.iterdir() if folder.is_dir() else ()
+    choices = sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
     meant = _meant(option, choices)
     return f"{group}={option}: no such option{meant}\n{group} takes: {', '.join(choices)}"
 

@@ -1,6 +1,6 @@
 """Draw every figure that has its runs, and name the commands of the others (`make figures`).
 
-    python scripts/make_figures.py [2 4 rademacher ...]     only these; default all
+python scripts/make_figures.py [2 4 rademacher ...]     only these; default all
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     path = folder / "status.json"
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError as error:
         raise UserError(f"{path} is no JSON: {error}") from error

@@ -5,15 +5,15 @@ Rows are example-major throughout: row i c + y belongs to example i and class y.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ntkexp.errors import UserError
+from ntkexp.theory.float64 import Array, array
 
 CENTRINGS = ("class", "joint", "none")
 
 
-def centre(K: ArrayLike, classes: int, kind: str = "class") -> NDArray[np.float64]:
+def centre(K: ArrayLike, classes: int, kind: str = "class") -> Array:
     """The kernel (n c, n c) of centred tangent features.
 
     class: Phi <- Phi - E_x Phi, every class's feature minus its own mean over the examples, so
@@ -25,7 +25,7 @@ def centre(K: ArrayLike, classes: int, kind: str = "class") -> NDArray[np.float6
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    kernel = np.asarray(K, dtype=np.float64)
+    kernel = array(K)
     size = len(kernel)
     if kernel.shape != (size, size) or size % classes:
         raise ValueError(f"a kernel of shape {kernel.shape} is not square over {classes} classes")
@@ -37,22 +37,21 @@ def centre(K: ArrayLike, classes: int, kind: str = "class") -> NDArray[np.float6
     return (rows - _mean(rows, axis=1)).reshape(size, size)
 
 
-def centre_labels(labels: ArrayLike, kind: str = "class") -> NDArray[np.float64]:
+def centre_labels(labels: ArrayLike, kind: str = "class") -> Array:
     """One-hot labels (n, c), centred as the features are, as a vector Y of length n c.
 
     The label kernel of equation (7) is then K_Y = Y Y^T. With balanced classes both centrings
     subtract 1 / c from every entry.
     """
-    one_hot = np.asarray(labels, dtype=np.float64)
+    one_hot = array(labels)
     if kind == "none":
         return one_hot.ravel()
     rows = one_hot.reshape(-1, _groups(one_hot.shape[1], kind))
     return (rows - _mean(rows, axis=0)).ravel()
 
 
-def _mean(rows: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    mean: NDArray[np.float64] = rows.mean(axis=axis, keepdims=True)
-    return mean
+def _mean(rows: Array, axis: int) -> Array:
+    return array(rows.mean(axis=axis, keepdims=True))
 
 
 def _groups(classes: int, kind: str) -> int:

@@ -6,13 +6,15 @@ Eigenvalues are float64, non-increasing and clamped at zero.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
+
+from ntkexp.theory.float64 import Array, array
 
 FLOAT64_EPS = float(np.finfo(np.float64).eps)
 
 
-def eigenvalues(K: ArrayLike) -> NDArray[np.float64]:
+def eigenvalues(K: ArrayLike) -> Array:
     """Eigenvalues lambda_1 >= ... >= lambda_r >= 0 of the symmetric part of K.
 
     A kernel is positive semi-definite; what rounding leaves below zero is set to zero.
@@ -20,27 +22,26 @@ def eigenvalues(K: ArrayLike) -> NDArray[np.float64]:
     >>> eigenvalues([[1.0, 1.0], [1.0, 1.0]]).round(12)
     array([2., 0.])
     """
-    kernel = np.asarray(K, dtype=np.float64)
-    values: NDArray[np.float64] = linalg.eigvalsh((kernel + kernel.T) / 2)
+    kernel = array(K)
+    values = array(linalg.eigvalsh((kernel + kernel.T) / 2))
     return np.maximum(values[::-1], 0.0)
 
 
-def eigenpairs(K: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def eigenpairs(K: ArrayLike) -> tuple[Array, Array]:
     """Eigenvalues as in `eigenvalues`, and the eigenvectors u_j as columns in the same order."""
-    kernel = np.asarray(K, dtype=np.float64)
+    kernel = array(K)
     values, vectors = linalg.eigh((kernel + kernel.T) / 2)
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 
-def positive(eigs: ArrayLike, *, eps: float = FLOAT64_EPS) -> NDArray[np.float64]:
+def positive(eigs: ArrayLike, *, eps: float = FLOAT64_EPS) -> Array:
     """The eigenvalues above r eps lambda_max, r how many there are.
 
     A centred kernel has exact zeros, which rounding turns into numbers of size eps lambda_max;
     pass the eps of the precision the kernel was formed in.
     """
-    values = np.asarray(eigs, dtype=np.float64)
-    above: NDArray[np.float64] = values[values > len(values) * eps * values.max(initial=0.0)]
-    return above
+    values = array(eigs)
+    return array(values[values > len(values) * eps * values.max(initial=0.0)])
 
 
 def effective_rank(eigs: ArrayLike, *, eps: float = FLOAT64_EPS) -> float:
@@ -59,12 +60,12 @@ def effective_rank(eigs: ArrayLike, *, eps: float = FLOAT64_EPS) -> float:
     return float(np.exp(-np.sum(shares * np.log(shares))))
 
 
-def trace_ratios(eigs: ArrayLike) -> NDArray[np.float64]:
+def trace_ratios(eigs: ArrayLike) -> Array:
     """T_k = (lambda_1 + ... + lambda_k) / trace for k = 1 ... r; exactly k terms.
 
     >>> trace_ratios([3.0, 1.0])
     array([0.75, 1.  ])
     """
-    values = np.asarray(eigs, dtype=np.float64)
+    values = array(eigs)
     sums = np.cumsum(values)
     return sums / sums[-1] if sums[-1] > 0 else np.zeros_like(values)

@@ -18,7 +18,8 @@ from ntkexp.training.loop import TABLES, Trainer
 
 
 def build_probes(config: TrainConfig) -> dict[str, Probe]:
-    """The probes of a config, each asked whether it means anything there."""
+    """The probes of a config, each asked whether it means anything there; nothing is loaded."""
+    data.check(config.data)
     built = probes.build(config.probe)
     for probe in built.values():
         probe.check(config)

@@ -90,7 +90,6 @@ class Trainer:
         self.batches = Batches(
             len(dataset.train.targets), config.optim.batch_size, config.seed, self.device
         )
-        self.augmented = getattr(config.data, "augment", Augment.none) is Augment.crop_flip
         self.last = self._last_step()
         self.looks = probe_steps(config.probing, self.last)
         self.clock = Clock()
@@ -142,7 +141,8 @@ class Trainer:
     def _minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         train = self.dataset.train
         inputs, targets = self.batches.take(step, train.inputs, train.targets)
-        if self.augmented:
+        if self.dataset.augment is Augment.crop_flip:
+            assert self.dataset.pad_value is not None
             inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
         return inputs, targets
 

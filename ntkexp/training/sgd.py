@@ -43,7 +43,8 @@ class SGD:
     def step_norm(self, lr: float) -> Tensor:
         """|dw|_2 of the coming move."""
         norms = torch.stack(torch._foreach_norm(self.velocity))
-        return torch.linalg.vector_norm(norms) * lr
+        total: Tensor = torch.linalg.vector_norm(norms)
+        return total * lr
 
     def state(self) -> list[Tensor]:
         return [velocity.clone() for velocity in self.velocity]

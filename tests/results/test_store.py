@@ -138,7 +138,10 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
 
 
 def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
-    source = f"from ntkexp.results.lock import Lock; from pathlib import Path; Lock(Path({str(tmp_path / 'lock')!r})).take()"
+    source = (
+        "from pathlib import Path\nfrom ntkexp.results.lock import Lock\n"
+        f"Lock(Path({str(tmp_path / 'lock')!r})).take()\n"
+    )
     subprocess.run([sys.executable, "-c", source], check=True)
     assert (tmp_path / "lock").exists()
     Lock(tmp_path / "lock").take()
@@ -150,10 +153,12 @@ def test_of_many_that_find_a_stale_lock_one_gets_it(tmp_path: Path) -> None:
     dead = {"host": os.uname().nodename, "pid": 2**22 + 1, "born": "0"}
     path.write_text(json.dumps(dead))
     source = (
-        "import sys, time\nfrom pathlib import Path\nfrom ntkexp.results.lock import Lock, RunTakenError\n"
+        "import sys, time\nfrom pathlib import Path\n"
+        "from ntkexp.results.lock import Lock, RunTakenError\n"
         f"lock = Lock(Path({str(path)!r}))\n"
         "time.sleep(max(0, float(sys.argv[1]) - time.time()))\n"
-        "try:\n    lock.take()\nexcept RunTakenError:\n    print('taken')\nelse:\n    print('mine')\n"
+        "try:\n    lock.take()\nexcept RunTakenError:\n    print('taken')\n"
+        "else:\n    print('mine')\n"
         "time.sleep(1)\n"
     )
     import time
