@@ -5,18 +5,15 @@ Rows are example-major throughout: row i c + y belongs to example i and class y.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 from numpy.typing import ArrayLike
 
 from ntkexp.errors import UserError
 from ntkexp.theory.float64 import Array, array
 
-Centring = Literal["class", "joint", "none"]
-CENTRINGS: tuple[str, ...] = get_args(Centring)
+CENTRINGS = ("class", "joint", "none")
 
 
-def centre(K: ArrayLike, classes: int, kind: Centring = "class") -> Array:
+def centre(K: ArrayLike, classes: int, kind: str = "class") -> Array:
     """The kernel (n c, n c) of centred tangent features.
 
     class: Phi <- Phi - E_x Phi, every class's feature minus its own mean over the examples, so
@@ -40,7 +37,7 @@ def centre(K: ArrayLike, classes: int, kind: Centring = "class") -> Array:
     return (rows - _mean(rows, axis=1)).reshape(size, size)
 
 
-def centre_labels(labels: ArrayLike, kind: Centring = "class") -> Array:
+def centre_labels(labels: ArrayLike, kind: str = "class") -> Array:
     """One-hot labels (n, c), centred as the features are, as a vector Y of length n c.
 
     The label kernel of equation (7) is then K_Y = Y Y^T. With balanced classes both centrings
