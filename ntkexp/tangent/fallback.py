@@ -1,0 +1,70 @@
+"""Per-example Jacobians by torch.func, for parameters no fast rule covers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, jacrev, vmap
+
+from ntkexp.tangent.factors import Direct
+from ntkexp.tangent.outputs import Outputs, chosen
+
+
+def jacobians(
+    model: nn.Module, inputs: Tensor, outputs: Outputs, names: list[str], chunk: int | None = None
+) -> dict[str, Direct]:
+    """d f_ic / d w for the named parameters only, (n, k, p) each.
+
+    Exact for every way a parameter may be used; costs k backwards an example and n k p numbers.
+    """
+    if not names:
+        return {}
+    parameters = dict(model.named_parameters())
+    some = {name: parameters[name].detach() for name in names}
+    try:
+        found = vmap(jacrev(_one_example(model, outputs)), in_dims=(None, 0), chunk_size=chunk)(
+            some, inputs
+        )
+    except RuntimeError:
+        # vmap cannot follow data-dependent control flow; plain autograd can, one by one.
+        found = _one_by_one(model, inputs, outputs, [parameters[name] for name in names], names)
+    return {name: Direct(values.detach().flatten(2)) for name, values in found.items()}
+
+
+def _one_example(model: nn.Module, outputs: Outputs):  # type: ignore[no-untyped-def]
+    def of_parameters(parameters: dict[str, Tensor], example: Tensor) -> Tensor:
+        raw = functional_call(model, parameters, (example.unsqueeze(0),))
+        return select(raw, outputs)[0]
+
+    return of_parameters
+
+
+def select(raw: Tensor, outputs: Outputs) -> Tensor:
+    """`chosen` without its checks, which look at values: vmap has none to show."""
+    if outputs is None:
+        return raw
+    if callable(outputs):
+        picked = outputs(raw)
+        return picked.unsqueeze(1) if picked.dim() == 1 else picked
+    return raw[:, torch.as_tensor(outputs, device=raw.device)]
+
+
+def _one_by_one(
+    model: nn.Module,
+    inputs: Tensor,
+    outputs: Outputs,
+    parameters: list[nn.Parameter],
+    names: list[str],
+) -> dict[str, Tensor]:
+    rows: dict[str, list[Tensor]] = {name: [] for name in names}
+    for example in inputs.split(1):
+        values = chosen(model(example.clone()), outputs, 1)
+        for output in values[0]:
+            grads = torch.autograd.grad(
+                output, parameters, retain_graph=True, materialize_grads=True, allow_unused=True
+            )
+            for name, grad in zip(names, grads, strict=True):
+                rows[name].append(grad.flatten())
+    return {
+        name: torch.stack(grads).unflatten(0, (len(inputs), -1)) for name, grads in rows.items()
+    }

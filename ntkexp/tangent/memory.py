@@ -1,0 +1,33 @@
+"""How much memory there is, and how many examples fit into it."""
+
+from __future__ import annotations
+
+import torch
+
+CPU_BUDGET_BYTES = 3 * 2**30
+CUDA_SHARE = 0.6
+# What a pass leaves for activations and gradients; the rest is workspace for products.
+PASS_SHARE = 0.8
+
+
+def default_budget(device: torch.device) -> int:
+    """3 GiB, or 60 % of what is free on the GPU."""
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return int(CUDA_SHARE * free)
+    return CPU_BUDGET_BYTES
+
+
+def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[slice]:
+    """Ranges of examples. When one does not hold all, two at a time must fit.
+
+    >>> blocks(10, 100, 10_000)
+    [slice(0, 10, None)]
+    >>> blocks(10, 1000, 10_000)
+    [slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)]
+    """
+    room = int(budget_bytes * PASS_SHARE) // bytes_per_example
+    if examples <= room:
+        return [slice(0, examples)]
+    step = max(1, room // 2)
+    return [slice(start, min(start + step, examples)) for start in range(0, examples, step)]

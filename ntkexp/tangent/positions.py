@@ -1,0 +1,201 @@
+"""What a layer's weight was multiplied with: an input vector u_id for each output position d.
+
+Every class here is the same object (n, G, K, D), stored in its own way: n examples, G groups of
+channels, K features a position, D positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+class Positions(Protocol):
+    """The interface of the three."""
+
+    examples: int
+    groups: int
+    features: int
+    positions: int
+    unit: int  # features that can only be taken together
+
+    def columns(self, group: int, start: int, stop: int) -> Tensor:
+        """Features start to stop (multiples of `unit`) of a group, (n, stop - start, D)."""
+
+    def rows(self, group: int) -> Tensor:
+        """What `products` needs of a group, (n, D, anything)."""
+
+    @staticmethod
+    def products(left: Tensor, right: Tensor) -> Tensor:
+        """<u_id, u_je> from two sets of rows, (n_left D, n_right D)."""
+
+    def part(self, examples: slice) -> Self:
+        """Those examples only."""
+
+
+@dataclass
+class Columns:
+    """The vectors themselves, (n, G, K, D)."""
+
+    values: Tensor
+    unit: int = 1
+
+    @property
+    def examples(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def groups(self) -> int:
+        return self.values.shape[1]
+
+    @property
+    def features(self) -> int:
+        return self.values.shape[2]
+
+    @property
+    def positions(self) -> int:
+        return self.values.shape[3]
+
+    def columns(self, group: int, start: int, stop: int) -> Tensor:
+        return self.values[:, group, start:stop]
+
+    def rows(self, group: int) -> Tensor:
+        return self.values[:, group].transpose(1, 2).contiguous()
+
+    @staticmethod
+    def products(left: Tensor, right: Tensor) -> Tensor:
+        return left.flatten(0, 1) @ right.flatten(0, 1).t()
+
+    def part(self, examples: slice) -> Columns:
+        return replace(self, values=self.values[examples])
+
+
+@dataclass
+class Patches:
+    """The windows of an image under a kernel, cut out only when they are needed.
+
+    image (n, C, *space) already padded; `kernel`, `stride`, `dilation` and `output` one number
+    for each dimension of space.
+    """
+
+    image: Tensor
+    groups: int
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    output: tuple[int, ...]
+
+    @property
+    def examples(self) -> int:
+        return self.image.shape[0]
+
+    @property
+    def features(self) -> int:
+        return self.image.shape[1] // self.groups * self.unit
+
+    @property
+    def positions(self) -> int:
+        return prod(self.output)
+
+    @property
+    def unit(self) -> int:
+        return prod(self.kernel)
+
+    def columns(self, group: int, start: int, stop: int) -> Tensor:
+        channels = self.image.shape[1] // self.groups
+        first = group * channels
+        image = self.image[:, first + start // self.unit : first + stop // self.unit]
+        seen = windows(image, self.kernel, self.stride, self.dilation, self.output)
+        return seen.reshape(self.examples, stop - start, self.positions)
+
+    def rows(self, group: int) -> Tensor:
+        return self.columns(group, 0, self.features).transpose(1, 2).contiguous()
+
+    products = staticmethod(Columns.products)
+
+    def part(self, examples: slice) -> Patches:
+        return replace(self, image=self.image[examples])
+
+
+@dataclass
+class Indices:
+    """One-hot vectors, kept as the index of their one, (n, D)."""
+
+    index: Tensor
+    features: int
+    dtype: torch.dtype
+    groups: int = 1
+
+    @property
+    def examples(self) -> int:
+        return self.index.shape[0]
+
+    @property
+    def positions(self) -> int:
+        return self.index.shape[1]
+
+    @property
+    def unit(self) -> int:
+        return 1
+
+    def columns(self, group: int, start: int, stop: int) -> Tensor:
+        values = torch.arange(start, stop, device=self.index.device)
+        return (self.index.unsqueeze(1) == values[:, None]).to(self.dtype)
+
+    def rows(self, group: int) -> Tensor:
+        return self.index.unsqueeze(2)
+
+    @staticmethod
+    def products(left: Tensor, right: Tensor) -> Tensor:
+        return left.flatten()[:, None] == right.flatten()  # 0 and 1 as booleans
+
+    def part(self, examples: slice) -> Indices:
+        return replace(self, index=self.index[examples])
+
+
+def windows(
+    image: Tensor,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    output: tuple[int, ...],
+) -> Tensor:
+    """A view (n, C, *kernel, *output) of the padded image (n, C, *space): no copy."""
+    space = image.stride()[2:]
+    size = (*image.shape[:2], *kernel, *output)
+    strides = (
+        *image.stride()[:2],
+        *(s * d for s, d in zip(space, dilation, strict=True)),
+        *(s * step for s, step in zip(space, stride, strict=True)),
+    )
+    return image.as_strided(size, strides)
+
+
+def padded(image: Tensor, amounts: list[tuple[int, int]], mode: str = "zeros") -> Tensor:
+    """Pad each dimension of space by (before, after); modes as in torch.nn.Conv2d."""
+    if not any(before or after for before, after in amounts):
+        return image
+    flat = [side for amount in reversed(amounts) for side in amount]
+    return functional.pad(image, flat, mode="constant" if mode == "zeros" else mode)
+
+
+def side_by_side(parts: list[Columns]) -> Columns:
+    """The positions of several uses of one weight, one after the other."""
+    return Columns(torch.cat([part.values for part in parts], dim=3))
+
+
+def split_features(features: int, unit: int, most: int) -> list[tuple[int, int]]:
+    """Ranges of at most `most` features, each a multiple of `unit`.
+
+    >>> split_features(27, 9, 20)
+    [(0, 18), (18, 27)]
+    """
+    step = max(1, most // unit) * unit
+    bounds = [*range(0, features, step), features]
+    return list(pairwise(bounds))

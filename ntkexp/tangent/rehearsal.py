@@ -1,0 +1,96 @@
+"""A forward and backward over one or two examples before the real ones.
+
+It tells the sizes, so memory can be planned, and it is the oracle the fast rules are held against:
+for any cotangent u, the plain gradient of sum_ic u_ic f_ic must be sum_ic u_ic grad f_ic as the
+recorded pieces have it, parameter by parameter. A use of a weight that was not seen, or an axis
+read wrongly, cannot pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.calls import parameterised, recorded
+from ntkexp.tangent.factors import Factor
+from ntkexp.tangent.outputs import Outputs, chosen
+
+EXAMPLES = 2
+
+
+@dataclass
+class Rehearsal:
+    """What two examples told: outputs, a cotangent and its gradients, memory per example."""
+
+    values: Tensor  # (m, k)
+    cotangent: Tensor  # (m, k)
+    gradients: dict[str, Tensor]
+    bytes_per_example: int
+
+    @property
+    def outputs(self) -> int:
+        return self.values.shape[1]
+
+    @property
+    def tolerance(self) -> float:
+        return 1e-6 if self.values.dtype == torch.float64 else 5e-3
+
+    def refuse_difference(self, values: Tensor) -> None:
+        """The same examples within the whole batch must give the same outputs."""
+        seen = values[: len(self.values)].detach()
+        if not torch.allclose(seen, self.values, self.tolerance, self.tolerance * _scale(seen)):
+            raise UserError(
+                "the model's outputs for the same inputs differ between two calls: it is random, "
+                "or couples the examples of a batch; make it deterministic, or ask for "
+                "batch_function=True"
+            )
+
+    def agrees(self, name: str, factor: Factor) -> bool:
+        """Whether the recorded pieces of a parameter give its true gradient."""
+        truth = self.gradients[name]
+        pieces = factor.part(slice(0, len(self.values))).pulled_back(self.cotangent)
+        if pieces.numel() != truth.numel():
+            return False
+        error = torch.linalg.vector_norm(pieces - truth)
+        return bool(error <= self.tolerance * torch.linalg.vector_norm(truth) + 1e-30)
+
+
+def _scale(values: Tensor) -> float:
+    return float(values.abs().max()) + 1e-30
+
+
+def rehearse(
+    model: nn.Module, inputs: Tensor, outputs: Outputs, parameters: dict[str, nn.Parameter]
+) -> Rehearsal:
+    """One forward and backward of the first examples; n = 2 leaves one, to notice coupling."""
+    few = inputs[: EXAMPLES if len(inputs) != EXAMPLES else 1].clone()
+    with recorded(parameterised(model)) as calls:
+        values = chosen(model(few), outputs, len(few))
+    # A generator of its own: the caller's random state is none of our business.
+    generator = torch.Generator().manual_seed(0)
+    cotangent = torch.randn(values.shape, generator=generator, dtype=torch.float64)
+    cotangent = cotangent.to(values.device, values.dtype)
+    if values.requires_grad:
+        found = torch.autograd.grad(
+            values,
+            list(parameters.values()),
+            cotangent,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+    else:
+        found = tuple(torch.zeros_like(parameter) for parameter in parameters.values())
+    numbers = sum(
+        call.shape.numel() * (values.shape[1] + 2) + call.input.numel() for call in calls
+    )
+    return Rehearsal(
+        values=values.detach(),
+        cotangent=cotangent,
+        gradients={
+            name: grad.detach().flatten() for name, grad in zip(parameters, found, strict=True)
+        },
+        bytes_per_example=numbers * values.element_size() // len(few) + 1,
+    )

@@ -1,0 +1,36 @@
+"""Ways to multiply the features of one layer, one file each, and their costs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.routes.jacobians import Jacobians
+from ntkexp.tangent.routes.pairs import Pairs
+from ntkexp.tangent.routes.shape import Cost, Shape
+from ntkexp.tangent.routes.structured import Structured
+
+
+class Route(Protocol):
+    """Adds the Gram matrix of a layer's features to `gram`, (n_left k, n_right k).
+
+    With `right` None it is the symmetric matrix of `left`, and only the part on and below the
+    diagonal need be right (the caller mirrors it).
+    """
+
+    name: str
+
+    @staticmethod
+    def cost(shape: Shape) -> Cost:
+        """What it takes."""
+
+    @staticmethod
+    def add(gram: Tensor, left: Outer, right: Outer | None, workspace_bytes: int) -> None:
+        """Do it, with temporary tensors of about that size."""
+
+
+ROUTES: tuple[type[Route], ...] = (Jacobians, Structured, Pairs)
+
+__all__ = ["ROUTES", "Cost", "Jacobians", "Pairs", "Route", "Shape", "Structured"]

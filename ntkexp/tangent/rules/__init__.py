@@ -1,0 +1,53 @@
+"""Which modules have a fast rule, and what their parameters' features are made of.
+
+A rule is exact only for the module's own forward, so the type must match exactly: a subclass may
+compute anything, and takes the fallback.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor, nn
+
+from ntkexp.tangent.calls import Call
+from ntkexp.tangent.factors import Factor
+from ntkexp.tangent.rules.conv import ConvRule, TransposedConvRule
+from ntkexp.tangent.rules.embedding import EmbeddingRule
+from ntkexp.tangent.rules.linear import LinearRule
+from ntkexp.tangent.rules.norm import BatchNormRule, GroupNormRule, InstanceNormRule, LayerNormRule
+from ntkexp.tangent.rules.uses import Unfit
+
+
+class Rule(Protocol):
+    """Takes one class's output gradients after the other, and gives the factors at the end."""
+
+    def __init__(self, call: Call, wanted: frozenset[str], examples: int, outputs: int) -> None: ...
+
+    def receive(self, output: int, grad: Tensor) -> None:
+        """The gradient of the sum over the examples of one output, in the call's output shape."""
+
+    def factors(self) -> dict[str, Factor]:
+        """For each wanted parameter of the module."""
+
+
+RULES: dict[type[nn.Module], type[Rule]] = {
+    nn.Linear: LinearRule,
+    nn.Conv1d: ConvRule,
+    nn.Conv2d: ConvRule,
+    nn.Conv3d: ConvRule,
+    nn.ConvTranspose1d: TransposedConvRule,
+    nn.ConvTranspose2d: TransposedConvRule,
+    nn.ConvTranspose3d: TransposedConvRule,
+    nn.BatchNorm1d: BatchNormRule,
+    nn.BatchNorm2d: BatchNormRule,
+    nn.BatchNorm3d: BatchNormRule,
+    nn.GroupNorm: GroupNormRule,
+    nn.LayerNorm: LayerNormRule,
+    nn.InstanceNorm1d: InstanceNormRule,
+    nn.InstanceNorm2d: InstanceNormRule,
+    nn.InstanceNorm3d: InstanceNormRule,
+    nn.Embedding: EmbeddingRule,
+}
+
+__all__ = ["RULES", "Rule", "Unfit"]

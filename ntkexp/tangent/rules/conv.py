@@ -1,0 +1,146 @@
+"""Convolutions: a position's input is the patch under the kernel."""
+
+from __future__ import annotations
+
+from math import prod
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.conv import _ConvNd
+
+from ntkexp.tangent.calls import Call
+from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.positions import Columns, Patches, Positions, padded, windows
+from ntkexp.tangent.rules.uses import Unfit, copies, fold
+
+
+class ConvRule:
+    """y[o, d] = sum_k W[o, k] u[k, d] + b[o], u the patches of the padded input."""
+
+    def __init__(self, call: Call, wanted: frozenset[str], examples: int, outputs: int) -> None:
+        module = _module(call)
+        copies(call, examples)
+        self.examples, self.groups = examples, module.groups
+        positions = prod(call.shape[2:]) * (call.shape[0] // examples)
+        channels = module.out_channels
+        self.v: Tensor | None = None
+        self.bias: Tensor | None = None
+        self.u: Positions | None = None
+        if "weight" in wanted:
+            self.u = self._patches(call, module)
+            self.v = call.input.new_empty((examples, outputs, channels, positions))
+        if "bias" in wanted:
+            self.bias = call.input.new_empty((examples, outputs, channels))
+
+    def _patches(self, call: Call, module: _ConvNd) -> Positions:
+        image = padded(call.input, _padding(module), module.padding_mode)
+        patches = Patches(
+            image.contiguous(),
+            module.groups,
+            tuple(module.kernel_size),
+            tuple(module.stride),
+            tuple(module.dilation),
+            tuple(call.shape[2:]),
+        )
+        if call.shape[0] == self.examples:
+            return patches
+        every = [patches.columns(g, 0, patches.features) for g in range(module.groups)]
+        return Columns(fold(torch.stack(every, dim=1), self.examples))
+
+    def receive(self, output: int, grad: Tensor) -> None:
+        grad = fold(grad.flatten(2), self.examples)  # (n, O, D)
+        if self.v is not None:
+            self.v[:, output] = grad
+        if self.bias is not None:
+            torch.sum(grad, dim=2, out=self.bias[:, output])
+
+    def factors(self) -> dict[str, Factor]:
+        found: dict[str, Factor] = {}
+        if self.v is not None and self.u is not None:
+            found["weight"] = Outer(self.u, self.v.unflatten(2, (self.groups, -1)))
+        if self.bias is not None:
+            found["bias"] = Direct(self.bias)
+        return found
+
+
+class TransposedConvRule:
+    """y[:, stride i + dilation k - padding] += W[., ., k]^T x[i]: inputs and gradients swap roles.
+
+    The positions are those of the input; v is the windows of the output gradient under the kernel.
+    """
+
+    def __init__(self, call: Call, wanted: frozenset[str], examples: int, outputs: int) -> None:
+        module = self.module = _module(call)
+        copies(call, examples)
+        self.examples = examples
+        self.space = tuple(call.input.shape[2:])
+        self.image = call.input.flatten(2)  # (n T, C, D)
+        positions = prod(self.space) * (call.shape[0] // examples)
+        features = module.out_channels // module.groups * prod(module.kernel_size)
+        self.v: Tensor | None = None
+        self.bias: Tensor | None = None
+        if "weight" in wanted:
+            size = (examples, outputs, module.groups, features, positions)
+            self.v = call.input.new_empty(size)
+        if "bias" in wanted:
+            self.bias = call.input.new_empty((examples, outputs, module.out_channels))
+
+    def receive(self, output: int, grad: Tensor) -> None:
+        module = self.module
+        if self.bias is not None:
+            whole = fold(grad.flatten(2), self.examples)
+            torch.sum(whole, dim=2, out=self.bias[:, output])
+        if self.v is not None:
+            image = padded(grad, _reach(module, self.space, tuple(grad.shape[2:]))).contiguous()
+            seen = windows(
+                image,
+                tuple(module.kernel_size),
+                tuple(module.stride),
+                tuple(module.dilation),
+                self.space,
+            )
+            seen = seen.reshape(grad.shape[0], module.groups, -1, prod(self.space))
+            self.v[:, output] = fold(seen, self.examples)
+
+    def factors(self) -> dict[str, Factor]:
+        found: dict[str, Factor] = {}
+        if self.v is not None:
+            inputs = fold(self.image, self.examples).unflatten(1, (self.module.groups, -1))
+            found["weight"] = Outer(Columns(inputs), self.v, swapped=True)
+        if self.bias is not None:
+            found["bias"] = Direct(self.bias)
+        return found
+
+
+def _module(call: Call) -> _ConvNd:
+    module = call.module
+    assert isinstance(module, _ConvNd)
+    if call.input.dim() != len(module.kernel_size) + 2:
+        raise Unfit  # an unbatched image
+    return module
+
+
+def _padding(module: _ConvNd) -> list[tuple[int, int]]:
+    if module.padding == "valid":
+        return [(0, 0) for _ in module.kernel_size]
+    if module.padding == "same":
+        totals = [d * (k - 1) for d, k in zip(module.dilation, module.kernel_size, strict=True)]
+        return [(total // 2, total - total // 2) for total in totals]
+    return [(int(amount), int(amount)) for amount in module.padding]
+
+
+def _reach(
+    module: _ConvNd, inputs: tuple[int, ...], outputs: tuple[int, ...]
+) -> list[tuple[int, int]]:
+    """Padding of the output gradient so that every input position has its whole window.
+
+    Never negative in total: with padding p the window of input 0 starts at output -p.
+    """
+    amounts = []
+    for axis, (kernel, stride, dilation) in enumerate(
+        zip(module.kernel_size, module.stride, module.dilation, strict=True)
+    ):
+        before = int(module.padding[axis])
+        needed = (inputs[axis] - 1) * stride + dilation * (kernel - 1) + 1
+        amounts.append((before, max(0, needed - before - outputs[axis])))
+    return amounts

@@ -1,0 +1,100 @@
+"""Normalisations y = gamma x_hat + beta: grad gamma = sum_d g_d x_hat_d, grad beta = sum_d g_d.
+
+x_hat is computed again from the input by torch's own function with the module's own eps. Dividing
+the output by gamma would fail where gamma is 0, as in zero-initialised residual branches.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ntkexp.tangent.calls import Call
+from ntkexp.tangent.factors import Direct, Factor
+from ntkexp.tangent.rules.uses import Unfit, copies
+
+
+class _NormRule:
+    """Scale and shift over axis 1 (channels), everything after it summed."""
+
+    def __init__(self, call: Call, wanted: frozenset[str], examples: int, outputs: int) -> None:
+        copies(call, examples)
+        self.examples = examples
+        self.normalised = self._normalise(call) if "weight" in wanted else None
+        parameter = call.module.weight if "weight" in wanted else call.module.bias
+        assert isinstance(parameter, Tensor)
+        size = (examples, outputs, parameter.numel())
+        self.found = {name: call.input.new_empty(size) for name in sorted(wanted)}
+
+    def _normalise(self, call: Call) -> Tensor:
+        raise NotImplementedError
+
+    def _summed(self, values: Tensor) -> Tensor:
+        """(n T, C, *space) -> (n, C)."""
+        return values.reshape(self.examples, -1, *values.shape[1:]).flatten(3).sum((1, 3))
+
+    def receive(self, output: int, grad: Tensor) -> None:
+        if self.normalised is not None:
+            self.found["weight"][:, output] = self._summed(grad * self.normalised)
+        if "bias" in self.found:
+            self.found["bias"][:, output] = self._summed(grad)
+
+    def factors(self) -> dict[str, Factor]:
+        return {name: Direct(values) for name, values in self.found.items()}
+
+
+class BatchNormRule(_NormRule):
+    """In evaluation mode only: x_hat from the running statistics, no coupling of examples."""
+
+    def _normalise(self, call: Call) -> Tensor:
+        module = call.module
+        assert isinstance(module, nn.modules.batchnorm._BatchNorm)
+        if module.running_mean is None or module.training:
+            raise Unfit
+        return functional.batch_norm(
+            call.input, module.running_mean, module.running_var, eps=module.eps
+        )
+
+    def _summed(self, values: Tensor) -> Tensor:
+        return super()._summed(values if values.dim() > 2 else values.unsqueeze(2))
+
+
+class GroupNormRule(_NormRule):
+    def _normalise(self, call: Call) -> Tensor:
+        assert isinstance(call.module, nn.GroupNorm)
+        return functional.group_norm(call.input, call.module.num_groups, eps=call.module.eps)
+
+    def _summed(self, values: Tensor) -> Tensor:
+        return super()._summed(values if values.dim() > 2 else values.unsqueeze(2))
+
+
+class InstanceNormRule(_NormRule):
+    """Statistics of the example itself, or the running ones when they are tracked and in eval."""
+
+    def _normalise(self, call: Call) -> Tensor:
+        module = call.module
+        assert isinstance(module, nn.modules.instancenorm._InstanceNorm)
+        if call.input.dim() != module._get_no_batch_dim() + 1:
+            raise Unfit  # an unbatched image
+        own = module.training or not module.track_running_stats
+        mean, variance = (None, None) if own else (module.running_mean, module.running_var)
+        return functional.instance_norm(
+            call.input, mean, variance, use_input_stats=own, eps=module.eps
+        )
+
+
+class LayerNormRule(_NormRule):
+    """Scale and shift over the last axes; those between them and the examples are summed."""
+
+    def _normalise(self, call: Call) -> Tensor:
+        assert isinstance(call.module, nn.LayerNorm)
+        shape = list(call.module.normalized_shape)
+        if call.input.dim() <= len(shape):
+            raise Unfit
+        return functional.layer_norm(call.input, shape, eps=call.module.eps)
+
+    def _summed(self, values: Tensor) -> Tensor:
+        size = next(iter(self.found.values())).shape[2]
+        return values.reshape(self.examples, -1, size).sum(1)
+
+
