@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -33,12 +34,19 @@ def run(config_name: str, words: Sequence[str], job: Job) -> int:
     Returns the worst of the jobs' exit codes.
     """
     codes = [0]
+    complaints: list[UserError] = []
 
     def task(config: DictConfig) -> None:
-        codes.append(job(config, frozenset(typed_keys(HydraConfig.get().overrides.task))))
+        try:
+            codes.append(job(config, frozenset(typed_keys(HydraConfig.get().overrides.task))))
+        except UserError as error:
+            # Hydra would put lines of its own before it.
+            complaints.append(error)
 
     with _arguments(hoisted(words)), _plain_errors():
         hydra.main(config_path=CONFIGS, config_name=config_name, version_base="1.3")(task)()
+    if complaints:
+        raise complaints[0]
     return max(codes)
 
 
@@ -109,26 +117,24 @@ def explained(error: BaseException) -> str:
     """What Hydra or OmegaConf found wrong, in one or two lines that name key, value and choice."""
     cause = error.__cause__ or error
     text, reason = str(error), str(cause)
-    if match := re.search(r"Could not find '([^/']+)/([^']+)'", text):
-        return _unknown_option(*match.groups(), text)
+    if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
+        return _unknown_option(match[1], match[2])
     if match := re.search(r"Could not override '([^']+)'", text):
         return _unknown_key(match[1], getattr(cause, "parent_node", None))
     if match := re.search(r"Error merging override (\S+)", text):
         key, _, value = match[1].lstrip("+").partition("=")
         return f"{key}={value}: {_one_line(reason)}"
     if match := re.search(r"You must specify '([^']+)'", text):
-        return (
-            f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (ntkexp list names them)"
-        )
+        return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
     return _one_line(text if cause is error else f"{text} {reason}")
 
 
-def _unknown_option(group: str, option: str, text: str) -> str:
-    choices = re.findall(r"^\t(\S+)$", text, flags=re.MULTILINE)
-    return (
-        f"{group}={option}: no such option{_meant(option, choices)}\n{group} takes: "
-        + ", ".join(choices)
-    )
+def _unknown_option(group: str, option: str) -> str:
+    folder = resources.files("ntkexp.configs").joinpath(group)
+    files = folder.iterdir() if folder.is_dir() else ()
+    choices = sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
+    meant = _meant(option, choices)
+    return f"{group}={option}: no such option{meant}\n{group} takes: {', '.join(choices)}"
 
 
 def _unknown_key(key: str, parent: object) -> str:

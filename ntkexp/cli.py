@@ -85,7 +85,7 @@ def _show(words: list[str]) -> int:
 
 
 def _data(words: list[str]) -> int:
-    from ntkexp.data.sources import inventory
+    from ntkexp.data.inventory import inventory
 
     print(inventory(words))
     return 0

@@ -10,18 +10,22 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import TrainConfig, check, identity, shrink
 from ntkexp.errors import Diverged, Interrupted, UserError
-from ntkexp.results import Run, Table, read_status
-from ntkexp.results.provenance import provenance
+from ntkexp.results.status import read_status
+
+if TYPE_CHECKING:
+    from ntkexp.results.store import Run
+    from ntkexp.results.table import Table
 
 DONE, FAILED = 0, 1
 
 StopAsked = Callable[[], bool]
-Work = Callable[[Run, StopAsked], None]
+Work = Callable[["Run", StopAsked], None]
 
 
 def train(config: DictConfig, typed: frozenset[str]) -> int:
@@ -31,7 +35,7 @@ def train(config: DictConfig, typed: frozenset[str]) -> int:
     folder = folder_of(config)
     if (code := _known(folder, rerun=config.rerun)) is not None:
         return code
-    # From here on there is work to do, and torch is worth its seconds.
+    # From here on there is work to do, and torch and pandas are worth their seconds.
     from ntkexp.training import experiment
 
     plain = OmegaConf.to_object(config)
@@ -80,6 +84,9 @@ def _known(folder: Path, *, rerun: bool) -> int | None:
 
 
 def _live(config: DictConfig, folder: Path, tables: Iterable[Table], work: Work) -> int:
+    from ntkexp.results.provenance import provenance
+    from ntkexp.results.store import Run
+
     began = time.monotonic()
     with Run(folder, tables) as run, _signals() as asked:
         if config.rerun:

@@ -74,21 +74,14 @@ def crop_flip(images: Tensor, pad_value: Tensor, seed: int, step: int) -> Tensor
     step alone, whatever the device.
     """
     count, channels, height, width = images.shape
+    device, margin = images.device, 2 * CROP_PADDING
     stream = generator(seed, "augment", step)
-    shifts = torch.randint(2 * CROP_PADDING + 1, (count, 2), generator=stream)
-    mirrored = torch.randint(2, (count, 1), generator=stream)
-    rows = shifts[:, :1] + torch.arange(height)  # (n, H), into the padded image
-    columns = shifts[:, 1:] + torch.arange(width)
-    columns = torch.where(mirrored.bool(), columns.flip(1), columns)
+    down, right = torch.randint(margin + 1, (2, count), generator=stream).to(device)
+    mirrored = torch.randint(2, (count, 1, 1, 1), generator=stream).bool().to(device)
 
-    margin = 2 * CROP_PADDING
     padded = pad_value.view(1, channels, 1, 1).repeat(count, 1, height + margin, width + margin)
     inner = slice(CROP_PADDING, -CROP_PADDING)
     padded[:, :, inner, inner] = images
-    device = images.device
-    return padded[
-        torch.arange(count, device=device).view(-1, 1, 1, 1),
-        torch.arange(channels, device=device).view(1, -1, 1, 1),
-        rows.to(device)[:, None, :, None],
-        columns.to(device)[:, None, None, :],
-    ]
+    windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # (n, C, 9, 9, H, W), a view
+    crops = windows[torch.arange(count, device=device), :, down, right]
+    return torch.where(mirrored, crops.flip(3), crops)

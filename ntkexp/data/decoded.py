@@ -28,7 +28,7 @@ def decoded_once(sha256: str, decode: Callable[[], Decoded]) -> Decoded:
     """What `decode` returns for the file with this checksum, from the cache where it has it."""
     path = cache_directory() / "decoded" / f"{sha256}.npz"
     try:
-        with np.load(path) as kept:
+        with path.open("rb") as file, np.load(file) as kept:
             return kept["pixels"], kept["labels"], bool(kept["lossy"])
     except FileNotFoundError:
         pass

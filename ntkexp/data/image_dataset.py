@@ -66,20 +66,12 @@ def load_images(
     train = sources[config.name]
     mean, std = (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(train.pixels)
     parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
-    test_rows = chosen_rows(seed, 1, len(test), config.test_examples, "data.test_examples")
-    test_labels = torch.from_numpy(test.labels)[test_rows]
-    untouched = _Part(
-        test.pixels[test_rows.numpy()],
-        test_labels,
-        test_labels,
-        torch.zeros(len(test_labels), dtype=torch.bool),
-    )
     notes = [note for name, images in sources.items() for note in remarks(name, "train", images)]
     files = tuple(file for images in (*sources.values(), test) for file in images.files)
     return Dataset(
         name=config.name,
         train=_split(parts, mean, std, device),
-        test=_split([untouched], mean, std, device),
+        test=_split([held_out_part(test, config, seed)], mean, std, device),
         classes=kind.classes,
         outputs=kind.classes,
         input_shape=kind.shape,
@@ -107,7 +99,7 @@ def easy_part(train: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
         raise UserError(
             f"data.train_examples: {wanted} training examples, {config.name} has {len(train):,}"
         )
-    rows = chosen_rows(seed, 0, len(train), count, "data.train_examples")
+    rows = chosen_rows(seed, "subset", len(train), count, "data.train_examples")
     labels = torch.from_numpy(train.labels)
     noisy, redrawn = redraw_labels(
         labels,
@@ -132,12 +124,12 @@ def difficult_part(
         return []
     if config.difficult is Difficult.kmnist:
         kmnist = sources["kmnist"]
-        rows = chosen_rows(seed, 2, len(kmnist), count, "data.difficult_examples")
+        rows = chosen_rows(seed, "kmnist_subset", len(kmnist), count, "data.difficult_examples")
         labels = torch.from_numpy(kmnist.labels)[rows]
         intact = torch.zeros(count, dtype=torch.bool)
         return [_Part(kmnist.pixels[rows.numpy()], labels, labels, intact, difficult=True)]
     train = sources[config.name]
-    rows = chosen_rows(seed, 0, len(train), None, "")
+    rows = chosen_rows(seed, "subset", len(train))
     easy = config.train_examples if config.train_examples is not None else len(train) - count
     rows = rows[easy : easy + count]
     labels = torch.from_numpy(train.labels)
@@ -153,14 +145,24 @@ def difficult_part(
     return [_Part(pixels, drawn[rows], labels[rows], redrawn[rows], difficult=True)]
 
 
-def chosen_rows(seed: int, which: int, available: int, count: int | None, key: str) -> Tensor:
-    """The first `count` rows of the order that the seed gives to source number `which`.
+def held_out_part(test: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
+    """The first `test_examples` rows of the seed's order of the test split, as they are."""
+    rows = chosen_rows(seed, "test_subset", len(test), config.test_examples, "data.test_examples")
+    labels = torch.from_numpy(test.labels)[rows]
+    intact = torch.zeros(len(rows), dtype=torch.bool)
+    return _Part(test.pixels[rows.numpy()], labels, labels, intact)
+
+
+def chosen_rows(
+    seed: int, purpose: str, available: int, count: int | None = None, key: str = ""
+) -> Tensor:
+    """The first `count` rows, in the order of the seed's stream `purpose`, of those available.
 
     Fewer examples are thus the first rows of more; None is all of them, in that order.
     """
     if count is not None and count > available:
         raise UserError(f"{key}={count:,}: there are {available:,}")
-    order = torch.randperm(available, generator=generator(seed, "subset", which))
+    order = torch.randperm(available, generator=generator(seed, purpose))
     return order if count is None else order[:count]
 
 

@@ -42,7 +42,9 @@ class ResNet18(nn.Module):
     the average over positions, and one linear layer. 32x32 and 28x28 images alike.
 
     `norm: batch` has batch normalisation after every convolution, which then needs no bias;
-    `norm: none` has biases instead.
+    `norm: none` has biases instead. Every block then adds to the variance of what it passes on:
+    with Kaiming weights the scores start at a standard deviation near 10, and learning rates that
+    suit batch normalisation are too large.
 
     >>> ResNet18(ResNetConfig(base=2), (3, 32, 32), 10).stage2.block1.shortcut.stride
     (2, 2)

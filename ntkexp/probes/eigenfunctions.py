@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from ntkexp.config import TrainConfig
 from ntkexp.data import Split
 from ntkexp.errors import UserError
-from ntkexp.probes.base import Moment, Probe, Rows
+from ntkexp.probes.base import Moment, Probe, Rows, check_centring
 from ntkexp.results.table import Table
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.centring import centre
@@ -54,6 +54,7 @@ class Eigenfunctions(Probe):
     centring: str = "class"
 
     def check(self, config: TrainConfig) -> None:
+        check_centring("probe.eigenfunctions.centring", self.centring)
         if config.data.name != "disk":
             raise UserError(
                 f"probe.eigenfunctions: draws functions of the plane, data={config.data.name} "
@@ -89,7 +90,8 @@ class Eigenfunctions(Probe):
 def _signed(vectors: np.ndarray) -> np.ndarray:
     """Eigenvectors have no sign: make each one's largest entry positive."""
     peaks = np.abs(vectors).argmax(axis=0)
-    return vectors * np.sign(vectors[peaks, np.arange(vectors.shape[1])])
+    signs: np.ndarray = np.sign(vectors[peaks, np.arange(vectors.shape[1])])
+    return vectors * signs
 
 
 def _points(moment: Moment) -> dict[str, np.ndarray]:

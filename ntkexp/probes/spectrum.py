@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ntkexp.probes.base import Moment, Probe, Rows
+from ntkexp.config import TrainConfig
+from ntkexp.probes.base import Moment, Probe, Rows, check_centring
 from ntkexp.results.table import Table
 from ntkexp.theory.spectrum import eigenvalues
 
@@ -37,6 +38,9 @@ class Spectrum(Probe):
 
     centring: str = "class"
     layers: bool = False
+
+    def check(self, config: TrainConfig) -> None:
+        check_centring("probe.spectrum.centring", self.centring)
 
     def measure(self, moment: Moment) -> Rows:
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}

@@ -13,16 +13,7 @@ from typing import Any
 
 import ntkexp
 
-PACKAGES = (
-    "torch",
-    "torchvision",
-    "hydra-core",
-    "omegaconf",
-    "numpy",
-    "scipy",
-    "pandas",
-    "pyarrow",
-)
+PACKAGES = ("torch", "hydra-core", "omegaconf", "numpy", "scipy", "pandas", "pyarrow")
 
 
 def provenance() -> dict[str, Any]:

@@ -13,19 +13,18 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ntkexp.config import SCHEMA_VERSION
-from ntkexp.errors import UserError
 from ntkexp.results.atomic import make_folder, replacing, write_text
 from ntkexp.results.lock import Lock
+from ntkexp.results.status import State
 from ntkexp.results.table import Table
 
-State = Literal["running", "finished", "interrupted", "failed"]
 ROWS_A_GROUP = 1 << 17
 
 
@@ -147,17 +146,6 @@ class Run:
         with replacing(path) as temporary:
             # Fixed row groups: the file depends on the rows alone, not on where parts were cut.
             pq.write_table(table, temporary, compression="zstd", row_group_size=ROWS_A_GROUP)
-
-
-def read_status(folder: Path) -> dict[str, Any] | None:
-    """What a run's status.json says; None when there is no run."""
-    try:
-        found: dict[str, Any] = json.loads((folder / "status.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise UserError(f"{folder / 'status.json'} is no JSON: {error}") from error
-    return found
 
 
 def now() -> str:

@@ -60,7 +60,7 @@ class Outer:
 
     def jacobian(self) -> Tensor:
         """(n, k, p) in the order of the flattened weight."""
-        n, k, groups, _, _ = self.v.shape
+        n, k = self.v.shape[:2]
         order = "ngfd,nkgod->nkgfo" if self.swapped else "ngfd,nkgod->nkgof"
         return torch.einsum(order, self._inputs(), self.v).reshape(n, k, -1)
 

@@ -57,7 +57,7 @@ def _one_by_one(
     names: list[str],
 ) -> dict[str, Tensor]:
     rows: dict[str, list[Tensor]] = {name: [] for name in names}
-    for example in inputs.split(1):
+    for example in torch.split(inputs, 1):
         values = chosen(model(example.clone()), outputs, 1)
         for output in values[0]:
             grads = torch.autograd.grad(
@@ -66,5 +66,6 @@ def _one_by_one(
             for name, grad in zip(names, grads, strict=True):
                 rows[name].append(grad.flatten())
     return {
-        name: torch.stack(grads).unflatten(0, (len(inputs), -1)) for name, grads in rows.items()
+        name: torch.stack(grads).view(len(inputs), -1, grads[0].numel())
+        for name, grads in rows.items()
     }

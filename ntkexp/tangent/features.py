@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.calls import Call, outside_uses, parameterised, recorded, refuse_overwritten
-from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.factors import Factor, merged
+from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.outputs import Outputs, chosen
 from ntkexp.tangent.rehearsal import Rehearsal
 from ntkexp.tangent.routes import Cost
-from ntkexp.tangent.rules import RULES, Rule, Unfit
+from ntkexp.tangent.rules import RULES, Rule, UnfitError
 
 
 @dataclass
@@ -67,7 +67,7 @@ def features(
             slow.add(id(parameter))
         else:
             found[name] = factor
-    cost = passes_cost([call for call in calls], values.shape[1])
+    cost = passes_cost(list(calls), values.shape[1])
     del values, calls, uses
     names = [name for name, parameter in parameters.items() if id(parameter) in slow]
     found |= jacobians(model, inputs, outputs, names)
@@ -93,13 +93,14 @@ def receive(
     for call in calls:
         own = {key for key, p in call.module.named_parameters(recurse=False) if id(p) in wanted}
         known = frozenset(own & {"weight", "bias"})
-        slow.update(id(p) for key, p in call.module.named_parameters(recurse=False)
-                    if key in own - known)
+        slow.update(
+            id(p) for key, p in call.module.named_parameters(recurse=False) if key in own - known
+        )
         if not known:
             continue
         try:
             rule = RULES[type(call.module)](call, known, len(values), len(cotangents))
-        except Unfit:
+        except UnfitError:
             slow.update(id(getattr(call.module, key)) for key in known)
         else:
             rules.append((call, rule))
@@ -118,19 +119,15 @@ def _one_output(values: Tensor) -> Iterable[Tensor]:
         yield cotangent
 
 
-def _pull_back(
-    values: Tensor, rules: list[tuple[Call, Rule]], cotangents: list[Tensor]
-) -> None:
+def _pull_back(values: Tensor, rules: list[tuple[Call, Rule]], cotangents: list[Tensor]) -> None:
     """A loop, not a batch of backwards: vmap's is 1.4 times slower on two cores (VGG19, n = 20)."""
     if not rules:
         return
     edges = [call.edge for call, _ in rules]
     for output, cotangent in enumerate(cotangents):
-        grads = torch.autograd.grad(
-            values, edges, cotangent, retain_graph=True, allow_unused=True  # type: ignore[arg-type]
-        )
+        grads = torch.autograd.grad(values, edges, cotangent, retain_graph=True, allow_unused=True)
         for (call, rule), grad in zip(rules, grads, strict=True):
-            rule.receive(output, call.input.new_zeros(call.shape) if grad is None else grad)
+            rule.receive(output, values.new_zeros(call.shape) if grad is None else grad)
 
 
 def _by_layer(
@@ -154,7 +151,7 @@ def passes_cost(calls: list[Call], outputs: int) -> Cost:
             one = 2.0 * call.shape.numel() * module.in_features
         elif isinstance(module, _ConvNd):
             numel = call.input.numel() if module.transposed else call.shape.numel()
-            one = 2.0 * numel * module.weight[0].numel() 
+            one = 2.0 * numel * module.weight[0].numel()
         else:
             one = 0.0
         flops += one * (1 + (outputs if call.input_node is not None else 0))

@@ -19,11 +19,21 @@ from torch.nn import functional
 class Positions(Protocol):
     """The interface of the three."""
 
-    examples: int
-    groups: int
-    features: int
-    positions: int
-    unit: int  # features that can only be taken together
+    @property
+    def examples(self) -> int: ...
+
+    @property
+    def groups(self) -> int: ...
+
+    @property
+    def features(self) -> int: ...
+
+    @property
+    def positions(self) -> int: ...
+
+    @property
+    def unit(self) -> int:
+        """How many features can only be taken together."""
 
     def columns(self, group: int, start: int, stop: int) -> Tensor:
         """Features start to stop (multiples of `unit`) of a group, (n, stop - start, D)."""
@@ -44,7 +54,10 @@ class Columns:
     """The vectors themselves, (n, G, K, D)."""
 
     values: Tensor
-    unit: int = 1
+
+    @property
+    def unit(self) -> int:
+        return 1
 
     @property
     def examples(self) -> int:
@@ -72,7 +85,7 @@ class Columns:
     def products(left: Tensor, right: Tensor) -> Tensor:
         return left.flatten(0, 1) @ right.flatten(0, 1).t()
 
-    def part(self, examples: slice) -> Columns:
+    def part(self, examples: slice) -> Self:
         return replace(self, values=self.values[examples])
 
 
@@ -85,7 +98,7 @@ class Patches:
     """
 
     image: Tensor
-    groups: int
+    blocks: int
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
@@ -94,6 +107,10 @@ class Patches:
     @property
     def examples(self) -> int:
         return self.image.shape[0]
+
+    @property
+    def groups(self) -> int:
+        return self.blocks
 
     @property
     def features(self) -> int:
@@ -117,9 +134,11 @@ class Patches:
     def rows(self, group: int) -> Tensor:
         return self.columns(group, 0, self.features).transpose(1, 2).contiguous()
 
-    products = staticmethod(Columns.products)
+    @staticmethod
+    def products(left: Tensor, right: Tensor) -> Tensor:
+        return Columns.products(left, right)
 
-    def part(self, examples: slice) -> Patches:
+    def part(self, examples: slice) -> Self:
         return replace(self, image=self.image[examples])
 
 
@@ -128,9 +147,16 @@ class Indices:
     """One-hot vectors, kept as the index of their one, (n, D)."""
 
     index: Tensor
-    features: int
+    size: int
     dtype: torch.dtype
-    groups: int = 1
+
+    @property
+    def groups(self) -> int:
+        return 1
+
+    @property
+    def features(self) -> int:
+        return self.size
 
     @property
     def examples(self) -> int:
@@ -155,7 +181,7 @@ class Indices:
     def products(left: Tensor, right: Tensor) -> Tensor:
         return left.flatten()[:, None] == right.flatten()  # 0 and 1 as booleans
 
-    def part(self, examples: slice) -> Indices:
+    def part(self, examples: slice) -> Self:
         return replace(self, index=self.index[examples])
 
 

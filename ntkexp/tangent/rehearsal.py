@@ -83,9 +83,7 @@ def rehearse(
         )
     else:
         found = tuple(torch.zeros_like(parameter) for parameter in parameters.values())
-    numbers = sum(
-        call.shape.numel() * (values.shape[1] + 2) + call.input.numel() for call in calls
-    )
+    numbers = sum(call.shape.numel() * (values.shape[1] + 2) + call.input.numel() for call in calls)
     return Rehearsal(
         values=values.detach(),
         cotangent=cotangent,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 
 @contextmanager
@@ -43,7 +44,10 @@ def untouched(model: nn.Module, *, tf32: bool = False) -> Iterator[None]:
 @contextmanager
 def _full_precision() -> Iterator[None]:
     """TF32 costs errors of 2e-4 and negative eigenvalues; kernels are computed without it."""
-    settings = (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.mkldnn.matmul)
+    # These attributes exist only at run time: torch replaces the modules by objects.
+    cudnn: Any = torch.backends.cudnn
+    mkldnn: Any = torch.backends.mkldnn
+    settings = (torch.backends.cuda.matmul, cudnn.conv, mkldnn.conv, mkldnn.matmul)
     before = [setting.fp32_precision for setting in settings]
     for setting in settings:
         setting.fp32_precision = "ieee"
@@ -52,8 +56,3 @@ def _full_precision() -> Iterator[None]:
     finally:
         for setting, precision in zip(settings, before, strict=True):
             setting.fp32_precision = precision
-
-
-def own_copy(inputs: Tensor) -> Tensor:
-    """The inputs as plain data the model may overwrite without harm to the caller's tensor."""
-    return inputs.detach().clone()

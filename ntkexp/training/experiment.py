@@ -18,7 +18,8 @@ from ntkexp.training.loop import TABLES, Trainer
 
 
 def build_probes(config: TrainConfig) -> dict[str, Probe]:
-    """The probes of a config, each asked whether it means anything there."""
+    """The probes of a config, each asked whether it means anything there; nothing is loaded."""
+    data.check(config.data)
     built = probes.build(config.probe)
     for probe in built.values():
         probe.check(config)
@@ -39,7 +40,7 @@ def train(
     """Train until fitted or at the limit, probing along the way; rows and weights go to `run`."""
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
-    dataset = data.load(config.data, config.seed, device)
+    dataset = data.load(config.data, config.seed, device, progress=config.progress)
     run.note(devices.facts(device) | {"data": dataset.checksums, "remarks": dataset.remarks})
     model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).to(device)
     batches = probe_batches(config, dataset, built)

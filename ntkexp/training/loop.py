@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import TrainConfig
+from ntkexp.config import Augment, TrainConfig
 from ntkexp.data import Dataset
-from ntkexp.data.batches import Batches
+from ntkexp.data.batches import Batches, crop_flip
 from ntkexp.errors import Diverged, Interrupted
 from ntkexp.probes import Batch, Moment, Probe, Rows, Update
 from ntkexp.progress import Progress
@@ -86,7 +86,10 @@ class Trainer:
             momentum=config.optim.momentum,
             weight_decay=config.optim.weight_decay,
         )
-        self.batches = Batches(dataset.train, config.optim.batch_size, config.seed)
+        self.device = dataset.train.inputs.device
+        self.batches = Batches(
+            len(dataset.train.targets), config.optim.batch_size, config.seed, self.device
+        )
         self.last = self._last_step()
         self.looks = probe_steps(config.probing, self.last)
         self.clock = Clock()
@@ -122,7 +125,7 @@ class Trainer:
 
     def _update(self) -> None:
         step = self.clock.step
-        inputs, targets = self.batches.at(step)
+        inputs, targets = self._minibatch(step)
         lr = learning_rate(self.config.optim, step, self.last)
         outputs = self.model(inputs)
         loss = losses(outputs, targets).mean()
@@ -134,6 +137,14 @@ class Trainer:
         self.clock.step += 1
         if len(self._trace) == TRACE_STEPS:
             self._fetch_trace()
+
+    def _minibatch(self, step: int) -> tuple[Tensor, Tensor]:
+        train = self.dataset.train
+        inputs, targets = self.batches.take(step, train.inputs, train.targets)
+        if self.dataset.augment is Augment.crop_flip:
+            assert self.dataset.pad_value is not None
+            inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
+        return inputs, targets
 
     def _watch(self, lr: float) -> None:
         watching = [probe for probe in self.probes.values() if probe.watches(self.clock.step)]
@@ -207,7 +218,7 @@ class Trainer:
         return (
             limit is not None
             and clock.step > clock.evaluated
-            and clock.step % self.batches.an_epoch == 0
+            and clock.step % self.batches.steps_per_epoch == 0
             and self._recent_loss() < 2 * limit
         )
 
@@ -239,7 +250,7 @@ class Trainer:
             "steps",
             {
                 "step": steps,
-                "epoch": [step // self.batches.an_epoch for step in steps],
+                "epoch": [self.batches.epoch(step) for step in steps],
                 "train_loss": loss,
                 "train_acc": accuracy,
                 "lr": [learning_rate(self.config.optim, step, self.last) for step in steps],
@@ -271,7 +282,7 @@ class Trainer:
 
     def _restore(self) -> None:
         state: dict[str, Any] = torch.load(
-            self.run.checkpoint, map_location=self.batches.device, weights_only=True
+            self.run.checkpoint, map_location=self.device, weights_only=True
         )
         self.clock = Clock(**state["clock"])
         self.model.load_state_dict(state["model"])
@@ -286,7 +297,7 @@ class Trainer:
         if optim.steps is not None:
             limits.append(optim.steps)
         if optim.epochs is not None:
-            limits.append(optim.epochs * self.batches.an_epoch)
+            limits.append(optim.epochs * self.batches.steps_per_epoch)
         return min(limits)
 
 

@@ -25,9 +25,11 @@ class SGD:
     @torch.no_grad()
     def accelerate(self) -> None:
         """Take the gradients into the velocity, and forget them."""
-        gradients = [parameter.grad for parameter in self.parameters]
+        gradients = [w.grad for w in self.parameters if w.grad is not None]
+        if len(gradients) < len(self.parameters):
+            raise ValueError("a trainable parameter takes no part in the loss")
         if self.weight_decay:
-            gradients = torch._foreach_add(gradients, self.parameters, alpha=self.weight_decay)
+            torch._foreach_add_(gradients, self.parameters, alpha=self.weight_decay)
         torch._foreach_mul_(self.velocity, self.momentum)
         torch._foreach_add_(self.velocity, gradients)
         for parameter in self.parameters:
@@ -40,7 +42,9 @@ class SGD:
     @torch.no_grad()
     def step_norm(self, lr: float) -> Tensor:
         """|dw|_2 of the coming move."""
-        return lr * torch.stack(torch._foreach_norm(self.velocity)).norm()
+        norms = torch.stack(torch._foreach_norm(self.velocity))
+        total: Tensor = torch.linalg.vector_norm(norms)
+        return total * lr
 
     def state(self) -> list[Tensor]:
         return [velocity.clone() for velocity in self.velocity]

@@ -28,9 +28,7 @@ class Pairs:
         inputs = 2 * d * d * shape.features
         outputs = 2 * d * d * shape.k**2 * (shape.channels + 1)
         pairs = shape.pairs * shape.groups
-        return Cost(
-            pairs * (inputs + outputs), 4 * d * d * pairs * shape.k**2 * shape.itemsize
-        )
+        return Cost(pairs * (inputs + outputs), 4 * d * d * pairs * shape.k**2 * shape.itemsize)
 
     @staticmethod
     def add(gram: Tensor, left: Outer, right: Outer | None, workspace_bytes: int) -> None:
@@ -67,4 +65,3 @@ def _add_diagonal(gram: Tensor, v: Tensor, weights: Tensor) -> None:
     k = len(v) // len(weights)
     for r, c in lower_blocks(len(weights), LEAST_EXAMPLES):
         gram[times(r, k), times(c, k)] += _weighted(v[times(r, k)], v[times(c, k)], weights[r, c])
-

@@ -16,7 +16,7 @@ from ntkexp.tangent.rules.conv import ConvRule, TransposedConvRule
 from ntkexp.tangent.rules.embedding import EmbeddingRule
 from ntkexp.tangent.rules.linear import LinearRule
 from ntkexp.tangent.rules.norm import BatchNormRule, GroupNormRule, InstanceNormRule, LayerNormRule
-from ntkexp.tangent.rules.uses import Unfit
+from ntkexp.tangent.rules.uses import UnfitError
 
 
 class Rule(Protocol):
@@ -50,4 +50,4 @@ RULES: dict[type[nn.Module], type[Rule]] = {
     nn.Embedding: EmbeddingRule,
 }
 
-__all__ = ["RULES", "Rule", "Unfit"]
+__all__ = ["RULES", "Rule", "UnfitError"]

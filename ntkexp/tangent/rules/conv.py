@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.positions import Columns, Patches, Positions, padded, windows
-from ntkexp.tangent.rules.uses import Unfit, copies, fold
+from ntkexp.tangent.rules.uses import UnfitError, copies, fold
 
 
 class ConvRule:
@@ -57,7 +57,7 @@ class ConvRule:
     def factors(self) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         if self.v is not None and self.u is not None:
-            found["weight"] = Outer(self.u, self.v.unflatten(2, (self.groups, -1)))
+            found["weight"] = Outer(self.u, _grouped(self.v, 2, self.groups))
         if self.bias is not None:
             found["bias"] = Direct(self.bias)
         return found
@@ -105,7 +105,7 @@ class TransposedConvRule:
     def factors(self) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         if self.v is not None:
-            inputs = fold(self.image, self.examples).unflatten(1, (self.module.groups, -1))
+            inputs = _grouped(fold(self.image, self.examples), 1, self.module.groups)
             found["weight"] = Outer(Columns(inputs), self.v, swapped=True)
         if self.bias is not None:
             found["bias"] = Direct(self.bias)
@@ -116,7 +116,7 @@ def _module(call: Call) -> _ConvNd:
     module = call.module
     assert isinstance(module, _ConvNd)
     if call.input.dim() != len(module.kernel_size) + 2:
-        raise Unfit  # an unbatched image
+        raise UnfitError  # an unbatched image
     return module
 
 
@@ -144,3 +144,9 @@ def _reach(
         needed = (inputs[axis] - 1) * stride + dilation * (kernel - 1) + 1
         amounts.append((before, max(0, needed - before - outputs[axis])))
     return amounts
+
+
+def _grouped(values: Tensor, axis: int, groups: int) -> Tensor:
+    """Split the axis of channels into (groups, channels of a group)."""
+    shape = values.shape
+    return values.view(*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])

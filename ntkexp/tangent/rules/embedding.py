@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Factor, Outer
 from ntkexp.tangent.positions import Indices
-from ntkexp.tangent.rules.uses import Unfit, copies
+from ntkexp.tangent.rules.uses import UnfitError, copies
 
 
 class EmbeddingRule:
@@ -17,7 +17,7 @@ class EmbeddingRule:
         module = call.module
         assert isinstance(module, nn.Embedding)
         if module.max_norm is not None or module.scale_grad_by_freq or module.sparse:
-            raise Unfit
+            raise UnfitError
         copies(call, examples)
         self.module = module
         self.index = call.input.reshape(examples, -1)

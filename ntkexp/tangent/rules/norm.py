@@ -11,7 +11,9 @@ from torch.nn import functional
 
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Direct, Factor
-from ntkexp.tangent.rules.uses import Unfit, copies
+from ntkexp.tangent.rules.uses import UnfitError, copies
+
+INSTANCE_AXES = {nn.InstanceNorm1d: 3, nn.InstanceNorm2d: 4, nn.InstanceNorm3d: 5}
 
 
 class _NormRule:
@@ -50,7 +52,7 @@ class BatchNormRule(_NormRule):
         module = call.module
         assert isinstance(module, nn.modules.batchnorm._BatchNorm)
         if module.running_mean is None or module.training:
-            raise Unfit
+            raise UnfitError
         return functional.batch_norm(
             call.input, module.running_mean, module.running_var, eps=module.eps
         )
@@ -74,8 +76,8 @@ class InstanceNormRule(_NormRule):
     def _normalise(self, call: Call) -> Tensor:
         module = call.module
         assert isinstance(module, nn.modules.instancenorm._InstanceNorm)
-        if call.input.dim() != module._get_no_batch_dim() + 1:
-            raise Unfit  # an unbatched image
+        if call.input.dim() != INSTANCE_AXES[type(module)]:
+            raise UnfitError  # an unbatched image
         own = module.training or not module.track_running_stats
         mean, variance = (None, None) if own else (module.running_mean, module.running_var)
         return functional.instance_norm(
@@ -90,11 +92,9 @@ class LayerNormRule(_NormRule):
         assert isinstance(call.module, nn.LayerNorm)
         shape = list(call.module.normalized_shape)
         if call.input.dim() <= len(shape):
-            raise Unfit
+            raise UnfitError
         return functional.layer_norm(call.input, shape, eps=call.module.eps)
 
     def _summed(self, values: Tensor) -> Tensor:
         size = next(iter(self.found.values())).shape[2]
         return values.reshape(self.examples, -1, size).sum(1)
-
-

@@ -7,7 +7,7 @@ from torch import Tensor
 from ntkexp.tangent.calls import Call
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """This call does not have the shape the rule knows; the parameters take the fallback."""
 
 
@@ -18,9 +18,9 @@ def copies(call: Call, examples: int) -> int:
     ordered example by example is assumed here and held against a true gradient in rehearsal.py.
     """
     if not call.shape or call.shape[0] == 0 or call.shape[0] % examples:
-        raise Unfit
+        raise UnfitError
     if call.input.dim() == 0 or call.input.shape[0] != call.shape[0]:
-        raise Unfit
+        raise UnfitError
     return call.shape[0] // examples
 
 

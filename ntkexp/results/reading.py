@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp.config import SCHEMA_VERSION
 from ntkexp.errors import UserError
-from ntkexp.results.store import SCHEMA_VERSION, read_status
+from ntkexp.results.status import read_status
 
 # Facts of a run that say nothing of what was computed never become columns.
 UNTOLD = ("device", "paths", "checkpoint", "progress", "rerun", "about", "figures", "launcher")

@@ -1,0 +1,65 @@
+"""Squared norms of per-example gradients, without keeping the gradients."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ntkexp.tangent.factors import Factor, Outer
+
+# Gradients of a few examples at a time stay in the processor's cache.
+CPU_BYTES = 16 * 2**20
+CUDA_BYTES = 512 * 2**20
+
+
+def squared_norm(factor: Factor) -> Tensor:
+    """sum_ic |grad f_ic|^2 over one parameter, a float64 scalar.
+
+    For outer products the cheaper, per example, of
+
+        |sum_d v_d u_d^T|^2 formed and summed:          2 k D O K
+        sum_de <u_d, u_e> <v_d, v_e>:                   2 D^2 K + 2 k D^2 O
+
+    floating point operations; the second never forms a gradient and shares its first part among
+    the k outputs.
+    """
+    if not isinstance(factor, Outer):
+        return _square(factor.jacobian())
+    _, k, groups, channels, d = factor.v.shape
+    formed = k * d * channels * factor.u.features
+    multiplied = d * d * (factor.u.features + k * channels)
+    square = _by_products if multiplied < formed else _by_gradients
+    return sum(
+        (square(factor, group) for group in range(groups)),
+        start=torch.zeros((), dtype=torch.float64, device=factor.v.device),
+    )
+
+
+def _by_gradients(factor: Outer, group: int) -> Tensor:
+    u = factor.u.columns(group, 0, factor.u.features)
+    v = factor.v[:, :, group].flatten(1, 2)  # (n, k O, D)
+    total = v.new_zeros((), dtype=torch.float64)
+    for part in _parts(len(v), v.shape[1] * u.shape[1] * v.element_size(), v.is_cuda):
+        total += _square(v[part] @ u[part].transpose(1, 2))
+    return total
+
+
+def _by_products(factor: Outer, group: int) -> Tensor:
+    rows = factor.u.rows(group)  # (n, D, K)
+    v = factor.v[:, :, group].flatten(1, 2)
+    total = v.new_zeros((), dtype=torch.float64)
+    bytes_each = (v[0].numel() + rows[0].numel()) * v.element_size()
+    for part in _parts(len(v), bytes_each, v.is_cuda):
+        products = torch.stack([factor.u.products(row[None], row[None]) for row in rows[part]])
+        total += torch.dot((v[part] @ products.to(v.dtype)).flatten(), v[part].reshape(-1)).double()
+    return total
+
+
+def _square(values: Tensor) -> Tensor:
+    flat = values.reshape(-1)
+    return torch.dot(flat, flat).double()
+
+
+def _parts(examples: int, bytes_each: int, cuda: bool) -> list[slice]:
+    step = max(1, (CUDA_BYTES if cuda else CPU_BYTES) // max(bytes_each, 1))
+    return [slice(start, start + step) for start in range(0, examples, step)]

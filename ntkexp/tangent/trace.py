@@ -1,0 +1,178 @@
+"""Tr K = sum_ic |grad_w f_w(x_i)[c]|^2, exactly or by one backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.calls import Call, parameterised, recorded, refuse_overwritten
+from ntkexp.tangent.factors import Direct, merged
+from ntkexp.tangent.fallback import jacobians
+from ntkexp.tangent.features import features, receive
+from ntkexp.tangent.memory import blocks, default_budget
+from ntkexp.tangent.norms import squared_norm
+from ntkexp.tangent.outputs import Outputs, chosen
+from ntkexp.tangent.refusals import refuse_coupled, trainable
+from ntkexp.tangent.rehearsal import rehearse
+from ntkexp.tangent.untouched import untouched
+
+Estimate: TypeAlias = Literal["signs", "hutchinson"]
+
+
+def tangent_trace(
+    model: nn.Module,
+    inputs: Tensor,
+    *,
+    outputs: Outputs = None,
+    estimate: Estimate | None = None,
+    generator: torch.Generator | None = None,
+    budget_bytes: int | None = None,
+) -> Tensor:
+    """The trace of the tangent kernel, a float64 scalar; no Gram matrix is formed.
+
+    estimate None: exact, c backwards of activations and per-example norms.
+    "signs":      sum_i |sum_c s_ic grad f_ic|^2 with random signs s_ic: unbiased, one backward.
+                  Only the c x c diagonal blocks of K enter its variance, 2 sum_i sum_{c != c'} K^2.
+    "hutchinson": |Phi^T s|^2, one ordinary backward; every off-diagonal entry enters.
+
+    >>> net = nn.Linear(1, 2, bias=False)
+    >>> tangent_trace(net, torch.tensor([[2.0], [3.0]])).item()    # 2 (4 + 9)
+    26.0
+    """
+    parameters = trainable(model)
+    refuse_coupled(model)
+    if estimate is not None and estimate not in get_args(Estimate):
+        raise UserError(f"estimate={estimate!r}: None, signs and hutchinson are accepted")
+    if estimate is not None and generator is None:
+        raise UserError("an estimate needs a generator: its draws are not taken from torch's own")
+    with untouched(model):
+        if estimate == "hutchinson":
+            return _hutchinson(model, inputs.detach(), outputs, parameters, generator)
+        if estimate == "signs":
+            return SharedForward(model, outputs).run(inputs.detach(), generator)
+        return _exact(model, inputs.detach(), outputs, parameters, budget_bytes)
+
+
+def _exact(
+    model: nn.Module,
+    inputs: Tensor,
+    outputs: Outputs,
+    parameters: dict[str, nn.Parameter],
+    budget_bytes: int | None,
+) -> Tensor:
+    total: Tensor | None = None
+    first = rehearse(model, inputs, outputs, parameters)
+    budget = budget_bytes or default_budget(first.values.device)
+    for part in blocks(len(inputs), first.bytes_per_example, budget):
+        rehearsal = rehearse(model, inputs[part], outputs, parameters) if part.start else first
+        found = features(model, inputs[part], outputs, parameters, rehearsal)
+        for factors in found.layers.values():
+            for factor in factors:
+                norm = squared_norm(factor)
+                total = norm if total is None else total + norm
+    assert total is not None
+    return total
+
+
+def _hutchinson(
+    model: nn.Module,
+    inputs: Tensor,
+    outputs: Outputs,
+    parameters: dict[str, nn.Parameter],
+    generator: torch.Generator | None,
+) -> Tensor:
+    values = chosen(model(inputs.clone()), outputs, len(inputs))
+    grads = torch.autograd.grad(
+        values, list(parameters.values()), signs(values, generator), allow_unused=True
+    )
+    squares = [torch.linalg.vector_norm(grad).double() ** 2 for grad in grads if grad is not None]
+    return torch.stack(squares).sum()
+
+
+def signs(like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Independent +-1 of the shape of `like`, drawn on the generator's device."""
+    device = generator.device if generator is not None else like.device
+    coins = torch.randint(0, 2, like.shape, generator=generator, device=device)
+    return (2 * coins - 1).to(like)
+
+
+class SharedForward:
+    """The sign estimate on a forward the caller needs anyway, as in a training step.
+
+    >>> net = nn.Linear(2, 2, bias=False)
+    >>> optimiser, draws = torch.optim.SGD(net.parameters(), 0.1), torch.Generator()
+    >>> shared, x, y = SharedForward(net), torch.ones(4, 2), torch.zeros(4, dtype=torch.long)
+    >>> with shared:
+    ...     logits = net(x)
+    >>> trace = shared.trace(logits, x, draws)           # exact here: one layer, orthogonal rows
+    >>> nn.functional.cross_entropy(logits, y).backward()
+    >>> trace.item()
+    16.0
+
+    The estimate costs one backward of activations and the norms. The graph is left in place for
+    the caller's own backward. The fast rules are held against a true gradient the first time only.
+    """
+
+    def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
+        self.model, self.outputs = model, outputs
+        self.parameters = trainable(model)
+        self._modules = parameterised(model)
+        self._calls: list[Call] = []
+        self._slow: set[int] | None = None
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        with recorded(self._modules) as calls:
+            yield
+        self._calls = calls
+
+    def __enter__(self) -> SharedForward:
+        refuse_coupled(self.model)
+        self._open = self._recording()
+        self._open.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.__exit__(*error)  # type: ignore[arg-type]
+
+    def run(self, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Forward and estimate in one, for a caller with no use for the forward."""
+        with self:
+            raw = self.model(inputs.clone())
+        return self.trace(raw, inputs, generator)
+
+    def trace(self, raw: Tensor, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
+        """The estimate for the recorded forward: `raw` is what the model returned for `inputs`."""
+        calls, self._calls = self._calls, []
+        refuse_overwritten(calls)
+        values = chosen(raw, self.outputs, len(inputs))
+        cotangent = signs(values, generator)
+        uses, slow = receive(values, calls, self.parameters, [cotangent])
+        factors = {key: merged(found) for key, found in uses.items()}
+        if self._slow is None:
+            self._slow = self._distrusted(values, inputs)
+        slow |= self._slow
+        total = torch.zeros((), dtype=torch.float64, device=values.device)
+        for key, factor in factors.items():
+            if key not in slow:
+                total += squared_norm(factor)
+        names = [name for name, p in self.parameters.items() if id(p) in slow]
+        for rows in jacobians(self.model, inputs, self.outputs, names).values():
+            total += squared_norm(
+                Direct(torch.einsum("nk,nkp->np", cotangent, rows.values)[:, None])
+            )
+        return total
+
+    def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:
+        """Ids of the parameters whose pieces do not give the true gradient of two examples."""
+        few = inputs[:2].detach()
+        with untouched(self.model):
+            rehearsal = rehearse(self.model, few, self.outputs, self.parameters)
+            rehearsal.refuse_difference(values)
+            found = features(self.model, few, self.outputs, self.parameters, rehearsal)
+        return {id(self.parameters[name]) for name in found.fallback}
