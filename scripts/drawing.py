@@ -122,6 +122,14 @@ def load(
     return frames
 
 
+def one_run(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The tables of one run, for figures that cannot show several; the others are named."""
+    runs = sorted({run for frame in tables.values() for run in frame["run"].unique()})
+    if len(runs) > 1:
+        print(f"drawing {runs[0]} of {len(runs)} runs; --runs chooses another", file=sys.stderr)
+    return {name: frame[frame["run"] == runs[0]] for name, frame in tables.items()}
+
+
 def mean_and_band(
     axes: Axes,
     x: np.ndarray,
