@@ -60,7 +60,7 @@ def study(config: DictConfig, typed: frozenset[str]) -> int:
 
     def work(run: Run, stop_asked: StopAsked) -> None:
         for table, frame in chosen.run(progress=config.progress).items():
-            run.add(table, {name: frame[name].to_numpy() for name in frame})
+            run.add(table, {str(name): frame[name].to_numpy() for name in frame})
 
     return _live(config, folder, chosen.tables, work)
 

@@ -90,8 +90,8 @@ class Eigenfunctions(Probe):
 def _signed(vectors: np.ndarray) -> np.ndarray:
     """Eigenvectors have no sign: make each one's largest entry positive."""
     peaks = np.abs(vectors).argmax(axis=0)
-    signs: np.ndarray = np.sign(vectors[peaks, np.arange(vectors.shape[1])])
-    return vectors * signs
+    signed: np.ndarray = vectors * np.sign(vectors[peaks, np.arange(vectors.shape[1])])
+    return signed
 
 
 def _points(moment: Moment) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ import numpy as np
 from ntkexp.config import TrainConfig
 from ntkexp.probes.base import Moment, Probe, Rows, check_centring
 from ntkexp.results.table import Table
+from ntkexp.theory.centring import centre
 from ntkexp.theory.spectrum import eigenvalues
 
 SPECTRUM = Table(
@@ -45,10 +46,11 @@ class Spectrum(Probe):
     def measure(self, moment: Moment) -> Rows:
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}
         for split in ("train", "test"):
-            kernel = moment.kernels[split].centred(self.centring)
+            kernel = moment.kernels[split]
             parts = {"total": kernel.gram, **(kernel.layers if self.layers else {})}
             for layer, gram in parts.items():
-                values = eigenvalues(gram.double().cpu().numpy())
+                centred = centre(gram.double().cpu().numpy(), moment.dataset.outputs, self.centring)
+                values = eigenvalues(centred)
                 columns["split"].append(np.full(len(values), split))
                 columns["layer"].append(np.full(len(values), layer))
                 columns["centring"].append(np.full(len(values), self.centring))

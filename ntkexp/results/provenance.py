@@ -19,7 +19,7 @@ PACKAGES = ("torch", "hydra-core", "omegaconf", "numpy", "scipy", "pandas", "pya
 def provenance() -> dict[str, Any]:
     """Facts about this process that need no torch; the caller adds its own."""
     return {
-        "argv": sys.argv,
+        "argv": sys.orig_argv,
         "ntkexp": ntkexp.__version__,
         "git": git_state(Path(ntkexp.__file__).resolve().parent),
         "python": platform.python_version(),
