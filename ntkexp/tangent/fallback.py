@@ -28,7 +28,7 @@ def jacobians(
     except RuntimeError:
         # vmap cannot follow data-dependent control flow; plain autograd can, one by one.
         found = _one_by_one(model, inputs, outputs, [parameters[name] for name in names], names)
-    return {name: Direct(values.detach().flatten(2)) for name, values in found.items()}
+    return {name: Direct(values.detach().reshape(*values.shape[:2], -1)) for name, values in found.items()}
 
 
 def _one_example(model: nn.Module, outputs: Outputs):  # type: ignore[no-untyped-def]
