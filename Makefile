@@ -3,3 +3,49 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+FIG    ?=
+
+.PHONY: help demo test lint figures bench small clean
+
+help:
+	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
+	@echo "make test              run every test"
+	@echo "make lint              ruff and mypy"
+	@echo "make figures [FIG=2]   draw every figure that has its runs, name the commands of the others"
+	@echo "make bench             time the tangent kernel against other tools"
+	@echo "make small             every training experiment in miniature, on two CPU cores"
+	@echo "make clean             remove build and test leftovers; outputs/ stays"
+
+# One stamp an extra: a changed setup.cfg or constraints.txt installs anew.
+$(VENV)/.installed%: setup.cfg pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".$(EXTRA)"
+	touch $@
+
+$(VENV)/.installed-dev: EXTRA = [dev]
+$(VENV)/.installed-bench: EXTRA = [bench]
+
+demo: $(VENV)/.installed
+	$(BIN)/ntkexp train +exp=disk
+	$(BIN)/python scripts/fig10_disk_data.py
+	@echo
+	@echo "Figure 1:"
+	@$(BIN)/python scripts/fig01_disk_eigenfunctions.py
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+
+figures: $(VENV)/.installed
+	$(BIN)/python scripts/make_figures.py $(FIG)
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python scripts/bench_tangent.py
+
+clean:
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -5,11 +5,22 @@ Imports neither torch nor pandas: `ntkexp --help` and shell completion pass thro
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from omegaconf import MISSING
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from ntkexp.errors import UserError
+
+SCHEMA_VERSION = 1
+
+# Keys that say how or where a run is made, never what comes out of it.
+EXECUTION_KEYS = ("device", "paths", "checkpoint", "progress", "rerun", "launcher")
+DESCRIPTION_KEYS = ("about", "figures")
 
 
 class Difficult(StrEnum):
@@ -53,14 +64,19 @@ class Spacing(StrEnum):
 @dataclass
 class DataConfig:
     name: str = MISSING
-    train_examples: int | None = None
-    test_examples: int | None = None
 
 
 @dataclass
 class ImagesConfig(DataConfig):
-    """mnist, kmnist or cifar10; `None` examples means all of them."""
+    """mnist, kmnist or cifar10; `None` examples means all of them.
 
+    A share `noise` of the training labels is redrawn uniformly, so that one in ten of those is
+    right by chance, unless `noise_excludes_true`. The difficult part comes on top of
+    `train_examples`; noise does not touch it. The test set is always clean.
+    """
+
+    train_examples: int | None = None
+    test_examples: int | None = None
     noise: float = 0.0
     noise_excludes_true: bool = False
     difficult: Difficult = Difficult.none
@@ -73,7 +89,7 @@ class DiskConfig(DataConfig):
     """Points uniform in the square [-1, 1]^2; the test set is a grid x grid lattice of it."""
 
     name: str = "disk"
-    train_examples: int | None = 500
+    train_examples: int = 500
     grid: int = 50
 
 
@@ -165,11 +181,21 @@ class CheckpointConfig:
 
 
 @dataclass
-class TrainConfig:
-    name: str = MISSING
+class ExperimentConfig:
+    """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`."""
+
+    name: str = "adhoc"
     about: str = ""
     figures: list[int] = field(default_factory=list)
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    progress: bool = True
+    rerun: bool = False
+
+
+@dataclass
+class TrainConfig(ExperimentConfig):
     seed: int = 0
+    recipe: str = "paper"
     data: DataConfig = MISSING
     model: ModelConfig = MISSING
     optim: OptimConfig = field(default_factory=OptimConfig)
@@ -177,9 +203,109 @@ class TrainConfig:
     probing: ProbingConfig = field(default_factory=ProbingConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
-    tf32: bool = False
     device: str = "auto"
-    paths: PathsConfig = field(default_factory=PathsConfig)
+    tf32: bool = False
+    deterministic: bool = False
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
-    progress: bool = True
-    rerun: bool = False
+
+
+@dataclass
+class StudyConfig(ExperimentConfig):
+    study: dict[str, Any] = field(default_factory=dict)
+
+
+def identity(config: DictConfig) -> str:
+    """The run's id: a hash of everything that decides its results, and of the tables' version."""
+    container = OmegaConf.to_container(config, resolve=True, enum_to_str=True)
+    assert isinstance(container, dict)
+    told = {k: v for k, v in container.items() if k not in EXECUTION_KEYS + DESCRIPTION_KEYS}
+    told["schema_version"] = SCHEMA_VERSION
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def shrink(config: DictConfig, typed: Collection[str]) -> None:
+    """Apply the limits of `scale` to everything the user did not type himself."""
+    scale = config.scale
+    limits = {
+        "data.train_examples": scale.train_examples,
+        "data.test_examples": scale.test_examples,
+        "data.difficult_examples": scale.train_examples and max(1, scale.train_examples // 10),
+        "model.width": scale.width,
+        "model.base": scale.base,
+        "optim.steps": scale.steps,
+        "probing.examples": scale.probe_examples,
+    }
+    for key, limit in limits.items():
+        if limit is None or key in typed or not _has(config, key):
+            continue
+        value = OmegaConf.select(config, key)
+        OmegaConf.update(config, key, limit if value is None else min(value, limit))
+    if scale.growth is not None and "probing.growth" not in typed:
+        config.probing.growth = max(config.probing.growth, scale.growth)
+
+
+def check(config: DictConfig) -> None:
+    """Refuse values that no run can have; each message names its key."""
+    for key, holds, accepted in RULES:
+        if not _has(config, key):
+            continue
+        value = OmegaConf.select(config, key)
+        if value is not None and not holds(value):
+            raise UserError(f"{key}={value}: expected {accepted}")
+    if config.optim.epochs is None and config.optim.steps is None:
+        raise UserError("optim.epochs and optim.steps are both null: give one of them")
+    if _has(config, "data.difficult"):
+        _check_difficult(config)
+
+
+def _check_difficult(config: DictConfig) -> None:
+    wanted, examples = config.data.difficult, config.data.difficult_examples
+    if wanted == Difficult.none and examples:
+        raise UserError(
+            f"data.difficult_examples={examples}, but data.difficult=none; "
+            "set data.difficult=random_labels or kmnist"
+        )
+    if wanted != Difficult.none and not examples:
+        raise UserError(
+            f"data.difficult={wanted}, but data.difficult_examples=0; expected 1 or more"
+        )
+
+
+def _has(config: DictConfig, key: str) -> bool:
+    parent, _, leaf = key.rpartition(".")
+    node = OmegaConf.select(config, parent) if parent else config
+    return isinstance(node, DictConfig) and leaf in node
+
+
+def _positive(value: float) -> bool:
+    return value > 0
+
+
+def _not_negative(value: float) -> bool:
+    return value >= 0
+
+
+RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("data.noise", lambda share: 0 <= share <= 1, "a share from 0 to 1"),
+    ("data.train_examples", _positive, "1 or more examples, or null for all"),
+    ("data.test_examples", _positive, "1 or more examples, or null for all"),
+    ("data.difficult_examples", _not_negative, "0 or more examples"),
+    ("data.grid", lambda side: side >= 2, "2 or more points a side"),
+    ("model.depth", _positive, "1 or more layers"),
+    ("model.width", _positive, "1 or more units"),
+    ("model.base", _positive, "1 or more channels"),
+    ("optim.lr", _positive, "a number above 0"),
+    ("optim.momentum", lambda share: 0 <= share < 1, "a number from 0 to below 1"),
+    ("optim.weight_decay", _not_negative, "a number from 0"),
+    ("optim.batch_size", _positive, "1 or more examples, or null for the full batch"),
+    ("optim.epochs", _positive, "1 or more epochs, or null"),
+    ("optim.steps", _positive, "1 or more steps, or null"),
+    ("optim.stop_loss", _positive, "a loss above 0, or null to train to the limit"),
+    ("optim.stop_patience", _positive, "1 or more evaluations"),
+    ("probing.start", _positive, "a step from 1"),
+    ("probing.growth", lambda factor: factor > 1, "a factor above 1"),
+    ("probing.every", _positive, "a step from 1"),
+    ("probing.examples", _positive, "1 or more examples"),
+    ("evaluate.batch_size", _positive, "1 or more examples"),
+    ("checkpoint.every_seconds", _not_negative, "seconds from 0"),
+)

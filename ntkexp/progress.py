@@ -27,7 +27,7 @@ class Progress:
         self._bar: tqdm[Any] | None = None
         self._figures = ""
         self._began = self._spoke = time.monotonic()
-        self._start = start
+        self._start, self._said = start, -1
         if shown and sys.stderr.isatty():
             self._bar = tqdm(total=total, initial=start, desc=label, dynamic_ncols=True)
 
@@ -51,11 +51,11 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-        elif self.shown:
+        elif self.shown and self.done != self._said:
             self._say()
 
     def _say(self) -> None:
-        self._spoke = time.monotonic()
+        self._spoke, self._said = time.monotonic(), self.done
         rate = (self.done - self._start) / max(self._spoke - self._began, 1e-9)
         left = (self.total - self.done) / rate if rate > 0 else float("inf")
         line = f"{self.label} {self.done}/{self.total}  {rate:.3g}/s"

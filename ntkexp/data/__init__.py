@@ -1,0 +1,45 @@
+"""What the network sees: images or points, their labels, and the batches made of them."""
+
+from __future__ import annotations
+
+import torch
+
+from ntkexp.config import DataConfig, DiskConfig, ImagesConfig
+from ntkexp.data.batches import Batches, crop_flip
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.disk import check_disk, load_disk
+from ntkexp.data.image_dataset import check_images, load_images
+from ntkexp.data.image_kinds import KINDS
+from ntkexp.data.sources import verify
+from ntkexp.errors import UserError
+
+__all__ = ["NAMES", "Batches", "Dataset", "Split", "check", "crop_flip", "load", "verify"]
+
+NAMES = (*KINDS, "disk")
+
+
+def check(config: DataConfig) -> None:
+    """Refuse an impossible configuration; reads no data, so it can go before everything else."""
+    if config.name in KINDS and isinstance(config, ImagesConfig):
+        check_images(config)
+    elif config.name == "disk" and isinstance(config, DiskConfig):
+        check_disk(config)
+    elif config.name not in NAMES:
+        raise UserError(f"data.name={config.name}: there are {', '.join(NAMES)}")
+    else:
+        raise UserError(f"data.name={config.name}: does not go with a {type(config).__name__}")
+
+
+def load(config: DataConfig, seed: int, device: torch.device, *, progress: bool = True) -> Dataset:
+    """The dataset of `config`, whole and normalised, on `device`.
+
+    Which examples, which labels and which points depend on the seed alone.
+
+    >>> load(DiskConfig(), seed=0, device=torch.device("cpu")).test.inputs.shape
+    torch.Size([2500, 2])
+    """
+    check(config)
+    if isinstance(config, ImagesConfig):
+        return load_images(config, seed, device, progress=progress)
+    assert isinstance(config, DiskConfig)
+    return load_disk(config, seed, device)

@@ -1,0 +1,40 @@
+"""What is measured along training: one file a probe."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Mapping
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ntkexp.errors import UserError
+from ntkexp.probes.base import Batch, Moment, Probe, Rows, Update
+
+__all__ = ["Batch", "Moment", "Probe", "Rows", "Update", "build", "names"]
+
+
+def names() -> list[str]:
+    """Every probe there is."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+
+
+def build(selected: Mapping[str, Any]) -> dict[str, Probe]:
+    """The probes of a config node `probe: {name: options}`, their options checked for type."""
+    return {name: _build(name, options) for name, options in selected.items()}
+
+
+def _build(name: str, options: Any) -> Probe:
+    if importlib.util.find_spec(f"{__name__}.{name}") is None:
+        raise UserError(f"probe.{name}: no such probe; there are {', '.join(names())}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))
+    try:
+        probe = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), options or {}))
+    except OmegaConfBaseException as error:
+        raise UserError(f"probe.{name}.{error.full_key}: {error.msg}") from error
+    assert isinstance(probe, Probe)
+    return probe

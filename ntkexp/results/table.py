@@ -41,3 +41,6 @@ class Table:
                 for name, kind in self.columns.items()
             }
         )
+
+    def empty(self) -> pd.DataFrame:
+        return pd.DataFrame({n: pd.Series([], dtype=kind) for n, kind in self.columns.items()})

@@ -1,0 +1,159 @@
+"""Hydra at work: from command-line words to a composed config and the job that takes it."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from ntkexp import schemas
+from ntkexp.errors import UserError
+
+CONFIGS = "pkg://ntkexp.configs"
+# Flags that take a word after them; all others stand alone.
+WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--info", "-i"}
+
+Job = Callable[[DictConfig, frozenset[str]], int]
+
+
+def run(config_name: str, words: Sequence[str], job: Job) -> int:
+    """Compose `config_name` with the overrides in `words` and give it to `job`.
+
+    `job` also gets the dotted keys that the user set himself, on the command line or in a sweep.
+    Returns the worst of the jobs' exit codes.
+    """
+    codes = [0]
+    complaints: list[UserError] = []
+
+    def task(config: DictConfig) -> None:
+        try:
+            codes.append(job(config, frozenset(typed_keys(HydraConfig.get().overrides.task))))
+        except UserError as error:
+            # Hydra would put lines of its own before it.
+            complaints.append(error)
+
+    with _arguments(hoisted(words)), _plain_errors():
+        hydra.main(config_path=CONFIGS, config_name=config_name, version_base="1.3")(task)()
+    if complaints:
+        raise complaints[0]
+    return max(codes)
+
+
+def complete(config_name: str, line: str) -> list[str]:
+    """Candidates for the last word of `line`, the words after the subcommand."""
+    found = io.StringIO()
+    # Hydra takes the first word for the program and the rest for overrides: the subcommand,
+    # on which it would stumble, is gone by now.
+    os.environ["COMP_LINE"] = f"ntkexp {line}"
+    with _arguments(["-sc", "query=bash"]), contextlib.redirect_stdout(found):
+        hydra.main(config_path=CONFIGS, config_name=config_name, version_base="1.3")(_nothing)()
+    return [word for word in found.getvalue().split() if not word.startswith("schema")]
+
+
+def hoisted(words: Sequence[str]) -> list[str]:
+    """The same words, flags first: Hydra 1.3 rejects a flag that stands between overrides.
+
+    >>> hoisted(["optim.lr=0.1,0.2", "-m", "seed=1"])
+    ['-m', 'optim.lr=0.1,0.2', 'seed=1']
+    """
+    flags, overrides = [], []
+    rest = iter(words)
+    for word in rest:
+        # `-x` is a flag, `~x` and `+x` are overrides.
+        if not word.startswith("-"):
+            overrides.append(word)
+        elif word == "--rerun":
+            overrides.append("rerun=true")
+        else:
+            flags += [word, *([next(rest, "")] if word in WITH_VALUE else [])]
+    return flags + overrides
+
+
+def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
+    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
+    for override in overrides:
+        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
+
+
+def _nothing(config: DictConfig) -> None:
+    raise AssertionError("completion runs no job")
+
+
+@contextlib.contextmanager
+def _arguments(words: Sequence[str]) -> Iterator[None]:
+    before, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = [before[0], *words]
+    # Hydra then raises what went wrong instead of printing it: the message is ours to write.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    schemas.register()
+    try:
+        yield
+    finally:
+        sys.argv = before
+        if full_error is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+
+
+@contextlib.contextmanager
+def _plain_errors() -> Iterator[None]:
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UserError(explained(error)) from error
+
+
+def explained(error: BaseException) -> str:
+    """What Hydra or OmegaConf found wrong, in one or two lines that name key, value and choice."""
+    cause = error.__cause__ or error
+    text, reason = str(error), str(cause)
+    if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
+        return _unknown_option(match[1], match[2])
+    if match := re.search(r"Could not override '([^']+)'", text):
+        return _unknown_key(match[1], getattr(cause, "parent_node", None))
+    if match := re.search(r"Error merging override (\S+)", text):
+        key, _, value = match[1].lstrip("+").partition("=")
+        return f"{key}={value}: {_one_line(reason)}"
+    if match := re.search(r"You must specify '([^']+)'", text):
+        return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
+    return _one_line(text if cause is error else f"{text} {reason}")
+
+
+def _unknown_option(group: str, option: str) -> str:
+    folder = resources.files("ntkexp.configs").joinpath(group)
+    files = folder.iterdir() if folder.is_dir() else ()
+    choices = sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
+    meant = _meant(option, choices)
+    return f"{group}={option}: no such option{meant}\n{group} takes: {', '.join(choices)}"
+
+
+def _unknown_key(key: str, parent: object) -> str:
+    node, _, leaf = key.rpartition(".")
+    choices = [str(name) for name in parent] if isinstance(parent, DictConfig) else []
+    where = node or "the top level"
+    takes = f"\n{where} takes: {', '.join(choices)}" if choices else ""
+    return f"{key}: no such key{_meant(leaf, choices)}{takes}"
+
+
+def _meant(word: str, choices: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, choices, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _one_line(text: str) -> str:
+    kept = [
+        line.strip()
+        for line in text.splitlines()
+        if line.strip() and not re.match(r"\s*(full_key|object_type|reference_type)", line)
+    ]
+    return " ".join(kept)

@@ -1,0 +1,120 @@
+"""What there is: the experiments one can run, and the runs one has. Imports no torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.errors import UserError
+from ntkexp.results.lock import held
+from ntkexp.results.status import read_status
+
+OUTPUTS = Path("outputs")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    about: str
+    figures: tuple[int, ...]
+    command: str  # train or study
+
+    @property
+    def line(self) -> str:
+        return f"ntkexp {self.command} +exp={self.name}"
+
+
+def experiments() -> list[Experiment]:
+    """Every file of configs/exp."""
+    folder = resources.files("ntkexp.configs").joinpath("exp")
+    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
+    return [_experiment(folder.joinpath(file).read_text(encoding="utf-8")) for file in files]
+
+
+def _experiment(text: str) -> Experiment:
+    config = OmegaConf.create(text)
+    assert isinstance(config, DictConfig)
+    overridden = {key for entry in config.get("defaults", []) for key in entry}
+    return Experiment(
+        name=config.name,
+        about=config.about,
+        figures=tuple(config.figures),
+        command="study" if "override /study" in overridden else "train",
+    )
+
+
+def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
+    """One line an experiment, and below it one a run."""
+    if words:
+        raise UserError(f"ntkexp list takes nothing, got {' '.join(words)}")
+    lines = []
+    for experiment in experiments():
+        figures = ", ".join(map(str, experiment.figures))
+        told = f"Fig {figures}" if figures else ""
+        lines.append(f"{experiment.line:<42} {told:<14} {experiment.about}")
+        lines += [f"    {line}" for line in _runs(outputs / experiment.name)]
+    return "\n".join(lines)
+
+
+def _runs(folder: Path) -> Iterator[str]:
+    for status in sorted(folder.glob("*/status.json")):
+        run = status.parent
+        found = read_status(run)
+        if found is not None:
+            reason = f"  {found['reason']}" if "reason" in found else ""
+            yield f"{run}  {_state(run, found)}  {found['time']}{reason}"
+
+
+def _state(run: Path, status: dict[str, Any]) -> str:
+    if status["state"] == "running" and not held(run / "lock"):
+        return "stopped (the same command resumes it)"
+    return str(status["state"])
+
+
+def describe(name: str, outputs: Path = OUTPUTS) -> str:
+    """A run by folder or id: what it is, where it comes from, its last numbers."""
+    run = _find(name, outputs)
+    status = read_status(run) or {}
+    life = json.loads((run / "provenance.json").read_text(encoding="utf-8"))["lives"][-1]
+    lines = [f"{run}  {_state(run, status)}", "", (run / "config.yaml").read_text().rstrip(), ""]
+    lines += [f"{key}: {_brief(value)}" for key, value in life.items()]
+    lines += ["", *_last_numbers(run)]
+    return "\n".join(lines)
+
+
+def _find(name: str, outputs: Path) -> Path:
+    if (Path(name) / "status.json").exists():
+        return Path(name)
+    found = [status.parent for status in outputs.glob(f"*/{name}*/status.json")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, found))}")
+    raise UserError(f"{name}: no run folder and no run's id under {outputs} (ntkexp list has all)")
+
+
+def _last_numbers(run: Path) -> Iterator[str]:
+    # pandas is half a second: only here is it worth it.
+    import pandas as pd
+
+    for file in sorted(run.glob("*.parquet")):
+        frame = pd.read_parquet(file)
+        yield f"{file.stem}: {len(frame)} rows"
+        if file.stem in ("steps", "evals") and len(frame):
+            last = frame[frame["step"] == frame["step"].max()]
+            yield last.to_string(index=False)
+
+
+def _brief(value: object) -> str:
+    if isinstance(value, dict) and "diff" in value:
+        changed = value["diff"].count("\n+") + value["diff"].count("\n-")
+        return f"{value['sha']}" + (f" and {changed} changed lines" if changed else "")
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

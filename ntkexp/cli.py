@@ -1,0 +1,115 @@
+"""The door: subcommands, and nothing heavier than Hydra behind them until a job begins."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import ntkexp
+from ntkexp.errors import UserError
+
+HELP = """\
+ntkexp: watch what a neural network's tangent features do while it learns
+
+  ntkexp train +exp=NAME [key=value ...]   train and probe; -m sweeps, --rerun does it again
+  ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
+  ntkexp list                              every experiment, its figures, its runs
+  ntkexp show RUN                          a run's config, provenance and last numbers
+  ntkexp data [NAME ...]                   fetch or verify images, with sizes and checksums
+  ntkexp completion bash|zsh|fish          a script for the shell's tab key
+  ntkexp --version | --help
+
+  ntkexp train +exp=disk --cfg job         prints the config and runs nothing
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0 for done, 2 for bad input, 1 for a failed run."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(words)
+    except UserError as error:
+        print(f"ntkexp: {error}", file=sys.stderr)
+        return 2
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("--help", "-h", "help"):
+        print(HELP, end="")
+        return 0
+    if words[0] == "--version":
+        print(f"ntkexp {ntkexp.__version__}")
+        return 0
+    command, rest = words[0], words[1:]
+    if command == "complete":
+        return _complete(rest)
+    if command not in COMMANDS:
+        raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
+    if rest and rest[0] in ("--help", "-h"):
+        print(HELP, end="")
+        return 0
+    return COMMANDS[command](rest)
+
+
+# Every command imports what it needs when it is called: the door itself stays light.
+
+
+def _train(words: list[str]) -> int:
+    from ntkexp import application
+    from ntkexp.execute import train
+
+    return application.run("train", words, train)
+
+
+def _study(words: list[str]) -> int:
+    from ntkexp import application
+    from ntkexp.execute import study
+
+    return application.run("study", words, study)
+
+
+def _list(words: list[str]) -> int:
+    from ntkexp.catalogue import overview
+
+    print(overview(words))
+    return 0
+
+
+def _show(words: list[str]) -> int:
+    from ntkexp.catalogue import describe
+
+    if len(words) != 1:
+        raise UserError("ntkexp show takes one run: its folder or its id")
+    print(describe(words[0]))
+    return 0
+
+
+def _data(words: list[str]) -> int:
+    from ntkexp.data.inventory import inventory
+
+    print(inventory(words))
+    return 0
+
+
+def _completion(words: list[str]) -> int:
+    from ntkexp.completion import script
+
+    print(script(*words), end="")
+    return 0
+
+
+def _complete(words: list[str]) -> int:
+    from ntkexp.completion import candidates
+
+    print("\n".join(candidates(words[0])))
+    return 0
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "train": _train,
+    "study": _study,
+    "list": _list,
+    "show": _show,
+    "data": _data,
+    "completion": _completion,
+}

@@ -1,0 +1,87 @@
+"""Which examples a step sees, as a function of the seed and the step: resuming needs no state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from ntkexp.errors import UserError
+from ntkexp.seeds import generator
+
+CROP_PADDING = 4
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Minibatches of `examples` training examples, in a new random order every epoch.
+
+    Every example is seen once an epoch: where batch_size does not divide their number, the last
+    batch of an epoch is smaller and is kept. `batch_size=None` is full-batch descent.
+
+    >>> batches = Batches(examples=5, batch_size=2, seed=0)
+    >>> batches.steps_per_epoch, [len(batches.indices(step)) for step in range(3)]
+    (3, [2, 2, 1])
+    """
+
+    examples: int
+    batch_size: int | None
+    seed: int
+    device: torch.device | str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.batch_size is not None and self.batch_size < 1:
+            raise UserError(
+                f"optim.batch_size={self.batch_size}: takes 1 or more, or null for full batch"
+            )
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return 1 if self.batch_size is None else -(-self.examples // self.batch_size)
+
+    def epoch(self, step: int) -> int:
+        """The epoch, from 0, that the update after `step` updates belongs to."""
+        return step // self.steps_per_epoch
+
+    def indices(self, step: int) -> Tensor:
+        """(b,) int64 on the device: the examples of the update after `step` updates."""
+        if self.batch_size is None:
+            return torch.arange(self.examples, device=self.device)
+        epoch, position = divmod(step, self.steps_per_epoch)
+        order = _epoch_order(self.examples, self.seed, epoch, self.device)
+        return order[position * self.batch_size : (position + 1) * self.batch_size]
+
+    def take(self, step: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """The rows of each tensor that make the batch of `step`; full batch copies nothing."""
+        if self.batch_size is None:
+            return tensors
+        indices = self.indices(step)
+        return tuple(tensor.index_select(0, indices) for tensor in tensors)
+
+
+@lru_cache(maxsize=2)
+def _epoch_order(examples: int, seed: int, epoch: int, device: torch.device | str) -> Tensor:
+    return torch.randperm(examples, generator=generator(seed, "batches", epoch)).to(device)
+
+
+def crop_flip(images: Tensor, pad_value: Tensor, seed: int, step: int) -> Tensor:
+    """Each image (n, C, H, W) shifted by up to 4 pixels and mirrored with probability 1/2.
+
+    The crop of an image padded by 4 pixels of `pad_value` (C,), which is what black became in
+    normalisation; so it is the usual crop and flip of the pixels. The draws depend on seed and
+    step alone, whatever the device.
+    """
+    count, channels, height, width = images.shape
+    device, margin = images.device, 2 * CROP_PADDING
+    stream = generator(seed, "augment", step)
+    down, right = torch.randint(margin + 1, (2, count), generator=stream).to(device)
+    mirrored = torch.randint(2, (count, 1, 1, 1), generator=stream).bool().to(device)
+
+    padded = pad_value.view(1, channels, 1, 1).repeat(count, 1, height + margin, width + margin)
+    inner = slice(CROP_PADDING, -CROP_PADDING)
+    padded[:, :, inner, inner] = images
+    windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # (n, C, 9, 9, H, W), a view
+    crops = windows[torch.arange(count, device=device), :, down, right]
+    return torch.where(mirrored, crops.flip(3), crops)

@@ -1,0 +1,52 @@
+"""What a network sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ntkexp.config import Augment
+
+
+@dataclass(frozen=True)
+class Split:
+    """Examples, whole and normalised, on the device of the run.
+
+    `targets` are what is trained on or tested against; `clean_targets` what they were before any
+    was redrawn; `corrupted` tells whose label was redrawn (which may have come out right by
+    chance); `difficult` who belongs to the difficult part.
+    """
+
+    inputs: Tensor  # (n, *input_shape) float32
+    targets: Tensor  # (n,) int64
+    clean_targets: Tensor  # (n,) int64
+    corrupted: Tensor  # (n,) bool
+    difficult: Tensor  # (n,) bool
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A training and a test split, and what a model and a run's provenance need to know of them.
+
+    `outputs` is how many scores a network gives: as many as classes, or one for two classes.
+    `checksums` has the sha256 of each source file, `remarks` in what they differ from the
+    official ones. Images were normalised as (pixel / 255 - mean) / std per channel, and
+    `pad_value` is what a black pixel became.
+    """
+
+    name: str
+    train: Split
+    test: Split
+    classes: int
+    outputs: int
+    input_shape: tuple[int, ...]
+    checksums: dict[str, str]
+    remarks: tuple[str, ...] = ()
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+    pad_value: Tensor | None = None  # (channels,)
+    augment: Augment = Augment.none

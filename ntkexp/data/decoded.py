@@ -1,0 +1,58 @@
+"""Decoded images, kept in the user's cache so that only the first run pays for the decoding."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ntkexp.data.image_kinds import Labels, Pixels
+
+Decoded = tuple[Pixels, Labels, bool]  # pixels, labels, lossy
+
+
+def cache_directory() -> Path:
+    """$NTKEXP_CACHE, or ntkexp in the user's cache directory."""
+    if chosen := os.environ.get("NTKEXP_CACHE"):
+        return Path(chosen).expanduser()
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(caches).expanduser() / "ntkexp"
+
+
+def decoded_once(sha256: str, decode: Callable[[], Decoded]) -> Decoded:
+    """What `decode` returns for the file with this checksum, from the cache where it has it."""
+    path = cache_directory() / "decoded" / f"{sha256}.npz"
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            return kept["pixels"], kept["labels"], bool(kept["lossy"])
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        pass  # damaged by something else than this program, which writes it whole: make it anew
+    decoded = decode()
+    try:
+        _write_whole(path, decoded)
+    except OSError as error:
+        warnings.warn(f"{path}: cannot keep the decoded images ({error})", stacklevel=2)
+    return decoded
+
+
+def _write_whole(path: Path, decoded: Decoded) -> None:
+    """Written under another name and then renamed, so that no reader sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels, labels, lossy = decoded
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".npz")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, pixels=pixels, labels=labels, lossy=np.array(lossy))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

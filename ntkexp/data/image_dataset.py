@@ -1,0 +1,199 @@
+"""From images as they lie on disk to what a network sees: which of them, with which labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ntkexp.config import Difficult, ImagesConfig
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.image_kinds import KINDS, LabelledImages, Pixels
+from ntkexp.data.label_noise import redraw_labels
+from ntkexp.data.sources import checksums, read, remarks
+from ntkexp.errors import UserError
+from ntkexp.seeds import generator
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some examples of a split, before they move to the device."""
+
+    pixels: Pixels
+    targets: Tensor
+    clean_targets: Tensor
+    corrupted: Tensor
+    difficult: bool = False
+
+
+def check_images(config: ImagesConfig) -> None:
+    """Refuse what no images could satisfy, before any are read."""
+    if not 0 <= config.noise <= 1:
+        raise UserError(f"data.noise={config.noise}: the share of random labels, from 0 to 1")
+    for key in ("train_examples", "test_examples"):
+        count = getattr(config, key)
+        if count is not None and count < 1:
+            raise UserError(f"data.{key}={count}: takes 1 or more, or null for all")
+    difficult, count = config.difficult, config.difficult_examples
+    if difficult is Difficult.none and count != 0:
+        raise UserError(
+            f"data.difficult_examples={count}: data.difficult=none has none; "
+            "take data.difficult=random_labels or kmnist"
+        )
+    if difficult is not Difficult.none and count < 1:
+        raise UserError(
+            f"data.difficult_examples={count}: data.difficult={difficult} needs 1 or more"
+        )
+    if difficult is Difficult.kmnist and config.name != "mnist":
+        raise UserError(f"data.difficult=kmnist: goes with data.name=mnist, not {config.name}")
+
+
+def load_images(
+    config: ImagesConfig, seed: int, device: torch.device, *, progress: bool
+) -> Dataset:
+    """Images with the label noise and the difficult part that `config` asks for.
+
+    All are normalised alike, a difficult part of other origin included, by the mean and std of
+    the dataset itself: the network has one input map. The test split stays clean.
+    """
+    kind = KINDS[config.name]
+    sources = {config.name: read(config.name, "train", progress=progress)}
+    test = read(config.name, "test", progress=progress)
+    if config.difficult is Difficult.kmnist:
+        sources["kmnist"] = read("kmnist", "train", progress=progress)
+    train = sources[config.name]
+    mean, std = (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(train.pixels)
+    parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
+    notes = [note for name, images in sources.items() for note in remarks(name, "train", images)]
+    files = tuple(file for images in (*sources.values(), test) for file in images.files)
+    return Dataset(
+        name=config.name,
+        train=_split(parts, mean, std, device),
+        test=_split([held_out_part(test, config, seed)], mean, std, device),
+        classes=kind.classes,
+        outputs=kind.classes,
+        input_shape=kind.shape,
+        checksums=checksums(files),
+        remarks=(*notes, *remarks(config.name, "test", test)),
+        mean=mean,
+        std=std,
+        pad_value=-torch.tensor(mean, device=device) / torch.tensor(std, device=device),
+        augment=config.augment,
+    )
+
+
+def easy_part(train: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
+    """The first `train_examples` rows of the seed's order, with label noise.
+
+    Noise is drawn for every row of the source, so that an image has the same label whichever
+    number of examples is asked for.
+    """
+    reserved = config.difficult_examples if config.difficult is Difficult.random_labels else 0
+    count = config.train_examples
+    if count is None and reserved:
+        count = len(train) - reserved
+    if count is not None and (count + reserved > len(train) or count < 1):
+        wanted = f"{count:,} + {reserved:,} difficult" if reserved else f"{count:,}"
+        raise UserError(
+            f"data.train_examples: {wanted} training examples, {config.name} has {len(train):,}"
+        )
+    rows = chosen_rows(seed, "subset", len(train), count, "data.train_examples")
+    labels = torch.from_numpy(train.labels)
+    noisy, redrawn = redraw_labels(
+        labels,
+        config.noise,
+        KINDS[config.name].classes,
+        seed,
+        "noise",
+        excludes_true=config.noise_excludes_true,
+    )
+    return _Part(train.pixels[rows.numpy()], noisy[rows], labels[rows], redrawn[rows])
+
+
+def difficult_part(
+    sources: dict[str, LabelledImages], config: ImagesConfig, seed: int
+) -> list[_Part]:
+    """None, further images of the same dataset with random labels, or KMNIST with its own labels.
+
+    Label noise does not touch it: what makes it difficult is said by `data.difficult` alone.
+    """
+    count = config.difficult_examples
+    if config.difficult is Difficult.none:
+        return []
+    if config.difficult is Difficult.kmnist:
+        kmnist = sources["kmnist"]
+        rows = chosen_rows(seed, "kmnist_subset", len(kmnist), count, "data.difficult_examples")
+        labels = torch.from_numpy(kmnist.labels)[rows]
+        intact = torch.zeros(count, dtype=torch.bool)
+        return [_Part(kmnist.pixels[rows.numpy()], labels, labels, intact, difficult=True)]
+    train = sources[config.name]
+    rows = chosen_rows(seed, "subset", len(train))
+    easy = config.train_examples if config.train_examples is not None else len(train) - count
+    rows = rows[easy : easy + count]
+    labels = torch.from_numpy(train.labels)
+    drawn, redrawn = redraw_labels(
+        labels,
+        1.0,
+        KINDS[config.name].classes,
+        seed,
+        "difficult",
+        excludes_true=config.noise_excludes_true,
+    )
+    pixels = train.pixels[rows.numpy()]
+    return [_Part(pixels, drawn[rows], labels[rows], redrawn[rows], difficult=True)]
+
+
+def held_out_part(test: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
+    """The first `test_examples` rows of the seed's order of the test split, as they are."""
+    rows = chosen_rows(seed, "test_subset", len(test), config.test_examples, "data.test_examples")
+    labels = torch.from_numpy(test.labels)[rows]
+    intact = torch.zeros(len(rows), dtype=torch.bool)
+    return _Part(test.pixels[rows.numpy()], labels, labels, intact)
+
+
+def chosen_rows(
+    seed: int, purpose: str, available: int, count: int | None = None, key: str = ""
+) -> Tensor:
+    """The first `count` rows, in the order of the seed's stream `purpose`, of those available.
+
+    Fewer examples are thus the first rows of more; None is all of them, in that order.
+    """
+    if count is not None and count > available:
+        raise UserError(f"{key}={count:,}: there are {available:,}")
+    order = torch.randperm(available, generator=generator(seed, purpose))
+    return order if count is None else order[:count]
+
+
+def channel_moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel in units of 255, from exact integer counts.
+
+    MNIST's training set has .1307 and .3081.
+    """
+    values = np.arange(256) / 255
+    means, stds = [], []
+    for channel in range(pixels.shape[1]):
+        counts = np.bincount(pixels[:, channel].ravel(), minlength=256)
+        mean = float(counts @ values / counts.sum())
+        means.append(mean)
+        stds.append(float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum())))
+    return tuple(means), tuple(stds)
+
+
+def _split(
+    parts: list[_Part], mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
+) -> Split:
+    pixels = torch.from_numpy(np.concatenate([part.pixels for part in parts]))
+    inputs = pixels.to(device).float()  # moved as bytes, a quarter of the traffic
+    inputs.div_(255)
+    inputs.sub_(torch.tensor(mean, device=device).view(-1, 1, 1))
+    inputs.div_(torch.tensor(std, device=device).view(-1, 1, 1))
+    difficult = [torch.full((len(part.targets),), part.difficult) for part in parts]
+    return Split(
+        inputs=inputs,
+        targets=torch.cat([part.targets for part in parts]).to(device),
+        clean_targets=torch.cat([part.clean_targets for part in parts]).to(device),
+        corrupted=torch.cat([part.corrupted for part in parts]).to(device),
+        difficult=torch.cat(difficult).to(device),
+    )

@@ -1,0 +1,114 @@
+"""Where images come from: under $NTKEXP_DATA, first torchvision's own files, then Hugging Face
+image parquet, then a download by torchvision."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ntkexp.data import image_parquet, torchvision_layout
+from ntkexp.data.decoded import cache_directory
+from ntkexp.data.image_kinds import KINDS, ImageKind, LabelledImages, SourceFile, SplitName
+from ntkexp.data.torchvision_import import torchvision_datasets
+from ntkexp.errors import UserError
+
+SPLITS: tuple[SplitName, ...] = ("train", "test")
+TORCHVISION_CLASSES = {"mnist": "MNIST", "kmnist": "KMNIST", "cifar10": "CIFAR10"}
+
+
+def data_directory() -> Path:
+    """$NTKEXP_DATA, or data in the user's cache directory of ntkexp."""
+    if chosen := os.environ.get("NTKEXP_DATA"):
+        return Path(chosen).expanduser()
+    return cache_directory() / "data"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What `ntkexp data NAME` found: every file was read to its end and every image decoded."""
+
+    name: str
+    files: tuple[SourceFile, ...]
+    remarks: tuple[str, ...]
+
+
+def verify(name: str, *, progress: bool = True) -> Verified:
+    """Read all of a dataset, having it downloaded first where it is not there."""
+    splits = {split: read(name, split, progress=progress) for split in SPLITS}
+    files = tuple(file for images in splits.values() for file in images.files)
+    notes = tuple(note for split, images in splits.items() for note in remarks(name, split, images))
+    return Verified(name, files, notes)
+
+
+def read(name: str, split: SplitName, *, progress: bool = True) -> LabelledImages:
+    """One split of mnist, kmnist or cifar10. Both splits always come from the same layout."""
+    if name not in KINDS:
+        raise UserError(f"data.name={name}: the image datasets are {', '.join(KINDS)}")
+    kind, root = KINDS[name], data_directory()
+    if _missing_from_torchvision(root, kind) and not _missing_parquet(root, kind):
+        return image_parquet.read(root, kind, split, progress=progress)
+    if _missing_from_torchvision(root, kind):
+        _download(root, kind)
+    return torchvision_layout.read(root, kind, split)
+
+
+def remarks(name: str, split: SplitName, images: LabelledImages) -> list[str]:
+    """In what the images differ from the official dataset, for whoever reads the results."""
+    notes = []
+    official = KINDS[name].examples[split]
+    if len(images) != official:
+        notes.append(f"{name}: {len(images):,} {split} images, the official set has {official:,}")
+    if images.lossy:
+        notes.append(f"{name}: the {split} images are JPEG copies, not the exact ones")
+    return notes
+
+
+def checksums(files: tuple[SourceFile, ...]) -> dict[str, str]:
+    """File -> sha256, files named as they lie under the data directory."""
+    root = data_directory()
+    return {file.path.relative_to(root).as_posix(): file.sha256 for file in files}
+
+
+def _missing_from_torchvision(root: Path, kind: ImageKind) -> list[Path]:
+    wanted = [path for split in SPLITS for path in torchvision_layout.files(root, kind, split)]
+    return [path for path in wanted if not path.is_file()]
+
+
+def _missing_parquet(root: Path, kind: ImageKind) -> list[Path]:
+    return [
+        root / kind.name / f"{split}-*.parquet"
+        for split in SPLITS
+        if not image_parquet.files(root, kind, split)
+    ]
+
+
+def _download(root: Path, kind: ImageKind) -> None:
+    """Let torchvision download into a folder of its own, and move the files in when complete."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as folder:
+            fetch = getattr(torchvision_datasets(), TORCHVISION_CLASSES[kind.name])
+            fetch(folder, download=True)
+            for path in _missing_from_torchvision(root, kind):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                (Path(folder) / path.relative_to(root)).replace(path)
+    except (OSError, RuntimeError, ImportError) as error:
+        raise UserError(_three_ways(root, kind, error)) from error
+
+
+def _three_ways(root: Path, kind: ImageKind, error: Exception) -> str:
+    def listed(paths: list[Path]) -> str:
+        return "".join(f"\n       {path}" for path in paths)
+
+    reason = " ".join(str(error).split())
+    return (
+        f"data.name={kind.name}: no images found under {root} (NTKEXP_DATA says where to look). "
+        "Any of three ways will do:\n"
+        f"  1. torchvision's files; missing:{listed(_missing_from_torchvision(root, kind))}\n"
+        f"  2. Hugging Face image parquet, columns image (or img) and label; missing:"
+        f"{listed(_missing_parquet(root, kind))}\n"
+        f"  3. torchvision's download into {root}, by `ntkexp data {kind.name}`; it failed:"
+        f" {reason}"
+    )

@@ -1,0 +1,147 @@
+"""The life of a run: skip it, take it over or begin it; end it finished, interrupted or failed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.config import TrainConfig, check, identity, shrink
+from ntkexp.errors import Diverged, Interrupted, UserError
+from ntkexp.results.status import read_status
+
+if TYPE_CHECKING:
+    from ntkexp.results.store import Run
+    from ntkexp.results.table import Table
+
+DONE, FAILED = 0, 1
+
+StopAsked = Callable[[], bool]
+Work = Callable[["Run", StopAsked], None]
+
+
+def train(config: DictConfig, typed: frozenset[str]) -> int:
+    """Train the network of a composed config, unless that is done already."""
+    shrink(config, typed)
+    check(config)
+    folder = folder_of(config)
+    if (code := _known(folder, rerun=config.rerun)) is not None:
+        return code
+    # From here on there is work to do, and torch and pandas are worth their seconds.
+    from ntkexp.training import experiment
+
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    built = experiment.build_probes(plain)
+    return _live(
+        config,
+        folder,
+        experiment.tables(built),
+        lambda run, stop_asked: experiment.train(plain, built, run, stop_asked),
+    )
+
+
+def study(config: DictConfig, typed: frozenset[str]) -> int:
+    """Carry out the study of a composed config, unless that is done already."""
+    folder = folder_of(config)
+    if (code := _known(folder, rerun=config.rerun)) is not None:
+        return code
+    from ntkexp import studies
+
+    chosen = studies.choose(config.study)
+
+    def work(run: Run, stop_asked: StopAsked) -> None:
+        for table, frame in chosen.run(progress=config.progress).items():
+            run.add(table, {str(name): frame[name].to_numpy() for name in frame})
+
+    return _live(config, folder, chosen.tables, work)
+
+
+def folder_of(config: DictConfig) -> Path:
+    return Path(config.paths.outputs, config.name, identity(config))
+
+
+def _known(folder: Path, *, rerun: bool) -> int | None:
+    """The exit code of a run whose outcome stands already; None when there is work to do."""
+    status = read_status(folder)
+    if status is None or rerun:
+        return None
+    if status["state"] == "finished":
+        print(f"done already: {folder}  (--rerun does it again)")
+        return DONE
+    if status["state"] == "failed" and "diverged_at" in status:
+        print(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
+        return FAILED
+    return None
+
+
+def _live(config: DictConfig, folder: Path, tables: Iterable[Table], work: Work) -> int:
+    from ntkexp.results.provenance import provenance
+    from ntkexp.results.store import Run
+
+    began = time.monotonic()
+    with Run(folder, tables) as run, _signals() as asked:
+        if config.rerun:
+            run.clear()
+        if run.checkpoint.exists():
+            print(f"resuming {folder}")
+        run.begin(OmegaConf.to_yaml(config, resolve=True), provenance())
+        try:
+            work(run, lambda: bool(asked))
+        except Interrupted:
+            run.write_status("interrupted", reason=signal.Signals(asked[0]).name)
+            print(f"interrupted {folder}; the same command goes on from here", file=sys.stderr)
+            return 128 + asked[0]
+        except Diverged as error:
+            run.finish("failed", reason=str(error), diverged_at=error.step)
+            print(f"failed {folder}: {error}", file=sys.stderr)
+            return FAILED
+        except UserError as error:
+            # Once that is mended, the same command goes on from the last commit.
+            run.write_status("interrupted", reason=str(error))
+            raise
+        except Exception as error:
+            return _crashed(run, error)
+        run.note({"seconds": time.monotonic() - began})
+        run.finish()
+    print(f"finished {folder}")
+    return DONE
+
+
+def _crashed(run: Run, error: Exception) -> int:
+    reason = f"{type(error).__name__}: {error}"
+    run.write_text("traceback.txt", traceback.format_exc())
+    run.write_status("failed", reason=reason, traceback="traceback.txt")
+    print(f"failed {run.folder}: {reason}", file=sys.stderr)
+    print(f"its traceback: {run.folder / 'traceback.txt'}", file=sys.stderr)
+    return FAILED
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM for the loop to see; a second one ends the process at once."""
+    asked: list[int] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _resolved(config: DictConfig) -> str:
+    return OmegaConf.to_yaml(config, resolve=True)

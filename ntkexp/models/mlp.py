@@ -1,0 +1,36 @@
+"""The multilayer perceptron."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+
+from torch import nn
+
+from ntkexp.config import MLPConfig
+from ntkexp.errors import UserError
+
+
+def mlp(config: MLPConfig, input_shape: tuple[int, ...], outputs: int) -> nn.Sequential:
+    """`depth` hidden layers of `width` ReLU units and a linear output; inputs are flattened.
+
+    h_0 = x,  h_l = relu(W_l h_{l-1} + b_l) for l = 1..depth,  f = W h_depth + b.
+
+    Every layer has weights of its own. `depth` counts hidden layers, so there are depth + 1
+    affine maps, named hidden1 ... hidden<depth> and output.
+
+    >>> [name for name, _ in mlp(MLPConfig(depth=1, width=3), (2,), 1).named_children()]
+    ['flatten', 'hidden1', 'relu1', 'output']
+    """
+    if config.depth < 1:
+        raise UserError(f"model.depth={config.depth}: the mlp has 1 hidden layer or more")
+    if config.width < 1:
+        raise UserError(f"model.width={config.width}: a hidden layer has 1 unit or more")
+    layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
+    fan_in = math.prod(input_shape)
+    for index in range(1, config.depth + 1):
+        layers[f"hidden{index}"] = nn.Linear(fan_in, config.width)
+        layers[f"relu{index}"] = nn.ReLU()
+        fan_in = config.width
+    layers["output"] = nn.Linear(fan_in, outputs)
+    return nn.Sequential(layers)

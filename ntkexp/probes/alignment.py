@@ -1,0 +1,90 @@
+"""Centred alignment of the tangent kernel with the labels, in total and layer by layer.
+
+CKA (equation 7) under all three centrings: they share one kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ntkexp.config import Difficult, TrainConfig
+from ntkexp.errors import UserError
+from ntkexp.probes.base import Batch, Moment, Probe, Rows
+from ntkexp.results.table import Table
+from ntkexp.tangent import TangentKernel
+from ntkexp.theory.alignment import label_cka
+from ntkexp.theory.centring import CENTRINGS, centre, centre_labels
+
+ALIGNMENT = Table(
+    "alignment",
+    "CKA of a kernel with the labels of its batch; layer `total` (index -1) is the whole network, "
+    "the others are numbered from the input",
+    {
+        "step": "int64",
+        "split": "string",
+        "subset": "string",
+        "layer": "string",
+        "layer_index": "int64",
+        "centring": "string",
+        "cka": "float64",
+    },
+)
+
+# batch -> (split, subset)
+MEMBERS = {
+    "train": ("train", "all"),
+    "test": ("test", "all"),
+    "easy": ("train", "easy"),
+    "difficult": ("train", "difficult"),
+}
+
+
+@dataclass
+class Alignment(Probe):
+    """`subsets: true` adds equally many easy and difficult training examples."""
+
+    tables = (ALIGNMENT,)
+
+    subsets: bool = False
+
+    def check(self, config: TrainConfig) -> None:
+        if self.subsets and getattr(config.data, "difficult", Difficult.none) is Difficult.none:
+            raise UserError(
+                f"probe.alignment.subsets=true: data={config.data.name} has no difficult part; "
+                "set data.difficult=random_labels or kmnist, and data.difficult_examples"
+            )
+
+    def batches(self) -> frozenset[str]:
+        return frozenset(MEMBERS) if self.subsets else frozenset({"train", "test"})
+
+    def measure(self, moment: Moment) -> Rows:
+        rows = [
+            (*MEMBERS[name], layer, index, centring, value)
+            for name in sorted(self.batches())
+            for layer, index, centring, value in _alignments(
+                moment.kernels[name], moment.batches[name]
+            )
+        ]
+        names = [name for name in ALIGNMENT.columns if name != "step"]
+        return {"alignment": dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))}
+
+
+def _alignments(kernel: TangentKernel, batch: Batch) -> Iterator[tuple[str, int, str, float]]:
+    parts = {"total": kernel.gram, **kernel.layers}
+    labels = _one_hot(batch.targets.cpu().numpy(), len(kernel.gram) // len(batch.targets))
+    for index, (layer, gram) in enumerate(parts.items(), start=-1):
+        array = gram.double().cpu().numpy()
+        for centring in CENTRINGS:
+            centred = centre(array, labels.shape[1], centring)
+            yield layer, index, centring, label_cka(centred, centre_labels(labels, centring))
+
+
+def _one_hot(targets: NDArray[np.int64], outputs: int) -> NDArray[np.float64]:
+    """(n, outputs); a network with one logit has the labels +1 and -1."""
+    if outputs == 1:
+        return np.where(targets > 0, 1.0, -1.0)[:, None]
+    return np.eye(outputs)[targets]

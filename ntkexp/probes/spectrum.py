@@ -1,0 +1,59 @@
+"""The spectrum of the tangent kernel: every eigenvalue, in float64.
+
+What Figure 2 shows is derived from these on reading: largest, mean, median, effective rank and
+trace ratios (ntkexp.theory.spectrum).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ntkexp.config import TrainConfig
+from ntkexp.probes.base import Moment, Probe, Rows, check_centring
+from ntkexp.results.table import Table
+from ntkexp.theory.centring import centre
+from ntkexp.theory.spectrum import eigenvalues
+
+SPECTRUM = Table(
+    "spectrum",
+    "one eigenvalue of the centred tangent kernel on the probe batch of a split; rank 1 is the "
+    "largest, layer `total` is the whole network",
+    {
+        "step": "int64",
+        "split": "string",
+        "layer": "string",
+        "centring": "string",
+        "rank": "int64",
+        "eigenvalue": "float64",
+    },
+)
+
+
+@dataclass
+class Spectrum(Probe):
+    """`centring: class | joint | none`; `layers: true` adds the spectrum of every layer."""
+
+    tables = (SPECTRUM,)
+
+    centring: str = "class"
+    layers: bool = False
+
+    def check(self, config: TrainConfig) -> None:
+        check_centring("probe.spectrum.centring", self.centring)
+
+    def measure(self, moment: Moment) -> Rows:
+        columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}
+        for split in ("train", "test"):
+            kernel = moment.kernels[split]
+            parts = {"total": kernel.gram, **(kernel.layers if self.layers else {})}
+            for layer, gram in parts.items():
+                centred = centre(gram.double().cpu().numpy(), moment.dataset.outputs, self.centring)
+                values = eigenvalues(centred)
+                columns["split"].append(np.full(len(values), split))
+                columns["layer"].append(np.full(len(values), layer))
+                columns["centring"].append(np.full(len(values), self.centring))
+                columns["rank"].append(np.arange(1, len(values) + 1))
+                columns["eigenvalue"].append(values)
+        return {"spectrum": {name: np.concatenate(found) for name, found in columns.items()}}

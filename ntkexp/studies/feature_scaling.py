@@ -1,0 +1,189 @@
+"""Figure 9: minimum-norm solutions and two bounds as features go from white to anisotropic (B.5).
+
+Phi = sum_j sqrt(l_j) psi_j phi_j^T are random features of the RBF kernel at N equally spaced points
+of [-a, a], labels are sign(psi_1) counting from psi_0 (psi_0 hardly changes sign), and the
+spectrum is scaled to l_j^c = 1 + c (l_j - 1).
+
+With N <= P the psi_j are complete, so a subsample's kernel is K_c = (1 - c) I + c K_1: its
+eigenvectors, and with them the optimised bound sum_j |u_j^T y| / n, do not depend on c. At c = 0,
+where K is the identity, any basis is one of eigenvectors and a numerical one is far from optimal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import RBFSampler
+
+from ntkexp.errors import UserError
+from ntkexp.progress import track
+from ntkexp.results.table import Table
+from ntkexp.theory.float64 import Array, array
+from ntkexp.theory.rescaling import scaled_spectrum
+
+# Outputs this small are rounding: where white features say nothing of a point, f is exactly zero.
+ROUNDING = 1e-9
+
+
+@dataclass
+class Config:
+    seed: int = 0
+    points: int = 1000
+    features: int = 1000
+    half_width: float = 5.0
+    gamma: float = 1.0
+    n: int = 50
+    subsamples: int = 100
+    label_mode: int = 1
+    plane: list[int] = field(default_factory=lambda: [1, 10])
+    scales: list[float] = field(
+        default_factory=lambda: [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
+    )
+
+
+BOUNDS = Table(
+    "scaling",
+    "Test error and bounds of the minimum-norm solution on one subsample at scaling factor c.",
+    {
+        "c": "float64",
+        "subsample": "int64",
+        "test_error": "float64",
+        "l2_bound": "float64",
+        "optimised_bound": "float64",
+        "common_basis_bound": "float64",
+    },
+)
+SOLUTIONS = Table(
+    "solutions",
+    "One subsample's solution, less the mean over subsamples, along two right singular vectors.",
+    {"c": "float64", "subsample": "int64", "first": "float64", "second": "float64"},
+)
+SPECTRUM = Table(
+    "spectrum",
+    "Eigenvalue l_j of Phi Phi^T, in order from j = 0.",
+    {"mode": "int64", "eigenvalue": "float64"},
+)
+TABLES = (BOUNDS, SOLUTIONS, SPECTRUM)
+
+
+def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
+    check(config)
+    psi, eigs = singular_functions(config)
+    labels = np.where(psi[:, config.label_mode] >= 0, 1.0, -1.0)
+    rows = subsamples(config)
+    common = optimised_bounds(_kernels(psi[rows], eigs), labels[rows])
+    bounds, solutions = [], []
+    for c in track(config.scales, "feature_scaling", shown=progress):
+        fit = Fit(psi, scaled_spectrum(eigs, c), labels, rows)
+        each = {"c": c, "subsample": np.arange(config.subsamples)}
+        bounds.append(
+            BOUNDS.frame(
+                each
+                | {
+                    "test_error": fit.test_errors(),
+                    "l2_bound": fit.l2_bounds(),
+                    "optimised_bound": optimised_bounds(fit.kernels, labels[rows]),
+                    "common_basis_bound": common,
+                }
+            )
+        )
+        first, second = fit.solutions(config.plane).T
+        solutions.append(SOLUTIONS.frame(each | {"first": first, "second": second}))
+    return {
+        "scaling": pd.concat(bounds, ignore_index=True),
+        "solutions": pd.concat(solutions, ignore_index=True),
+        "spectrum": SPECTRUM.frame({"mode": np.arange(len(eigs)), "eigenvalue": eigs}),
+    }
+
+
+def check(config: Config) -> None:
+    """Refuse scalings and sizes for which there is no interpolating solution."""
+    for c in config.scales:
+        if not 0 <= c < 1:
+            raise UserError(
+                f"study.scales: c = {c:g} is not in [0, 1); at c = 1 the kernel of the subsample "
+                "is singular to working precision"
+            )
+    modes = min(config.points, config.features)
+    if not 1 <= config.n <= modes:
+        raise UserError(
+            f"study.n={config.n}: between 1 and {modes}, the lesser of study.points and "
+            "study.features, for the kernel of n points to be invertible"
+        )
+    for key in ("subsamples", "half_width", "gamma"):
+        if getattr(config, key) <= 0:
+            raise UserError(f"study.{key}={getattr(config, key)}: must be above zero")
+    if len(config.plane) != 2:
+        raise UserError(f"study.plane={config.plane}: two modes span a plane")
+    for key, mode in (("label_mode", config.label_mode), *(("plane", j) for j in config.plane)):
+        if not 0 <= mode < modes:
+            raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")
+
+
+def singular_functions(config: Config) -> tuple[Array, Array]:
+    """psi_j as columns (points, modes) and l_j of the random features."""
+    x = np.linspace(-config.half_width, config.half_width, config.points)[:, None]
+    sampler = RBFSampler(gamma=config.gamma, n_components=config.features, random_state=config.seed)
+    psi, singular_values, _ = np.linalg.svd(array(sampler.fit_transform(x)), full_matrices=False)
+    return psi, singular_values**2
+
+
+def subsamples(config: Config) -> NDArray[np.int64]:
+    """Indices (subsamples, n) of the training points, without replacement within each."""
+    generator = np.random.default_rng(config.seed)
+    return np.stack(
+        [generator.choice(config.points, config.n, replace=False) for _ in range(config.subsamples)]
+    )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The minimum-norm solutions w = Phi_S^T K_S^{-1} y_S of all subsamples S at one scaling."""
+
+    psi: Array
+    eigs: Array
+    labels: Array
+    rows: NDArray[np.int64]
+
+    @cached_property
+    def kernels(self) -> Array:
+        """K_S, (subsamples, n, n)."""
+        return _kernels(self.psi[self.rows], self.eigs)
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """Psi_S^T K_S^{-1} y_S, (subsamples, modes): w along phi_j is this times sqrt(l_j)."""
+        dual = np.linalg.solve(self.kernels, self.labels[self.rows][..., None])
+        return array((self.psi[self.rows].swapaxes(1, 2) @ dual)[..., 0])
+
+    def solutions(self, plane: list[int]) -> Array:
+        """phi_j^T w for the modes of the plane, less the mean over subsamples."""
+        w = np.sqrt(self.eigs[plane]) * self.coefficients[:, plane]
+        return array(w - w.mean(axis=0))
+
+    def test_errors(self) -> Array:
+        """The share of all points on the wrong side; an output of zero is half an error."""
+        outputs = (self.coefficients * self.eigs) @ self.psi.T
+        wrong = np.where(np.abs(outputs) < ROUNDING, 0.5, outputs * self.labels < 0)
+        return array(wrong.mean(axis=1))
+
+    def l2_bounds(self) -> Array:
+        """(|w| / n) sqrt(Tr K_S): (60) with A = Id."""
+        norms = np.sqrt(np.sum(self.eigs * self.coefficients**2, axis=1))
+        traces = np.trace(self.kernels, axis1=1, axis2=2)
+        return array(norms * np.sqrt(traces) / self.rows.shape[1])
+
+
+def optimised_bounds(kernels: Array, labels: Array) -> Array:
+    """sum_j |u_j^T y| / n, the least bound of Proposition 14, in the eigenbasis of each kernel."""
+    vectors = np.linalg.eigh(kernels)[1]
+    projections = np.einsum("snj,sn->sj", vectors, labels)
+    return array(np.abs(projections).sum(axis=1) / labels.shape[1])
+
+
+def _kernels(psi: Array, eigs: Array) -> Array:
+    return array((psi * eigs) @ psi.swapaxes(1, 2))

@@ -1,0 +1,240 @@
+"""Figure 5: gradient descent and SuperNat on noisy linear regression (section 4.1.2, B.6).
+
+Phi = [phi, phi_noise] with phi ~ N(0, 1) and phi_noise ~ N(0, I_d / d), and labels
+y = phi + P_noise(epsilon) with epsilon ~ N(0, sigma^2 I_n). The clean function has
+w* = (1, 0, ..., 0). Everything happens in the modes of Phi, all seeds at once; the theory's tests
+hold the modes against the algorithm written in matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ntkexp.errors import UserError
+from ntkexp.progress import Progress
+from ntkexp.results.table import Table
+from ntkexp.theory.float64 import Array, array
+from ntkexp.theory.supernat import Kappa, gradient_descent_step, supernat_step
+
+GRADIENT_DESCENT, SUPERNAT = "gradient_descent", "supernat"
+
+
+class NoiseProjector(StrEnum):
+    """printed: phi_noise phi_noise^T, which is no projector. orthogonal: onto its span."""
+
+    printed = "printed"
+    orthogonal = "orthogonal"
+
+
+@dataclass
+class Config:
+    seed: int = 0
+    seeds: int = 50
+    n: int = 50
+    d: int = 10
+    sigma2: float = 0.1
+    noise_projector: NoiseProjector = NoiseProjector.printed
+    kappa: Kappa = Kappa.grad_norm
+    compared_kappas: list[Kappa] = field(default_factory=lambda: list(Kappa))
+    lr: float = 0.5
+    iterations: int = 1000
+    recorded: int = 120
+
+
+ERRORS = Table(
+    "test_error",
+    "The clean test error E (f(x) - phi)^2 of one algorithm and seed after `step` iterations.",
+    {"algorithm": "string", "seed": "int64", "step": "int64", "error": "float64"},
+)
+KAPPA = Table(
+    "kappa_error",
+    "The clean test error of SuperNat with one choice of kappa; infinite once it has diverged.",
+    {"kappa": "string", "seed": "int64", "step": "int64", "error": "float64"},
+)
+EIGENVALUES = Table(
+    "kernel_eigenvalues",
+    "Eigenvalue of one mode of the kernel K_t, in the order of the modes of K_0.",
+    {
+        "algorithm": "string",
+        "seed": "int64",
+        "step": "int64",
+        "mode": "int64",
+        "eigenvalue": "float64",
+    },
+)
+ALIGNMENT = Table(
+    "kernel_alignment",
+    "Uncentred alignment of K_t with the signal phi, with the label noise, and their ratio.",
+    {
+        "algorithm": "string",
+        "seed": "int64",
+        "step": "int64",
+        "signal": "float64",
+        "noise": "float64",
+        "ratio": "float64",
+    },
+)
+TABLES = (ERRORS, KAPPA, EIGENVALUES, ALIGNMENT)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Every seed's regression in the modes of its features; P = d + 1, targets as u_j^T y."""
+
+    eigs: Array  # (seeds, P), of K_0
+    V: Array  # (seeds, P features, P modes)
+    y: Array  # (seeds, P)
+    signal: Array
+    noise: Array
+
+    def test_errors(self, residuals: Array) -> Array:
+        """E (w . x - x_1)^2 over fresh x, exactly: (w_1 - 1)^2 + |w_noise|^2 / d.
+
+        w are weights of the original features, found from u_j^T f = sqrt(lambda_j) v_j^T w with the
+        lambda_j of K_0. Residuals (steps, seeds, P) to errors (steps, seeds).
+        """
+        modes = (residuals + self.y) / np.sqrt(self.eigs)
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = np.einsum("spj,tsj->tsp", self.V, modes)
+            return array((w[..., 0] - 1.0) ** 2 + np.mean(w[..., 1:] ** 2, axis=-1))
+
+
+@dataclass(frozen=True)
+class Path:
+    """What an algorithm goes through: c_j and lambda_j, (steps, seeds, P) from step 0."""
+
+    residuals: Array
+    eigs: Array
+
+    def alignment(self, target: Array) -> Array:
+        """y^T K_t y / (|K_t|_F |y|^2) for targets in modes, zero for none: (steps, seeds)."""
+        squares = np.sum(target**2, axis=-1)
+        shares = target**2 / np.where(squares > 0, squares, 1.0)[:, None]
+        eigs = self._representable()
+        return array(np.sum(eigs * shares, axis=-1) / np.linalg.norm(eigs, axis=-1))
+
+    def _representable(self) -> Array:
+        """Spectra over their largest eigenvalue; once that leaves the range of floats, the last."""
+        largest = self.eigs.max(axis=-1, keepdims=True)
+        within = (largest > np.finfo(np.float64).tiny) & (largest < np.inf)
+        last = np.maximum.accumulate(np.where(within, np.arange(len(largest))[:, None, None], 0))
+        kept = np.take_along_axis(self.eigs, last, axis=0)
+        return array(kept / kept.max(axis=-1, keepdims=True))
+
+
+def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
+    check(config)
+    problem = draw(config)
+    everything = np.arange(config.iterations + 1)
+    sparse = recorded_steps(config)
+    chosen: list[tuple[str, Kappa | None]] = [
+        (GRADIENT_DESCENT, None),
+        (SUPERNAT, config.kappa),
+    ]
+    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in TABLES}
+    with Progress("supernat", 2 + len(config.compared_kappas), shown=progress) as bar:
+        for algorithm, kappa in chosen:
+            path = descend(problem, config, kappa)
+            errors = problem.test_errors(path.residuals)
+            labels: dict[str, object] = {"algorithm": algorithm}
+            rows["test_error"].append(tidy(ERRORS, everything, labels, error=errors))
+            eigs = {"eigenvalue": path.eigs[sparse]}
+            rows["kernel_eigenvalues"].append(tidy(EIGENVALUES, sparse, labels, **eigs))
+            signal, noise = path.alignment(problem.signal), path.alignment(problem.noise)
+            rows["kernel_alignment"].append(
+                tidy(
+                    ALIGNMENT, everything, labels, signal=signal, noise=noise, ratio=signal / noise
+                )
+            )
+            bar.advance()
+        for kappa in config.compared_kappas:
+            path = descend(problem, config, kappa)
+            errors = problem.test_errors(path.residuals[sparse])
+            rows["kappa_error"].append(tidy(KAPPA, sparse, {"kappa": kappa.value}, error=errors))
+            bar.advance()
+    return {name: pd.concat(frames, ignore_index=True) for name, frames in rows.items()}
+
+
+def check(config: Config) -> None:
+    """Refuse what makes no regression."""
+    if config.n <= config.d:
+        raise UserError(
+            f"study.n={config.n}: needs more examples than the study.d={config.d} noise features, "
+            "so that the signal and the noise are modes of their own"
+        )
+    if config.sigma2 < 0:
+        raise UserError(f"study.sigma2={config.sigma2}: a variance is zero or more")
+    if not 0 < config.lr < 2:
+        raise UserError(
+            f"study.lr={config.lr}: in units of 1 / lambda_max of K_0, gradient descent converges "
+            "between 0 and 2"
+        )
+    for key in ("seeds", "d", "iterations", "recorded"):
+        if getattr(config, key) < 1:
+            raise UserError(f"study.{key}={getattr(config, key)}: must be 1 or more")
+
+
+def draw(config: Config) -> Problem:
+    """One regression a seed, each from a stream of its own."""
+    drawn = [_draw_one(config, config.seed + index) for index in range(config.seeds)]
+    return Problem(*(np.stack(parts) for parts in zip(*drawn, strict=True)))
+
+
+def _draw_one(config: Config, seed: int) -> tuple[Array, ...]:
+    generator = np.random.default_rng(seed)
+    signal = generator.normal(size=config.n)
+    features = generator.normal(size=(config.n, config.d)) / np.sqrt(config.d)
+    noise = np.sqrt(config.sigma2) * generator.normal(size=config.n)
+    U, singular_values, Vt = np.linalg.svd(np.column_stack([signal, features]), full_matrices=False)
+    if config.noise_projector is NoiseProjector.orthogonal:
+        features = np.linalg.qr(features)[0]
+    label_noise = features @ (features.T @ noise)
+    y = signal + label_noise
+    return singular_values**2, Vt.T, U.T @ y, U.T @ signal, U.T @ label_noise
+
+
+def descend(problem: Problem, config: Config, kappa: Kappa | None) -> Path:
+    """From w = 0; `kappa` is None for plain gradient descent, whose kernel stays as it is."""
+    residual, eigs = -problem.y, problem.eigs
+    eta = config.lr / eigs.max(axis=1, keepdims=True)
+    residuals, spectra = [residual], [eigs]
+    # Without a normalising kappa the kernel grows until it overflows: infinity is the answer then.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(config.iterations):
+            if kappa is None:
+                residual = gradient_descent_step(residual, eigs, eta)
+            else:
+                residual, eigs = supernat_step(residual, eigs, eta, kappa)
+            residuals.append(residual)
+            spectra.append(eigs)
+    return Path(np.stack(residuals), np.stack(spectra))
+
+
+def recorded_steps(config: Config) -> NDArray[np.int64]:
+    """0 and about `recorded` log-spaced steps up to the last."""
+    spaced = np.geomspace(1, config.iterations, config.recorded).round().astype(np.int64)
+    return np.unique(np.concatenate([[0], spaced]))
+
+
+def alignments(path: Path, problem: Problem) -> dict[str, Array]:
+    signal, noise = path.alignment(problem.signal), path.alignment(problem.noise)
+    with np.errstate(divide="ignore"):
+        return {"signal": signal, "noise": noise, "ratio": signal / noise}
+
+
+def tidy(
+    table: Table, steps: NDArray[np.int64], labels: dict[str, object], **values: Array
+) -> pd.DataFrame:
+    """Rows from arrays (steps, seeds) or (steps, seeds, modes); no number is infinity."""
+    shape = next(iter(values.values())).shape
+    places = np.indices(shape)
+    columns = labels | {"step": steps[places[0]].ravel(), "seed": places[1].ravel()}
+    if len(shape) == 3:
+        columns["mode"] = places[2].ravel()
+    finite = {name: np.where(np.isnan(x), np.inf, x).ravel() for name, x in values.items()}
+    return table.frame(columns | finite)

@@ -1,0 +1,88 @@
+"""SuperNat (figure 5, section 4.1.2): gradient descent that reshapes its features as it goes.
+
+L = |f_w - y|^2 / 2, so grad_f L = f - y and c_j = u_j^T (f - y) is both the residual and the
+gradient in mode j. kappa, which Proposition 3 leaves open, decides the outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from ntkexp.theory.float64 import Array, array
+from ntkexp.theory.rescaling import optimal_for_update, rescaling_matrix
+
+
+class Kappa(StrEnum):
+    """grad_norm: |c|, so that lambda_j shrinks by |c_j| / |c| <= 1.
+    grad_max: max_j |c_j|, so that the mode with the largest residual keeps its eigenvalue.
+    const: what keeps the largest eigenvalue of the kernel constant.
+    none: 1, equation (17) to the letter, whose kernel grows with the residual's scale.
+    """
+
+    grad_norm = "grad_norm"
+    grad_max = "grad_max"
+    const = "const"
+    none = "none"
+
+
+def kappa(residual: Array, eigs: Array, kind: Kappa) -> Array:
+    """The constant of Proposition 3, for residuals and eigenvalues (..., modes): (..., 1)."""
+    sizes = np.abs(residual)
+    match kind:
+        case Kappa.grad_norm:
+            return array(np.linalg.norm(residual, axis=-1, keepdims=True))
+        case Kappa.grad_max:
+            return array(sizes.max(axis=-1, keepdims=True))
+        case Kappa.const:
+            grown = (eigs * sizes).max(axis=-1, keepdims=True)
+            return array(grown / eigs.max(axis=-1, keepdims=True))
+        case Kappa.none:
+            return np.ones_like(sizes[..., :1])
+
+
+def gradient_descent_step(residual: Array, eigs: Array, eta: Array | float) -> Array:
+    """c_j <- (1 - eta lambda_j) c_j."""
+    return (1.0 - eta * eigs) * residual
+
+
+def supernat_step(
+    residual: Array, eigs: Array, eta: Array | float, kind: Kappa
+) -> tuple[Array, Array]:
+    """One step (17): c_j <- (1 - eta lambda_j) c_j and lambda_j <- lambda_j |c_j| / kappa."""
+    rescaled = eigs * np.abs(residual) / kappa(residual, eigs, kind)
+    return gradient_descent_step(residual, eigs, eta), rescaled
+
+
+@dataclass(frozen=True)
+class ExplicitState:
+    """Weights, rescaled features (n, P) and the product A_t = A~_0 ... A~_t of the algorithm."""
+
+    weights: Array
+    features: Array
+    rescaling: Array
+
+
+def explicit_start(features: Array) -> ExplicitState:
+    """w = 0, Phi_0 = Phi, A_0 = I."""
+    dimension = features.shape[1]
+    return ExplicitState(np.zeros(dimension), features, np.eye(dimension))
+
+
+def explicit_step(state: ExplicitState, y: Array, eta: float, kind: Kappa) -> ExplicitState:
+    """The three steps of the algorithm in figure 5, as matrices.
+
+    1. w~ <- w - eta Phi_t^T (Phi_t w - y)
+    2. A~ = A_nu with nu_j = kappa / |u_j^T grad_f L|, the gradient that of step 1
+    3. w <- A~^T w~ and Phi_{t+1}^T <- A~^{-1} Phi_t^T, which leaves the predictions as they are
+    """
+    U, singular_values, Vt = np.linalg.svd(state.features, full_matrices=False)
+    gradient = state.features @ state.weights - y
+    stepped = state.weights - eta * state.features.T @ gradient
+    projected = U.T @ gradient
+    nu = optimal_for_update(projected, kappa(projected, singular_values**2, kind))
+    A = rescaling_matrix(nu, Vt.T)
+    features = array(np.linalg.solve(A, state.features.T).T)
+    return ExplicitState(A.T @ stepped, features, state.rescaling @ A)

@@ -1,0 +1,46 @@
+"""Where a run computes, and how exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ntkexp.errors import UserError
+
+
+def resolve(name: str) -> torch.device:
+    """`auto` is CUDA where there is one; anything else is taken at its word."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UserError(f"device={name}: expected auto, cpu, cuda or cuda:N") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"device={name}: this machine has no CUDA device; expected auto or cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise UserError(f"device={name}: expected auto, cpu, cuda or cuda:N")
+    return device
+
+
+def set_precision(*, tf32: bool, deterministic: bool) -> None:
+    """TF32 keeps ten bits of the mantissa: off unless asked, for training and kernels alike."""
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cudnn.deterministic = deterministic
+    torch.backends.cudnn.benchmark = not deterministic
+
+
+def facts(device: torch.device) -> dict[str, Any]:
+    """The device for a run's provenance."""
+    told: dict[str, Any] = {
+        "device": str(device),
+        "threads": torch.get_num_threads(),
+        "tf32": torch.backends.cuda.matmul.allow_tf32,
+        "deterministic": device.type == "cpu" or torch.backends.cudnn.deterministic,
+    }
+    if device.type == "cuda":
+        told["gpu"] = torch.cuda.get_device_name(device)
+        told["cuda"] = torch.version.cuda
+    return told

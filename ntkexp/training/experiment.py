@@ -1,0 +1,80 @@
+"""From a checked config to a trained network: data, model, probes, then the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+
+from ntkexp import data, models, probes
+from ntkexp.config import TrainConfig
+from ntkexp.data import Dataset
+from ntkexp.errors import UserError
+from ntkexp.probes import Batch, Probe
+from ntkexp.results import Run, Table
+from ntkexp.seeds import generator
+from ntkexp.training import device as devices
+from ntkexp.training.loop import TABLES, Trainer
+
+
+def build_probes(config: TrainConfig) -> dict[str, Probe]:
+    """The probes of a config, each asked whether it means anything there; nothing is loaded."""
+    data.check(config.data)
+    built = probes.build(config.probe)
+    for probe in built.values():
+        probe.check(config)
+    return built
+
+
+def tables(built: Mapping[str, Probe]) -> list[Table]:
+    """Every table that a run with these probes writes."""
+    found = list(TABLES)
+    for probe in built.values():
+        found += [table for table in probe.tables if table not in found]
+    return found
+
+
+def train(
+    config: TrainConfig, built: Mapping[str, Probe], run: Run, stop_asked: Callable[[], bool]
+) -> None:
+    """Train until fitted or at the limit, probing along the way; rows and weights go to `run`."""
+    device = devices.resolve(config.device)
+    devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
+    dataset = data.load(config.data, config.seed, device, progress=config.progress)
+    run.note(devices.facts(device) | {"data": dataset.checksums, "remarks": dataset.remarks})
+    model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).to(device)
+    batches = probe_batches(config, dataset, built)
+    trainer = Trainer(config, dataset, model, built, batches, run)
+    trainer.train(stop_asked)
+    run.publish("weights.pt", lambda path: torch.save(_on_cpu(model), path))
+
+
+def probe_batches(
+    config: TrainConfig, dataset: Dataset, built: Mapping[str, Probe]
+) -> dict[str, Batch]:
+    """The fixed examples that the probes look at, drawn by the seed alone."""
+    wanted = frozenset[str]().union(*(probe.batches() for probe in built.values()))
+    pools = {
+        "train": (dataset.train, torch.ones_like(dataset.train.difficult)),
+        "test": (dataset.test, torch.ones_like(dataset.test.difficult)),
+        "easy": (dataset.train, ~dataset.train.difficult),
+        "difficult": (dataset.train, dataset.train.difficult),
+    }
+    drawn = {}
+    for name, (split, members) in pools.items():
+        if name not in wanted:
+            continue
+        pool = members.nonzero()[:, 0].cpu()
+        if len(pool) < config.probing.examples:
+            raise UserError(
+                f"probing.examples={config.probing.examples}: "
+                f"there are {len(pool)} {name} examples; expected at most that many"
+            )
+        order = torch.randperm(len(pool), generator=generator(config.seed, f"probe {name}"))
+        chosen = pool[order[: config.probing.examples]].to(split.targets.device)
+        drawn[name] = Batch(split.inputs[chosen], split.targets[chosen])
+    return drawn
+
+
+def _on_cpu(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: tensor.cpu() for name, tensor in model.state_dict().items()}

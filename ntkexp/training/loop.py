@@ -1,0 +1,313 @@
+"""The training loop, on one page: look, update, commit; and how it comes back after a kill."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.config import Augment, TrainConfig
+from ntkexp.data import Dataset
+from ntkexp.data.batches import Batches, crop_flip
+from ntkexp.errors import Diverged, Interrupted
+from ntkexp.probes import Batch, Moment, Probe, Rows, Update
+from ntkexp.progress import Progress
+from ntkexp.results import Run, Table
+from ntkexp.training.evaluate import correct, evaluate, losses
+from ntkexp.training.schedule import learning_rate, probe_steps
+from ntkexp.training.sgd import SGD
+
+STEPS = Table(
+    "steps",
+    "one update: loss and accuracy of its minibatch before the update, and its learning rate",
+    {
+        "step": "int64",
+        "epoch": "int64",
+        "train_loss": "float64",
+        "train_acc": "float64",
+        "lr": "float64",
+    },
+)
+EVALS = Table(
+    "evals",
+    "loss and accuracy of the network at a step on fixed examples of a split",
+    {
+        "step": "int64",
+        "split": "string",
+        "subset": "string",
+        "loss": "float64",
+        "accuracy": "float64",
+    },
+)
+TABLES = (STEPS, EVALS)
+
+# Minibatch figures stay on the device until this many are there: fetching each would make a
+# GPU wait for every step.
+TRACE_STEPS = 64
+# The running mean of the minibatch loss forgets by this factor a step.
+MEMORY = 0.9
+
+
+@dataclass
+class Clock:
+    """Where training is. All of it goes into the checkpoint."""
+
+    step: int = 0
+    looked: int = -1
+    evaluated: int = -1
+    below: int = 0
+    recent_loss: float = math.inf
+
+
+class Trainer:
+    """Trains `model` on `dataset` and writes what happens to `run`."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        dataset: Dataset,
+        model: nn.Module,
+        probes: Mapping[str, Probe],
+        probe_batches: Mapping[str, Batch],
+        run: Run,
+    ) -> None:
+        self.config, self.dataset, self.model, self.run = config, dataset, model, run
+        self.progress = Progress("training", 0, shown=False)
+        self.probes, self.probe_batches = probes, probe_batches
+        self.sgd = SGD(
+            model.parameters(),
+            momentum=config.optim.momentum,
+            weight_decay=config.optim.weight_decay,
+        )
+        self.device = dataset.train.inputs.device
+        self.batches = Batches(
+            len(dataset.train.targets), config.optim.batch_size, config.seed, self.device
+        )
+        self.last = self._last_step()
+        self.looks = probe_steps(config.probing, self.last)
+        self.clock = Clock()
+        self._trace: list[tuple[int, Tensor, Tensor]] = []
+        self._committed_at = time.monotonic()
+        if run.checkpoint.exists():
+            self._restore()
+
+    def train(self, stop_asked: Callable[[], bool]) -> None:
+        """Go on from wherever the run is to its end: fitted, or at the limit of steps."""
+        with Progress(
+            "training", self.last, start=self.clock.step, shown=self.config.progress
+        ) as self.progress:
+            self._train(stop_asked)
+
+    def _train(self, stop_asked: Callable[[], bool]) -> None:
+        while True:
+            if self._look_due():
+                self._look()
+            elif self._nearly_fitted():
+                self._evaluate()
+            if self.clock.step >= self.last or self._fitted():
+                break
+            if stop_asked():
+                self._commit()
+                raise Interrupted
+            if self._commit_due():
+                self._commit()
+            self._update()
+        if self.clock.looked < self.clock.step:
+            self._look(last=True)
+        self._fetch_trace()
+
+    def _update(self) -> None:
+        step = self.clock.step
+        inputs, targets = self._minibatch(step)
+        lr = learning_rate(self.config.optim, step, self.last)
+        outputs = self.model(inputs)
+        loss = losses(outputs, targets).mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.sgd.accelerate()
+        self._watch(lr)
+        self.sgd.move(lr)
+        self._trace.append((step, loss.detach(), correct(outputs, targets).double().mean()))
+        self.clock.step += 1
+        if len(self._trace) == TRACE_STEPS:
+            self._fetch_trace()
+
+    def _minibatch(self, step: int) -> tuple[Tensor, Tensor]:
+        train = self.dataset.train
+        inputs, targets = self.batches.take(step, train.inputs, train.targets)
+        if self.dataset.augment is Augment.crop_flip:
+            assert self.dataset.pad_value is not None
+            inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
+        return inputs, targets
+
+    def _watch(self, lr: float) -> None:
+        watching = [probe for probe in self.probes.values() if probe.watches(self.clock.step)]
+        if not watching:
+            return
+        update = Update(
+            step=self.clock.step,
+            model=self.model,
+            step_norm=self.sgd.step_norm(lr),
+            batches=self.probe_batches,
+        )
+        with _evaluating(self.model):
+            for probe in watching:
+                self._add(probe.watch(update))
+
+    def _look(self, *, last: bool = False) -> None:
+        self._fetch_trace()
+        self.progress.doing("evaluation")
+        if self.clock.evaluated < self.clock.step:
+            self._evaluate()
+        moment = Moment(
+            step=self.clock.step,
+            last=last or self.clock.step >= self.last or self._fitted(),
+            model=self.model,
+            dataset=self.dataset,
+            batches=self.probe_batches,
+        )
+        with _evaluating(self.model):
+            for name, probe in self.probes.items():
+                self.progress.doing(name)
+                self._add(probe.measure(moment))
+        self.progress.doing("")
+        self.clock.looked = self.clock.step
+
+    def _evaluate(self) -> None:
+        self._fetch_trace()
+        config = self.config.evaluate
+        with _evaluating(self.model):
+            for name, split, examples in (
+                ("train", self.dataset.train, config.train_examples),
+                ("test", self.dataset.test, config.test_examples),
+            ):
+                found = evaluate(self.model, split, examples=examples, batch_size=config.batch_size)
+                for subset, (loss, accuracy) in found.items():
+                    row = {"split": name, "subset": subset, "loss": loss, "accuracy": accuracy}
+                    self._add({"evals": row})
+                if name == "train":
+                    self._judge(found["all"][0])
+        self.clock.evaluated = self.clock.step
+
+    def _judge(self, train_loss: float) -> None:
+        if not math.isfinite(train_loss):
+            raise Diverged(self.clock.step, self.clock.recent_loss)
+        limit = self.config.optim.stop_loss
+        self.clock.below = self.clock.below + 1 if limit is not None and train_loss < limit else 0
+
+    def _fitted(self) -> bool:
+        return self.clock.below >= self.config.optim.stop_patience
+
+    def _look_due(self) -> bool:
+        step = self.clock.step
+        return step > self.clock.looked and (step in self.looks or step >= self.last)
+
+    def _nearly_fitted(self) -> bool:
+        """Log-spaced looks are far apart late in a run: near the end of fitting, check each epoch.
+
+        Twice the stopping loss on the running mean of minibatches is near; that mean is fetched
+        from the device only now and then, at steps that depend on the step number alone.
+        """
+        limit, clock = self.config.optim.stop_loss, self.clock
+        return (
+            limit is not None
+            and clock.step > clock.evaluated
+            and clock.step % self.batches.steps_per_epoch == 0
+            and self._recent_loss() < 2 * limit
+        )
+
+    def _recent_loss(self) -> float:
+        self._fetch_trace()
+        return self.clock.recent_loss
+
+    def _fetch_trace(self) -> None:
+        """Move the waiting minibatch figures from the device into the table."""
+        if not self._trace:
+            return
+        steps = [step for step, _, _ in self._trace]
+        loss = torch.stack([loss for _, loss, _ in self._trace]).double().tolist()
+        accuracy = torch.stack([accuracy for _, _, accuracy in self._trace]).tolist()
+        self._trace.clear()
+        finite = next((i for i, x in enumerate(loss) if not math.isfinite(x)), len(loss))
+        for value in loss[:finite]:
+            before = self.clock.recent_loss
+            self.clock.recent_loss = (
+                value if math.isinf(before) else MEMORY * before + (1 - MEMORY) * value
+            )
+        if finite:
+            self._keep_steps(steps[:finite], loss[:finite], accuracy[:finite])
+        if finite < len(loss):
+            raise Diverged(steps[finite], self.clock.recent_loss)
+
+    def _keep_steps(self, steps: list[int], loss: list[float], accuracy: list[float]) -> None:
+        self.run.add(
+            "steps",
+            {
+                "step": steps,
+                "epoch": [self.batches.epoch(step) for step in steps],
+                "train_loss": loss,
+                "train_acc": accuracy,
+                "lr": [learning_rate(self.config.optim, step, self.last) for step in steps],
+            },
+        )
+        self.progress.advance(len(steps), loss=loss[-1], accuracy=accuracy[-1])
+
+    def _add(self, rows: Rows) -> None:
+        for table, columns in rows.items():
+            self.run.add(table, {"step": self.clock.step, **columns})
+
+    def _commit_due(self) -> bool:
+        return time.monotonic() - self._committed_at >= self.config.checkpoint.every_seconds
+
+    def _commit(self) -> None:
+        self._fetch_trace()
+        state = {
+            "clock": asdict(self.clock),
+            "model": self.model.state_dict(),
+            "velocity": self.sgd.state(),
+            "probes": {name: probe.state() for name, probe in self.probes.items()},
+        }
+
+        def save(path: Path, commits: int) -> None:
+            torch.save(state | {"commits": commits}, path)
+
+        self.run.commit(save)
+        self._committed_at = time.monotonic()
+
+    def _restore(self) -> None:
+        state: dict[str, Any] = torch.load(
+            self.run.checkpoint, map_location=self.device, weights_only=True
+        )
+        self.clock = Clock(**state["clock"])
+        self.model.load_state_dict(state["model"])
+        self.sgd.restore(state["velocity"])
+        for name, probe in self.probes.items():
+            probe.restore(state["probes"][name])
+        self.run.resume(state["commits"])
+
+    def _last_step(self) -> int:
+        optim = self.config.optim
+        limits = []
+        if optim.steps is not None:
+            limits.append(optim.steps)
+        if optim.epochs is not None:
+            limits.append(optim.epochs * self.batches.steps_per_epoch)
+        return min(limits)
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Eval mode inside, every module's own mode again afterwards."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode

@@ -1,0 +1,179 @@
+"""What all figures share: how they find their runs, how they look, how they are saved."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from ntkexp import results
+from ntkexp.errors import UserError
+
+# Inches: one column, and the text width, of the paper's two-column page.
+COLUMN, PAGE = 3.25, 6.75
+
+# Okabe and Ito (2008): eight colours told apart with any colour vision.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
+
+MISSING_RUNS = 3
+FIRST_ITERATION = 10
+
+STYLE = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "axes.prop_cycle": plt.cycler(color=PALETTE),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2,
+    "image.cmap": "viridis",
+    "figure.constrained_layout.use": True,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    # Element ids of an SVG are random unless salted.
+    "svg.hashsalt": "ntkexp",
+}
+plt.rcParams.update(STYLE)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a figure's command line says; `runs` is empty unless given."""
+
+    experiment: str
+    runs: tuple[Path, ...]
+    out: Path
+
+
+def options(about: str | None, experiment: str, argv: Sequence[str] | None = None) -> Options:
+    """The command line every figure has; `experiment` is the one it draws unless told."""
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--runs",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="DIR",
+        help="folders of runs (default: outputs/EXP, else outputs/reference/EXP)",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("outputs/figures"), metavar="DIR", help="where to draw"
+    )
+    parser.add_argument(
+        "--exp", default=experiment, metavar="NAME", help="the experiment (default: %(default)s)"
+    )
+    given = parser.parse_args(argv)
+    return Options(given.exp, tuple(given.runs), given.out)
+
+
+def folders(experiment: str) -> list[Path]:
+    """Where the runs of an experiment lie: the user's own, else those of the reference."""
+    own, reference = Path("outputs", experiment), Path("outputs", "reference", experiment)
+    return [next((path for path in (own, reference) if path.is_dir()), own)]
+
+
+def load(
+    given: Options, tables: Iterable[str], *, verb: str = "train", experiment: str | None = None
+) -> dict[str, pd.DataFrame]:
+    """The named tables of the runs; without them, the command that makes them and exit code 3.
+
+    A figure of several experiments calls this once for each, naming it.
+    """
+    name = experiment or given.experiment
+    paths = list(given.runs) or folders(name)
+    reason = next((f"no such folder: {path}" for path in paths if not path.is_dir()), None)
+    frames: dict[str, pd.DataFrame] = {}
+    if reason is None:
+        try:
+            frames = results.load(paths)
+        except UserError as error:
+            reason = str(error)
+        else:
+            missing = [table for table in tables if table not in frames or frames[table].empty]
+            if missing:
+                reason = f"no table {', '.join(missing)} in {', '.join(map(str, paths))}"
+    if reason is not None:
+        print(f"{name}: {reason}\nto make it: ntkexp {verb} +exp={name}", file=sys.stderr)
+        raise SystemExit(MISSING_RUNS)
+    return frames
+
+
+def mean_and_band(
+    axes: Axes,
+    x: np.ndarray,
+    values: np.ndarray,
+    *,
+    colour: str,
+    label: str | None = None,
+    linestyle: str = "-",
+) -> None:
+    """The mean over seeds of `values` (seeds, len(x)), in a band from the 10th to 90th centile."""
+    low, high = np.percentile(values, [10, 90], axis=0)
+    axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(x, values.mean(axis=0), color=colour, label=label, linestyle=linestyle)
+
+
+def by_seed(frame: pd.DataFrame, value: str, *, x: str = "step", seed: str = "seed") -> np.ndarray:
+    """A tidy table's column as (seeds, steps)."""
+    return frame.pivot(index=seed, columns=x, values=value).to_numpy()
+
+
+def iteration_axis(axes: Axes, last: float, *, first: float = FIRST_ITERATION) -> None:
+    """A log axis of iterations that starts where the paper's does."""
+    axes.set_xscale("log")
+    axes.set_xlim(first, max(last, 2 * first))
+    axes.xaxis.set_major_locator(LogLocator(10))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("iteration")
+
+
+def shades(count: int) -> list[tuple[float, float, float, float]]:
+    """Colours for things in order, such as layers from input to output: dark to light viridis."""
+    return [plt.get_cmap("viridis")(x) for x in np.linspace(0.0, 0.92, count)]
+
+
+def letter_panels(panels: Iterable[Axes]) -> None:
+    """a, b, c ... above the upper left corner of each panel."""
+    for letter, axes in zip("abcdefghijklmnopqrstuvwxyz", panels, strict=False):
+        axes.set_title(letter, loc="left", fontweight="bold")
+
+
+def save(figure: Figure, out: Path, stem: str) -> list[Path]:
+    """PDF, PNG and SVG, the same bytes every time: no dates, no versions, fixed ids."""
+    out.mkdir(parents=True, exist_ok=True)
+    unstamped = {
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Software": None},
+        "svg": {"Date": None, "Creator": None},
+    }
+    paths = []
+    for kind, metadata in unstamped.items():
+        path = out / f"{stem}.{kind}"
+        figure.savefig(path, dpi=200, metadata=metadata)
+        paths.append(path)
+    plt.close(figure)
+    return paths

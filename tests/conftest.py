@@ -1,0 +1,60 @@
+"""What tests share: the real command line, real images, and one thread a test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+# Before torch is loaded: tests run side by side on few cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("ntkexp")
+
+Ntkexp = Callable[..., subprocess.CompletedProcess[str]]
+
+# Overrides that make the disk experiment a matter of milliseconds.
+TINY_DISK = (
+    "+exp=disk",
+    "model.depth=2",
+    "model.width=8",
+    "data.train_examples=40",
+    "data.grid=6",
+    "probe.eigenfunctions.count=4",
+    "optim.steps=30",
+    "progress=false",
+)
+
+
+@pytest.fixture
+def ntkexp(tmp_path: Path) -> Ntkexp:
+    """The command line as a user has it: a process of its own, in a folder of its own."""
+
+    def run(
+        *words: str, cwd: Path = tmp_path, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-m", "ntkexp", *words],
+            cwd=cwd,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def real_images() -> Path:
+    """The folder of real images, as NTKEXP_DATA names it."""
+    named = os.environ.get("NTKEXP_DATA")
+    if not named or not (Path(named) / "mnist").is_dir():
+        pytest.skip("no real images: NTKEXP_DATA names no folder that holds mnist/")
+    return Path(named)

@@ -1,0 +1,164 @@
+"""The networks are the paper's, and their weights depend on the seed alone."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ntkexp.config import Init, MLPConfig, ModelConfig, Norm, ResNetConfig, VGGConfig
+from ntkexp.errors import UserError
+from ntkexp.models import build
+
+CIFAR, DIGIT = (3, 32, 32), (1, 28, 28)
+SMALL: list[tuple[ModelConfig, tuple[int, ...]]] = [
+    (MLPConfig(depth=3, width=5), DIGIT),
+    (VGGConfig(depth=11, base=2), CIFAR),
+    (ResNetConfig(base=2), CIFAR),
+    (ResNetConfig(base=2, norm=Norm.none), DIGIT),
+]
+
+
+def parameters(model: nn.Module) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+def layers(model: nn.Module) -> list[str]:
+    return [n for n, m in model.named_modules() if isinstance(m, nn.Linear | nn.Conv2d)]
+
+
+@pytest.mark.parametrize(
+    ("config", "shape", "millions"),
+    [
+        (VGGConfig(depth=19), CIFAR, 20.0),
+        (ResNetConfig(), CIFAR, 11.2),
+        (MLPConfig(), DIGIT, 0.096),
+    ],
+    ids=["vgg19", "resnet18", "mlp"],
+)
+def test_parameter_counts_are_the_published_ones(
+    config: ModelConfig, shape: tuple[int, ...], millions: float
+) -> None:
+    assert parameters(build(config, shape, 10, seed=0)) / 1e6 == pytest.approx(millions, rel=0.005)
+
+
+def test_mlp_depth_counts_hidden_layers_and_each_has_its_own_weights() -> None:
+    model = build(MLPConfig(depth=6, width=256, init=Init.default), (2,), 1, seed=0)
+    assert layers(model) == [*(f"hidden{i}" for i in range(1, 7)), "output"]
+    weights = [p for name, p in model.named_parameters() if name.endswith("weight")][1:6]
+    assert len({w.data_ptr() for w in weights}) == 5
+    assert all(not torch.equal(a, b) for i, a in enumerate(weights) for b in weights[:i])
+    assert parameters(model) == (2 * 256 + 256) + 5 * (256 * 256 + 256) + (256 + 1)
+
+
+@pytest.mark.parametrize(("depth", "convolutions"), [(11, 8), (13, 10), (16, 13), (19, 16)])
+def test_vgg_depth_counts_the_layers_of_the_original(depth: int, convolutions: int) -> None:
+    model = build(VGGConfig(depth=depth, base=4), CIFAR, 10, seed=0)
+    assert layers(model) == [*(f"conv{i}" for i in range(1, convolutions + 1)), "fc"]
+    channels = [m.out_channels for m in model.modules() if isinstance(m, nn.Conv2d)]
+    assert sorted(set(channels)) == [4, 8, 16, 32]
+    assert channels == sorted(channels)
+    assert sum(isinstance(m, nn.MaxPool2d) for m in model.modules()) == 5
+
+
+def test_vgg19_has_the_standard_channels() -> None:
+    model = build(VGGConfig(depth=19, base=64), CIFAR, 10, seed=0)
+    channels = [m.out_channels for m in model.modules() if isinstance(m, nn.Conv2d)]
+    assert channels == [64] * 2 + [128] * 2 + [256] * 4 + [512] * 8
+
+
+def test_resnet18_halves_the_map_three_times_and_doubles_its_channels() -> None:
+    model = build(ResNetConfig(base=2), CIFAR, 10, seed=0)
+    shapes: list[tuple[int, ...]] = []
+    for stage in ("stage1", "stage2", "stage3", "stage4"):
+        model.get_submodule(stage).register_forward_hook(
+            lambda _m, _i, out: shapes.append(tuple(out.shape[1:]))
+        )
+    model(torch.randn(2, *CIFAR))
+    assert shapes == [(2, 32, 32), (4, 16, 16), (8, 8, 8), (16, 4, 4)]
+    assert len(layers(model)) == 1 + 4 * 4 + 3 + 1
+    assert "stage2.block1.shortcut" in layers(model)
+
+
+def test_resnet_without_norm_has_biases_and_no_batch_statistics() -> None:
+    model = build(ResNetConfig(base=2, norm=Norm.none), CIFAR, 10, seed=0)
+    assert not any(isinstance(m, nn.BatchNorm2d) for m in model.modules())
+    assert all(m.bias is not None for m in model.modules() if isinstance(m, nn.Conv2d))
+    assert list(model.buffers()) == []
+
+
+@pytest.mark.parametrize(("config", "shape"), SMALL)
+def test_examples_do_not_interact_and_come_out_as_scores(
+    config: ModelConfig, shape: tuple[int, ...]
+) -> None:
+    model = build(config, shape, 10, seed=0).eval()
+    x = torch.randn(3, *shape, generator=torch.Generator().manual_seed(0))
+    scores: Tensor = model(x)
+    assert scores.shape == (3, 10)
+    assert scores.dtype == torch.float32
+    torch.testing.assert_close(scores[1:2], model(x[1:2]))
+
+
+@pytest.mark.parametrize("init", list(Init))
+@pytest.mark.parametrize(("config", "shape"), SMALL)
+def test_weights_depend_on_the_seed_and_not_on_the_global_stream(
+    config: ModelConfig, shape: tuple[int, ...], init: Init
+) -> None:
+    config.init = init
+
+    def weights(seed: int) -> Tensor:
+        return nn.utils.parameters_to_vector(build(config, shape, 10, seed).parameters())
+
+    torch.manual_seed(1)
+    before, first = torch.get_rng_state(), weights(0)
+    assert torch.equal(before, torch.get_rng_state())
+    torch.manual_seed(2)
+    assert torch.equal(first, weights(0))
+    assert not torch.equal(first, weights(1))
+
+
+def test_kaiming_weights_are_normal_with_variance_two_over_fan_in() -> None:
+    model = build(VGGConfig(depth=11, base=32), CIFAR, 10, seed=0)
+    for name in layers(model):
+        layer = model.get_submodule(name)
+        assert isinstance(layer, nn.Linear | nn.Conv2d)
+        fan_in = layer.weight[0].numel()
+        scaled = layer.weight.detach() / math.sqrt(2 / fan_in)
+        assert scaled.std().item() == pytest.approx(1, abs=5 / math.sqrt(2 * scaled.numel()))
+        assert scaled.abs().max() > 2.5  # a uniform law would end at sqrt(3)
+        assert layer.bias is not None
+        assert not layer.bias.any()
+
+
+def test_default_init_is_pytorchs_uniform_law_with_random_biases() -> None:
+    model = build(MLPConfig(depth=2, width=256, init=Init.default), (2,), 1, seed=0)
+    layer = model.get_submodule("hidden2")
+    assert isinstance(layer, nn.Linear)
+    for tensor in (layer.weight, layer.bias):
+        assert tensor.abs().max().item() <= 1 / 16
+        assert tensor.std().item() == pytest.approx(1 / 16 / math.sqrt(3), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("config", "shape", "says"),
+    [
+        (MLPConfig(depth=0), DIGIT, "model.depth=0"),
+        (MLPConfig(width=0), DIGIT, "model.width=0"),
+        (VGGConfig(depth=12), CIFAR, "model.depth=12.*11, 13, 16, 19"),
+        (VGGConfig(base=0), CIFAR, "model.base=0"),
+        (VGGConfig(), DIGIT, "vgg.*32x32.*1x28x28.*mnist"),
+        (VGGConfig(), (2,), "vgg.*inputs of 2"),
+        (ResNetConfig(base=0), CIFAR, "model.base=0"),
+        (ResNetConfig(), (2,), "resnet18.*inputs of 2"),
+        (ModelConfig(name="lenet"), CIFAR, "model.name=lenet.*mlp, vgg, resnet18"),
+        (MLPConfig(name="vgg"), CIFAR, "VGGConfig.*MLPConfig"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_in_one_line(
+    config: ModelConfig, shape: tuple[int, ...], says: str
+) -> None:
+    with pytest.raises(UserError, match=says) as refusal:
+        build(config, shape, 10, seed=0)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,148 @@
+"""What a user sees at the door."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TINY_DISK, Ntkexp
+
+import ntkexp as package
+
+BAD = [
+    (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),
+    (("train", "optim.lr=abc"), ("optim.lr=abc", "Float")),
+    (("train", "optim.lr=-1", "optim.steps=1"), ("optim.lr=-1", "above 0")),
+    (("train", "data=mnits"), ("data=mnits", "did you mean mnist?", "cifar10")),
+    (("train", "data.noise=1.5", "optim.steps=1"), ("data.noise=1.5", "from 0 to 1")),
+    (("train", "model=mpl"), ("model=mpl", "mlp")),
+    (("train", "model.base=8"), ("model.base", "width")),
+    (("train", "optim.schedule=linear"), ("optim.schedule=linear", "cosine")),
+    (("train", "+exp=dsk"), ("exp=dsk", "did you mean disk?")),
+    (("train", "data=disk"), ("optim.epochs", "optim.steps")),
+    (("train", "+exp=disk", "device=tpu"), ("device=tpu", "cpu")),
+    (("train", "+exp=mlp_mnist", "probe.alignment.subsets=true"), ("difficult", "mnist")),
+    (("train", "+exp=mlp_mnist", "probe.spectrum.centring=joined"), ("centring", "joint")),
+    (("train", "+exp=disk", "probe=[spectrun]"), ("spectrun", "spectrum")),
+    (("train", "+exp=mlp_mnist", "probe=[eigenfunctions]"), ("eigenfunctions", "disk")),
+    (("train", "data.difficult=kmnist", "optim.steps=1"), ("data.difficult_examples", "kmnist")),
+    (("trian",), ("trian", "train")),
+    (("show", "nothing"), ("nothing",)),
+    (("data", "imagenet"), ("imagenet", "mnist")),
+    (("completion", "tcsh"), ("tcsh", "bash")),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_bad_input_is_two_lines_that_name_key_value_and_choice(
+    ntkexp: Ntkexp, words: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    done = ntkexp(*words)
+    assert done.returncode == 2, done.stderr
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+    assert "Traceback" not in done.stderr
+    for part in told:
+        assert part in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("--version",),
+        ("list",),
+        ("train", "+exp=disk", "--cfg", "job"),
+        ("complete", "ntkexp train data="),
+    ],
+    ids=" ".join,
+)
+def test_quick_answers_load_neither_torch_nor_pandas_nor_matplotlib(words: tuple[str, ...]) -> None:
+    source = (
+        "import sys\nfrom ntkexp.cli import main\n"
+        f"try:\n    main({list(words)!r})\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_help_names_every_command(ntkexp: Ntkexp) -> None:
+    from ntkexp.cli import COMMANDS
+
+    told = ntkexp("--help").stdout
+    assert all(f"ntkexp {command}" in told for command in COMMANDS)
+
+
+def test_version(ntkexp: Ntkexp) -> None:
+    assert ntkexp("--version").stdout == f"ntkexp {package.__version__}\n"
+
+
+def test_flags_may_stand_anywhere(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    done = ntkexp("train", *TINY_DISK, "-m", "seed=1,2")
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "outputs" / "disk").glob("*/status.json"))) == 2
+
+
+def test_the_same_run_is_skipped_and_a_rerun_is_not(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    assert ntkexp("train", *TINY_DISK).returncode == 0
+    weights = next(tmp_path.glob("outputs/disk/*/weights.pt"))
+    first = weights.stat().st_mtime_ns
+
+    again = ntkexp("train", *TINY_DISK)
+    assert again.returncode == 0
+    assert "done already" in again.stdout
+    assert len(again.stdout.splitlines()) == 1
+    assert weights.stat().st_mtime_ns == first
+
+    assert ntkexp("train", *TINY_DISK, "--rerun").returncode == 0
+    assert weights.stat().st_mtime_ns > first
+
+
+def test_where_results_go_does_not_change_what_run_it_is(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    ntkexp("train", *TINY_DISK)
+    ntkexp("train", *TINY_DISK, f"paths.outputs={tmp_path / 'elsewhere'}", "device=cpu")
+    ids = [{run.name for run in tmp_path.glob(f"{top}/disk/*")} for top in ("outputs", "elsewhere")]
+    assert ids[0] == ids[1]
+    assert len(ids[0]) == 1
+
+
+def test_list_names_experiments_with_their_runs_and_show_tells_one(ntkexp: Ntkexp) -> None:
+    ntkexp("train", *TINY_DISK)
+    listed = ntkexp("list").stdout
+    assert "ntkexp train +exp=disk" in listed
+    assert "finished" in listed
+    run = next(line.split()[0] for line in listed.splitlines() if "finished" in line)
+    for name in (run, Path(run).name, Path(run).name[:6]):
+        told = ntkexp("show", name).stdout
+        assert "width: 8" in told
+        assert "versions: torch" in told
+        assert "accuracy" in told
+
+
+def test_a_loss_that_is_no_number_fails_the_run_with_its_step(
+    ntkexp: Ntkexp, tmp_path: Path
+) -> None:
+    words = (*TINY_DISK, "optim.lr=1e30")
+    done = ntkexp("train", *words)
+    assert done.returncode == 1
+    assert "not finite at step" in done.stderr
+    assert "Traceback" not in done.stderr
+    run = next(tmp_path.glob("outputs/disk/*"))
+    assert '"failed"' in (run / "status.json").read_text()
+    assert (run / "steps.parquet").exists()
+
+    again = ntkexp("train", *words)
+    assert again.returncode == 1
+    assert "--rerun" in again.stdout
+
+
+def test_a_read_only_or_impossible_folder_is_one_clear_line(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    done = ntkexp("train", *TINY_DISK, "paths.outputs=file/outputs")
+    assert done.returncode == 2
+    assert "cannot write file/outputs" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,92 @@
+"""Composition: what makes two runs the same, and what small makes of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hydra import compose, initialize_config_module
+from omegaconf import DictConfig
+
+from ntkexp import schemas
+from ntkexp.config import check, identity, shrink
+from ntkexp.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def hydra_session() -> Iterator[None]:
+    schemas.register()
+    with initialize_config_module("ntkexp.configs", version_base="1.3"):
+        yield
+
+
+def composed(*words: str) -> DictConfig:
+    return compose("train", overrides=list(words))
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["device=cuda", "paths.outputs=/elsewhere", "checkpoint.every_seconds=1", "progress=false"],
+)
+def test_execution_keys_are_no_part_of_the_identity(word: str) -> None:
+    assert identity(composed("+exp=disk", word)) == identity(composed("+exp=disk"))
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["seed=1", "optim.lr=0.02", "model.width=255", "probe.eigenfunctions.count=21", "tf32=true"],
+)
+def test_everything_else_is(word: str) -> None:
+    assert identity(composed("+exp=disk", word)) != identity(composed("+exp=disk"))
+
+
+def test_the_order_of_overrides_is_no_part_of_the_identity() -> None:
+    words = ["seed=1", "optim.lr=0.02"]
+    assert identity(composed("+exp=disk", *words)) == identity(composed("+exp=disk", *words[::-1]))
+
+
+def test_small_caps_what_is_large_and_leaves_the_rest() -> None:
+    config = composed("+exp=vgg19_noise50", "scale=small")
+    shrink(config, typed=())
+    assert config.model.base == config.scale.base
+    assert config.data.train_examples == config.scale.train_examples
+    assert (config.data.noise, config.optim.lr, config.model.depth) == (0.5, 0.01, 19)
+
+    disk = composed("+exp=disk", "scale=small")
+    shrink(disk, typed=())
+    assert disk.data.train_examples == 500
+
+
+def test_small_leaves_alone_what_the_user_typed() -> None:
+    config = composed("+exp=vgg19_clean", "scale=small", "model.base=32")
+    shrink(config, typed={"model.base"})
+    assert config.model.base == 32
+
+
+def test_the_released_recipe_differs_from_the_paper_where_the_spec_says() -> None:
+    paper = composed("+exp=vgg19_clean")
+    released = composed("+exp=vgg19_clean", "recipe=released")
+    assert (paper.optim.batch_size, paper.optim.weight_decay, paper.data.augment) == (
+        100,
+        0,
+        "none",
+    )
+    assert (released.optim.batch_size, released.optim.weight_decay) == (128, 5e-4)
+    assert released.data.augment == "crop_flip"
+    assert composed("+exp=mlp_mnist", "recipe=released").data.augment == "none"
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        ("optim.momentum=1", "optim.momentum"),
+        ("optim.batch_size=0", "optim.batch_size"),
+        ("model.depth=0", "model.depth"),
+        ("probing.growth=1", "probing.growth"),
+        ("data.noise=-0.1", "data.noise"),
+        ("data.difficult_examples=5", "data.difficult"),
+    ],
+)
+def test_values_that_no_run_can_have_are_refused_by_name(word: str, key: str) -> None:
+    with pytest.raises(UserError, match=key):
+        check(composed("+exp=mlp_mnist", word))

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ntkexp.theory.spectrum import (
+    effective_rank,
+    eigenpairs,
+    eigenvalues,
+    positive,
+    trace_ratios,
+)
+
+SPECTRA = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=30)
+EXACT = settings(derandomize=True, deadline=None, max_examples=60)
+
+
+def test_eigenvalues_are_those_of_the_other_gram_matrix() -> None:
+    """G = Phi^T Phi and K = Phi Phi^T share the non-zero spectrum (Prop 4)."""
+    features = np.random.default_rng(0).normal(size=(6, 11))
+    K, G = features @ features.T, features.T @ features
+    np.testing.assert_allclose(eigenvalues(K), eigenvalues(G)[:6], atol=1e-12)
+    np.testing.assert_allclose(eigenvalues(G)[6:], 0.0, atol=1e-12)
+
+
+def test_eigenvalues_come_largest_first_from_the_symmetric_part_and_never_below_zero() -> None:
+    values = eigenvalues([[1.0, 4.0], [2.0, 1.0]])
+    np.testing.assert_allclose(values, [4.0, 0.0], atol=1e-12)
+
+
+def test_eigenpairs_rebuild_the_kernel() -> None:
+    features = np.random.default_rng(1).normal(size=(6, 4))
+    values, vectors = eigenpairs(features @ features.T)
+    np.testing.assert_allclose((vectors * values) @ vectors.T, features @ features.T, atol=1e-12)
+    assert np.all(np.diff(values) <= 0)
+
+
+def test_exact_zeros_of_a_centred_kernel_are_not_positive() -> None:
+    features = np.random.default_rng(2).normal(size=(8, 50))
+    features -= features.mean(axis=0)
+    assert len(positive(eigenvalues(features @ features.T))) == 7
+
+
+def test_positive_takes_the_precision_the_kernel_was_formed_in() -> None:
+    eigs = [1.0, 1e-3, 1e-9]
+    assert len(positive(eigs)) == 3
+    assert len(positive(eigs, eps=float(np.finfo(np.float32).eps))) == 2
+
+
+@EXACT
+@given(rank=st.integers(1, 50), scale=st.floats(1e-6, 1e6))
+def test_a_flat_spectrum_has_its_rank(rank: int, scale: float) -> None:
+    assert effective_rank(np.full(rank, scale)) == pytest.approx(rank, rel=1e-12)
+
+
+@EXACT
+@given(values=SPECTRA, scale=st.floats(1e-6, 1e6))
+def test_effective_rank_ignores_scale_and_lies_between_one_and_the_rank(
+    values: list[float], scale: float
+) -> None:
+    eigs = np.sort(values)[::-1]
+    rank = effective_rank(eigs)
+    assert effective_rank(eigs * scale) == pytest.approx(rank, rel=1e-12)
+    assert 1 - 1e-12 <= rank <= len(eigs) * (1 + 1e-12)
+
+
+def test_a_single_direction_has_effective_rank_one_and_the_zero_kernel_none() -> None:
+    assert effective_rank([5.0, 0.0, 0.0]) == 1.0
+    assert effective_rank([0.0, 0.0]) == 0.0
+
+
+@EXACT
+@given(values=SPECTRA)
+def test_trace_ratios_rise_to_one_and_lie_above_the_diagonal(values: list[float]) -> None:
+    eigs = np.sort(values)[::-1]
+    ratios = trace_ratios(eigs)
+    assert ratios[-1] == pytest.approx(1.0, abs=1e-12)
+    assert ratios[0] == pytest.approx(eigs[0] / eigs.sum(), rel=1e-12)
+    assert np.all(ratios >= np.arange(1, len(eigs) + 1) / len(eigs) - 1e-12)
