@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from dense_jacobian import distance, jacobian, layer_kernels
 from torch import nn
+from trap_nets import CASES, case
 
 from ntkexp.tangent import tangent_kernel, tangent_kernels
-from tests.tangent.dense import distance, jacobian, layer_kernels
-from tests.tangent.nets import CASES, case
 
 EXACT = 1e-10
 

@@ -32,7 +32,8 @@ def layer_kernels(
     right = left if right is None else right
     kernels: dict[str, Tensor] = {}
     for name, rows in left.items():
-        layer = name.rpartition(".")[0]
+        layer = name.partition(".parametrizations")[0].removesuffix(f".{name.split('.')[-1]}")
+        layer = layer if "." in name else ""
         kernels[layer] = kernels.get(layer, torch.zeros(())) + rows @ right[name].t()
     return kernels
 
