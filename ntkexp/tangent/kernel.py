@@ -18,6 +18,7 @@ from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import Rehearsal, rehearse
 from ntkexp.tangent.routes.blocks import mirror, times
 from ntkexp.tangent.untouched import untouched
+from ntkexp.tangent.workspace import Workspace
 
 Centring: TypeAlias = Literal["class", "joint", "none"]
 
@@ -145,7 +146,7 @@ class _Run:
         self.rehearsal: Rehearsal = rehearse(model, batches[0].detach(), outputs, parameters)
         self.device = self.rehearsal.values.device
         self.budget_bytes = budget_bytes or default_budget(self.device)
-        self.workspace_bytes = self.budget_bytes // 8
+        self.workspace = Workspace(self.rehearsal.values, self.budget_bytes // 8)
 
     def symmetric(self, batches: list[Tensor]) -> list[TangentKernel]:
         parts = blocks(sum(map(len, batches)), self.rehearsal.bytes_per_example, self.budget_bytes)
@@ -223,13 +224,13 @@ class _Run:
                 gram = gram[times(rows, kernel.outputs), times(columns, kernel.outputs)]
             others = right.layers[name] if right is not None else [None] * len(factors)
             for one, two in zip(factors, others, strict=True):
-                route, cost = add_products(gram, one, two, self.workspace_bytes)
+                route, cost = add_products(gram, one, two, self.workspace)
                 kernel.plan.steps.append(Step(name, route, cost))
 
     def _finished(self, kernel: TangentKernel, *, symmetric: bool) -> TangentKernel:
         for gram in [*kernel.layers.values()] or [kernel.gram]:
             if symmetric:
-                mirror(gram)
+                mirror(gram, self.workspace)
         for gram in kernel.layers.values():
             kernel.gram += gram
         return kernel
