@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.batch_function import batch_kernels
 from ntkexp.tangent.features import Features, features
 from ntkexp.tangent.memory import blocks, default_budget
-from ntkexp.tangent.outputs import Outputs
+from ntkexp.tangent.outputs import Outputs, chosen
 from ntkexp.tangent.plan import Plan, Step, add_products
 from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import Rehearsal, rehearse
@@ -82,6 +83,7 @@ def tangent_kernel(
     outputs: Outputs = None,
     layers: bool = True,
     budget_bytes: int | None = None,
+    batch_function: bool = False,
     tf32: bool = False,
 ) -> TangentKernel:
     """The kernel of `inputs` with themselves, or with `other`.
@@ -92,6 +94,8 @@ def tangent_kernel(
     layers        False leaves out the split by layer
     budget_bytes  memory for activations, gradients and workspace; larger batches are cut into
                   blocks of examples, at the price of repeated passes
+    batch_function  True takes the batch as one function: the only meaning a kernel has with batch
+                  norm in training mode or active dropout, which are refused otherwise
     tf32          True lets a GPU round the factors of products to 10 bits
 
     >>> net = nn.Linear(1, 1)
@@ -100,6 +104,11 @@ def tangent_kernel(
             [ 7., 10.]])
     """
     parameters = trainable(model)
+    if batch_function:
+        if other is not None:
+            raise UserError("batch_function=True: two batches have no common batch function")
+        with untouched(model, tf32=tf32):
+            return _of_batch_function(model, inputs, outputs, parameters, layers, budget_bytes)
     refuse_coupled(model)
     with untouched(model, tf32=tf32):
         run = _Run(model, outputs, parameters, [inputs], layers, budget_bytes)
@@ -124,6 +133,21 @@ def tangent_kernels(
         tensors = list(batches.values())
         run = _Run(model, outputs, parameters, tensors, layers, budget_bytes)
         return dict(zip(batches, run.symmetric(tensors), strict=True))
+
+
+def _of_batch_function(
+    model: nn.Module,
+    inputs: Tensor,
+    outputs: Outputs,
+    parameters: dict[str, nn.Parameter],
+    layers: bool,
+    budget_bytes: int | None,
+) -> TangentKernel:
+    refuse_empty(inputs)
+    values = chosen(model(inputs.detach().clone()), outputs, len(inputs))
+    grams = batch_kernels(values, parameters, budget_bytes or default_budget(values.device))
+    total = torch.stack(list(grams.values())).sum(0)
+    return TangentKernel(total, grams if layers else {}, values.shape[1])
 
 
 class _Run:

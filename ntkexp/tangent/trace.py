@@ -72,7 +72,8 @@ def _exact(
     total = first.values.new_zeros((), dtype=torch.float64)
     budget = budget_bytes or default_budget(first.values.device)
     for part in blocks(len(inputs), first.bytes_per_example, budget):
-        rehearsal = rehearse(model, inputs[part], outputs, parameters) if part.start else first
+        whole = len(inputs[part]) == len(inputs)
+        rehearsal = first if whole else rehearse(model, inputs[part], outputs, parameters)
         found = features(model, inputs[part], outputs, parameters, rehearsal)
         for factors in found.layers.values():
             for factor in factors:
