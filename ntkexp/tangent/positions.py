@@ -42,8 +42,8 @@ class Positions(Protocol):
         """What `products` needs of a group, (n, D, anything)."""
 
     @staticmethod
-    def products(left: Tensor, right: Tensor) -> Tensor:
-        """<u_id, u_je> from two sets of rows, (n_left D, n_right D)."""
+    def products(left: Tensor, right: Tensor, out: Tensor) -> None:
+        """<u_id, u_je> from two sets of rows, into (n_left D, n_right D)."""
 
     def part(self, examples: slice) -> Self:
         """Those examples only."""
@@ -82,8 +82,8 @@ class Columns:
         return self.values[:, group].transpose(1, 2).contiguous()
 
     @staticmethod
-    def products(left: Tensor, right: Tensor) -> Tensor:
-        return left.flatten(0, 1) @ right.flatten(0, 1).t()
+    def products(left: Tensor, right: Tensor, out: Tensor) -> None:
+        torch.mm(left.flatten(0, 1), right.flatten(0, 1).t(), out=out)
 
     def part(self, examples: slice) -> Self:
         return replace(self, values=self.values[examples])
@@ -136,8 +136,8 @@ class Patches:
         return whole.squeeze(1).transpose(1, 2).contiguous()
 
     @staticmethod
-    def products(left: Tensor, right: Tensor) -> Tensor:
-        return Columns.products(left, right)
+    def products(left: Tensor, right: Tensor, out: Tensor) -> None:
+        Columns.products(left, right, out)
 
     def part(self, examples: slice) -> Self:
         return replace(self, image=self.image[examples])
@@ -179,8 +179,8 @@ class Indices:
         return self.index.unsqueeze(2)
 
     @staticmethod
-    def products(left: Tensor, right: Tensor) -> Tensor:
-        return left.flatten()[:, None] == right.flatten()  # 0 and 1 as booleans
+    def products(left: Tensor, right: Tensor, out: Tensor) -> None:
+        torch.eq(left.flatten()[:, None], right.flatten(), out=out)
 
     def part(self, examples: slice) -> Self:
         return replace(self, index=self.index[examples])
@@ -228,11 +228,13 @@ def everything(part: Positions) -> Tensor:
 
 
 def split_features(features: int, unit: int, most: int) -> list[tuple[int, int]]:
-    """Ranges of at most `most` features, each a multiple of `unit`.
+    """Ranges of at most `most` features, multiples of `unit`, of a length fit for products.
 
     >>> split_features(27, 9, 20)
     [(0, 18), (18, 27)]
     """
-    step = max(1, most // unit) * unit
+    units = max(1, most // unit)
+    # Rows that are no multiple of 16 numbers long cost a matrix product up to 20 % of its speed.
+    step = (units - units % 16 or units) * unit
     bounds = [*range(0, features, step), features]
     return list(pairwise(bounds))
