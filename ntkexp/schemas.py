@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
@@ -22,9 +24,12 @@ def register() -> None:
         ("model", "resnet", config.ResNetConfig),
     ):
         store.store(group=f"schema/{group}" if group else "schema", name=name, node=node)
-    OmegaConf.register_new_resolver("sweep", sweep_at_scale, replace=True)
+    OmegaConf.register_new_resolver("at_scale", at_scale, replace=True)
 
 
-def sweep_at_scale(paper: str, small: str, *, _root_: DictConfig) -> str:
-    """`${sweep:'32,64,128','16,32'}` in an experiment: what is swept, and what at scale=small."""
+def at_scale(paper: Any, small: Any, *, _root_: DictConfig) -> Any:
+    """`${at_scale:'32,64,128','16,32'}`: the value at scale=paper, and that at scale=small.
+
+    For what the upper limits of configs/scale cannot say, such as which values are swept.
+    """
     return small if _root_.scale.name == "small" else paper

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, jvp
+from torch.autograd.functional import jvp
+from torch.func import functional_call
 
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
@@ -125,9 +126,16 @@ def _by_jvp(model: nn.Module) -> Variation:
     weights = {name: w.detach() for name, w in _parameters(model).items()}
 
     def vary(direction: Direction, inputs: Tensor) -> Tensor:
-        _, change = jvp(lambda w: functional_call(model, w, (inputs,)), (weights,), (direction,))
-        found: Tensor = change
-        return found
+        def outputs(*moved: Tensor) -> Tensor:
+            found: Tensor = functional_call(
+                model, dict(zip(weights, moved, strict=True)), (inputs,)
+            )
+            return found
+
+        # By two backwards: torch.func's forward mode still leans on the deprecated torch.jit.
+        along = tuple(direction[name] for name in weights)
+        change: Tensor = jvp(outputs, tuple(weights.values()), along)[1]
+        return change
 
     return vary
 
