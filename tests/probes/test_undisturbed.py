@@ -8,6 +8,8 @@ import pytest
 import torch
 from tiny_runs import TINY, train
 
+pytestmark = pytest.mark.usefixtures("made_images")
+
 NETS = {
     "mlp": ("model=mlp", "data=mnist", "model.depth=2", "model.width=9"),
     "vgg": ("model=vgg11", "data=cifar10", "model.base=2"),
