@@ -167,6 +167,7 @@ class ScaleConfig:
     base: int | None = None
     steps: int | None = None
     probe_examples: int | None = None
+    evaluate_examples: int | None = None
     growth: float | None = None
 
 
@@ -234,6 +235,8 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
         "model.base": scale.base,
         "optim.steps": scale.steps,
         "probing.examples": scale.probe_examples,
+        "evaluate.train_examples": scale.evaluate_examples,
+        "evaluate.test_examples": scale.evaluate_examples,
     }
     for key, limit in limits.items():
         if limit is None or key in typed or not _has(config, key):
