@@ -87,9 +87,10 @@ def _warm_study(config: DictConfig) -> None:
 
 
 def _warm_results() -> None:
-    import ntkexp.results.store
     from ntkexp.results.provenance import provenance
+    from ntkexp.results.store import Run
 
+    assert Run
     provenance()
 
 

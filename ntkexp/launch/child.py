@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -103,7 +104,6 @@ class _Reporter:
 
 
 def _send(report: int, told: dict[str, object]) -> None:
-    try:
+    # Where nobody listens, or not fast enough, the next report says more.
+    with contextlib.suppress(BlockingIOError, BrokenPipeError):
         os.write(report, (json.dumps(told, default=str) + "\n").encode())
-    except (BlockingIOError, BrokenPipeError):
-        pass  # nobody listens, or not fast enough; the next report says more

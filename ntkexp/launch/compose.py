@@ -63,13 +63,14 @@ class Composer:
 
     def _parse(self, text: str) -> tuple[Override, Kind]:
         override = self._parser.parse_override(text)
-        if self.loader.get_group_options(override.key_or_group):
+        value = override.value()
+        if self.loader.get_group_options(override.key_or_group) and not isinstance(value, dict):
             return override, Kind.choice
         plain = (
             text[0] not in "+~"
             and override.package is None
             and not override.key_or_group.startswith("hydra")
-            and isinstance(override.value(), PLAIN)
+            and isinstance(value, PLAIN)
             and "${" not in text
         )
         return override, Kind.plain if plain else Kind.other

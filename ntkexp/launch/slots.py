@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,12 @@ def slots(launcher: LauncherConfig, wanted: int, *, gpus: list[str]) -> list[Slo
     given = os.environ.get(THREADS[0], "")
     threads = launcher.threads or (int(given) if given.isdigit() else max(1, cores // count))
     return [Slot(threads, gpus[index % len(gpus)] if gpus else None) for index in range(count)]
+
+
+def cores_of_this_process() -> int:
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def visible_gpus() -> list[str]:
