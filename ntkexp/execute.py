@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import TrainConfig, check, identity, shrink
 from ntkexp.errors import Diverged, Interrupted, UserError
-from ntkexp.results.status import read_status
+from ntkexp.results.status import forget_parts, read_status
 
 if TYPE_CHECKING:
     from ntkexp.results.store import Run
@@ -120,6 +120,7 @@ def _known(folder: Path, *, rerun: bool) -> int | None:
     if status is None or rerun:
         return None
     if status["state"] == "finished":
+        forget_parts(folder)
         print(f"done already: {folder}  (--rerun does it again)")
         return DONE
     if status["state"] == "failed" and "diverged_at" in status:

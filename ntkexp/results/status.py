@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,3 +22,13 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     except ValueError as error:
         raise UserError(f"{path} is no JSON: {error}") from error
     return found
+
+
+def forget_parts(folder: Path) -> None:
+    """Remove what a finished run needs no more.
+
+    Done after the status says `finished`, so a kill may come in between; whoever finds a finished
+    run does it again.
+    """
+    shutil.rmtree(folder / "parts", ignore_errors=True)
+    (folder / "checkpoint.pt").unlink(missing_ok=True)

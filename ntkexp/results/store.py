@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from ntkexp.config import SCHEMA_VERSION
 from ntkexp.results.atomic import make_folder, replacing, write_text
 from ntkexp.results.lock import Lock
-from ntkexp.results.status import State
+from ntkexp.results.status import State, forget_parts
 from ntkexp.results.table import Table
 
 ROWS_A_GROUP = 1 << 17
@@ -99,8 +99,7 @@ class Run:
             joined = pd.concat(frames, ignore_index=True) if frames else table.empty()
             self._write(self.folder / f"{name}.parquet", name, joined)
         self.write_status(state, **facts)
-        shutil.rmtree(self.folder / "parts")
-        self.checkpoint.unlink(missing_ok=True)
+        forget_parts(self.folder)
 
     def write_status(self, state: State, **facts: object) -> None:
         status = {"state": state, "schema": SCHEMA_VERSION, "time": now(), **facts}

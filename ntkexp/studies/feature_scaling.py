@@ -75,7 +75,7 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
     psi, eigs = singular_functions(config)
     labels = np.where(psi[:, config.label_mode] >= 0, 1.0, -1.0)
     rows = subsamples(config)
-    common = optimised_bounds(_kernels(psi[rows], eigs), labels[rows])
+    common = optimised_bounds(Fit(psi, eigs, labels, rows).kernels, labels[rows])
     bounds, solutions = [], []
     for c in track(config.scales, "feature_scaling", shown=progress):
         fit = Fit(psi, scaled_spectrum(eigs, c), labels, rows)
@@ -102,6 +102,8 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
 
 def check(config: Config) -> None:
     """Refuse scalings and sizes for which there is no interpolating solution."""
+    if not config.scales:
+        raise UserError("study.scales: needs one c or more")
     for c in config.scales:
         if not 0 <= c < 1:
             raise UserError(
@@ -150,30 +152,37 @@ class Fit:
     rows: NDArray[np.int64]
 
     @cached_property
-    def kernels(self) -> Array:
-        """K_S, (subsamples, n, n)."""
-        return _kernels(self.psi[self.rows], self.eigs)
+    def kernel(self) -> Array:
+        """Phi Phi^T on all points."""
+        return array((self.psi * self.eigs) @ self.psi.T)
 
     @cached_property
-    def coefficients(self) -> Array:
-        """Psi_S^T K_S^{-1} y_S, (subsamples, modes): w along phi_j is this times sqrt(l_j)."""
-        dual = np.linalg.solve(self.kernels, self.labels[self.rows][..., None])
-        return array((self.psi[self.rows].swapaxes(1, 2) @ dual)[..., 0])
+    def kernels(self) -> Array:
+        """K_S, (subsamples, n, n)."""
+        return array(self.kernel[self.rows[:, :, None], self.rows[:, None, :]])
+
+    @cached_property
+    def duals(self) -> Array:
+        """K_S^{-1} y_S at the points of S, zero at the others: (subsamples, points)."""
+        duals = np.zeros((len(self.rows), len(self.psi)))
+        solved = np.linalg.solve(self.kernels, self.labels[self.rows][..., None])[..., 0]
+        np.put_along_axis(duals, self.rows, solved, axis=1)
+        return duals
 
     def solutions(self, plane: list[int]) -> Array:
-        """phi_j^T w for the modes of the plane, less the mean over subsamples."""
-        w = np.sqrt(self.eigs[plane]) * self.coefficients[:, plane]
+        """phi_j^T w = sqrt(l_j) psi_j^T (dual) for the modes of the plane, less its mean."""
+        w = np.sqrt(self.eigs[plane]) * (self.duals @ self.psi[:, plane])
         return array(w - w.mean(axis=0))
 
     def test_errors(self) -> Array:
         """The share of all points on the wrong side; an output of zero is half an error."""
-        outputs = (self.coefficients * self.eigs) @ self.psi.T
+        outputs = self.duals @ self.kernel
         wrong = np.where(np.abs(outputs) < ROUNDING, 0.5, outputs * self.labels < 0)
         return array(wrong.mean(axis=1))
 
     def l2_bounds(self) -> Array:
-        """(|w| / n) sqrt(Tr K_S): (60) with A = Id."""
-        norms = np.sqrt(np.sum(self.eigs * self.coefficients**2, axis=1))
+        """(|w| / n) sqrt(Tr K_S), which is (60) with A = Id; |w|^2 = y_S^T K_S^{-1} y_S."""
+        norms = np.sqrt(self.duals @ self.labels)
         traces = np.trace(self.kernels, axis1=1, axis2=2)
         return array(norms * np.sqrt(traces) / self.rows.shape[1])
 
@@ -183,7 +192,3 @@ def optimised_bounds(kernels: Array, labels: Array) -> Array:
     vectors = np.linalg.eigh(kernels)[1]
     projections = np.einsum("snj,sn->sj", vectors, labels)
     return array(np.abs(projections).sum(axis=1) / labels.shape[1])
-
-
-def _kernels(psi: Array, eigs: Array) -> Array:
-    return array((psi * eigs) @ psi.swapaxes(1, 2))

@@ -36,12 +36,13 @@ class Features:
 
 
 def layer_of(parameter: str) -> str:
-    """The module that owns a parameter.
+    """The module that owns a parameter; a parametrisation belongs to the module it serves.
 
-    >>> layer_of("stage.0.weight")
-    'stage.0'
+    >>> layer_of("stage.0.weight"), layer_of("head.parametrizations.weight.original0")
+    ('stage.0', 'head')
     """
-    return parameter.rpartition(".")[0]
+    owner = parameter.rpartition(".")[0]
+    return f".{owner}".partition(".parametrizations.")[0][1:]
 
 
 def features(

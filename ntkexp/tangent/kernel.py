@@ -14,7 +14,7 @@ from ntkexp.tangent.features import Features, features
 from ntkexp.tangent.memory import blocks, default_budget
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.plan import Plan, Step, add_products
-from ntkexp.tangent.refusals import refuse_coupled, trainable
+from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import Rehearsal, rehearse
 from ntkexp.tangent.routes.blocks import mirror, times
 from ntkexp.tangent.untouched import untouched
@@ -137,8 +137,10 @@ class _Run:
         layers: bool,
         budget_bytes: int | None,
     ) -> None:
-        if not batches or any(batch.dim() == 0 or len(batch) == 0 for batch in batches):
-            raise UserError("a tangent kernel needs at least one input")
+        if not batches:
+            raise UserError("no batch of inputs was given")
+        for batch in batches:
+            refuse_empty(batch)
         self.model, self.outputs, self.parameters, self.layers = model, outputs, parameters, layers
         self.rehearsal: Rehearsal = rehearse(model, batches[0].detach(), outputs, parameters)
         self.device = self.rehearsal.values.device

@@ -36,7 +36,7 @@ def squared_norm(factor: Factor) -> Tensor:
 
 
 def _by_gradients(factor: Outer, group: int) -> Tensor:
-    u = factor.u.columns(group, 0, factor.u.features)
+    u = factor.u.columns(slice(group, group + 1), slice(0, factor.u.features)).squeeze(1)
     v = factor.v[:, :, group].flatten(1, 2)  # (n, k O, D)
     total = v.new_zeros((), dtype=torch.float64)
     for part in _parts(len(v), v.shape[1] * u.shape[1] * v.element_size(), v.is_cuda):

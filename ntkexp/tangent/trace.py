@@ -17,7 +17,7 @@ from ntkexp.tangent.features import features, receive
 from ntkexp.tangent.memory import blocks, default_budget
 from ntkexp.tangent.norms import squared_norm
 from ntkexp.tangent.outputs import Outputs, chosen
-from ntkexp.tangent.refusals import refuse_coupled, trainable
+from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import rehearse
 from ntkexp.tangent.untouched import untouched
 
@@ -50,6 +50,7 @@ def tangent_trace(
         raise UserError(f"estimate={estimate!r}: None, signs and hutchinson are accepted")
     if estimate is not None and generator is None:
         raise UserError("an estimate needs a generator: its draws are not taken from torch's own")
+    refuse_empty(inputs)
     with untouched(model):
         if estimate == "hutchinson":
             return _hutchinson(model, inputs.detach(), outputs, parameters, generator)

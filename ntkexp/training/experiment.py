@@ -15,6 +15,7 @@ from ntkexp.results import Run, Table
 from ntkexp.seeds import generator
 from ntkexp.training import device as devices
 from ntkexp.training.loop import TABLES, Trainer
+from ntkexp.training.saving import save_tensors
 
 
 def build_probes(config: TrainConfig) -> dict[str, Probe]:
@@ -46,7 +47,7 @@ def train(
     batches = probe_batches(config, dataset, built)
     trainer = Trainer(config, dataset, model, built, batches, run)
     trainer.train(stop_asked)
-    run.publish("weights.pt", lambda path: torch.save(_on_cpu(model), path))
+    run.publish("weights.pt", lambda path: save_tensors(_on_cpu(model), path))
 
 
 def probe_batches(

@@ -21,6 +21,7 @@ from ntkexp.probes import Batch, Moment, Probe, Rows, Update
 from ntkexp.progress import Progress
 from ntkexp.results import Run, Table
 from ntkexp.training.evaluate import correct, evaluate, losses
+from ntkexp.training.saving import save_tensors
 from ntkexp.training.schedule import learning_rate, probe_steps
 from ntkexp.training.sgd import SGD
 
@@ -275,7 +276,7 @@ class Trainer:
         }
 
         def save(path: Path, commits: int) -> None:
-            torch.save(state | {"commits": commits}, path)
+            save_tensors(state | {"commits": commits}, path)
 
         self.run.commit(save)
         self._committed_at = time.monotonic()

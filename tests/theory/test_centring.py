@@ -49,21 +49,21 @@ def test_the_two_centrings_agree_on_one_class(features: np.ndarray) -> None:
 
 @pytest.mark.parametrize("kind", ["class", "joint"])
 def test_centring_twice_is_centring_once(features: np.ndarray, kind: str) -> None:
-    once = centre(features @ features.T, C, kind)  # type: ignore[arg-type]
-    np.testing.assert_allclose(centre(once, C, kind), once, atol=1e-12)  # type: ignore[arg-type]
+    once = centre(features @ features.T, C, kind)
+    np.testing.assert_allclose(centre(once, C, kind), once, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["class", "joint", "none"])
 def test_labels_are_centred_as_features_are(kind: str) -> None:
     one_hot = np.eye(C)[np.random.default_rng(1).integers(C, size=N)]
     Y = one_hot.ravel()
-    vector = centre_labels(one_hot, kind)  # type: ignore[arg-type]
-    K_Y = centre(np.outer(Y, Y), C, kind)  # type: ignore[arg-type]
+    vector = centre_labels(one_hot, kind)
+    K_Y = centre(np.outer(Y, Y), C, kind)
     np.testing.assert_allclose(np.outer(vector, vector), K_Y, atol=1e-12)
 
 
 def test_an_unknown_kind_and_a_wrong_shape_are_refused() -> None:
     with pytest.raises(UserError, match="centring: 'classes' is not one of class, joint, none"):
-        centre(np.eye(4), 2, "classes")  # type: ignore[arg-type]
+        centre(np.eye(4), 2, "classes")
     with pytest.raises(ValueError, match="not square over 3 classes"):
         centre(np.eye(4), 3)

@@ -13,7 +13,7 @@ import pytest
 from conftest import TINY_DISK
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
-JOB = (*TINY_DISK, "optim.steps=150", "probing.growth=1.2", "optim.batch_size=16", "data.grid=10")
+JOB = (*TINY_DISK, "optim.steps=100", "probing.growth=1.3", "optim.batch_size=16", "data.grid=10")
 
 
 def files(top: Path) -> dict[str, bytes]:
@@ -41,9 +41,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def test_kills_at_random_moments_leave_no_trace(
     tmp_path: Path, undisturbed: dict[str, bytes], seed: int
 ) -> None:
-    words = [*JOB, "checkpoint.every_seconds=0.02"]
+    words = [*JOB, "checkpoint.every_seconds=0.05"]
     done = subprocess.run(
-        [sys.executable, DRIVER, str(seed), "0.6", "train", *words],
+        [sys.executable, DRIVER, str(seed), "1.0", "train", *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch import Tensor
 
 from ntkexp.tangent.factors import Outer
@@ -33,22 +35,33 @@ class Jacobians:
 
     @staticmethod
     def add(gram: Tensor, left: Outer, right: Outer | None, workspace_bytes: int) -> None:
-        sides = [left] if right is None else [left, right]
-        per_feature = sum(s.v[:, :, 0, :, 0].numel() for s in sides) * left.v.element_size()
-        most = min(workspace_bytes, WORKSPACE_BYTES) // max(per_feature, 1)
-        for group in range(left.u.groups):
-            for start, stop in split_features(left.u.features, left.u.unit, most):
-                rows = jacobian(left, group, start, stop)
-                if right is not None:
-                    gram.addmm_(rows, jacobian(right, group, start, stop).t())
-                    continue
-                for r, c in lower_blocks(rows.shape[0], LEAST_ROWS):
-                    gram[r, c].addmm_(rows[r], rows[c].t())
+        for groups, features in _chunks(left, right, min(workspace_bytes, WORKSPACE_BYTES)):
+            rows = jacobian(left, groups, features)
+            if right is not None:
+                gram.addmm_(rows, jacobian(right, groups, features).t())
+                continue
+            for r, c in lower_blocks(rows.shape[0], LEAST_ROWS):
+                gram[r, c].addmm_(rows[r], rows[c].t())
 
 
-def jacobian(side: Outer, group: int, start: int, stop: int) -> Tensor:
-    """The gradients by the weights of some input features, (N, O (stop - start))."""
-    u = side.u.columns(group, start, stop)  # (n, K', D)
-    v = side.v[:, :, group].flatten(1, 2)  # (n, k O, D)
+def _chunks(left: Outer, right: Outer | None, limit_bytes: int) -> Iterator[tuple[slice, slice]]:
+    """Groups and features at a time: many small groups together, or parts of a large one."""
+    sides = [left] if right is None else [left, right]
+    bytes_each = sum(side.v[:, :, 0, :, 0].numel() for side in sides) * left.v.element_size()
+    most = limit_bytes // max(bytes_each, 1)
+    together = max(1, most // left.u.features)
+    for group in range(0, left.u.groups, together):
+        groups = slice(group, min(group + together, left.u.groups))
+        for start, stop in split_features(left.u.features, left.u.unit, most):
+            yield groups, slice(start, stop)
+
+
+def jacobian(side: Outer, groups: slice, features: slice) -> Tensor:
+    """The gradients by the weights of some input features, (N, G' O K')."""
     n, k = side.v.shape[:2]
-    return (v @ u.transpose(1, 2)).reshape(n * k, -1)
+    u = side.u.columns(groups, features)  # (n, G', K', D)
+    v = side.v[:, :, groups].transpose(1, 2).flatten(2, 3)  # (n, G', k O, D)
+    products = v @ u.transpose(2, 3)
+    if products.shape[1] > 1:
+        products = products.reshape(n, products.shape[1], k, -1).transpose(1, 2)
+    return products.reshape(n * k, -1)

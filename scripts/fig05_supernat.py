@@ -1,0 +1,95 @@
+"""Figure 5: test error of gradient descent and of SuperNat on noisy linear regression.
+
+a: mean over seeds, band from the 10th to the 90th centile. b: how the choice of kappa in SuperNat's
+rescaling decides the outcome. c: alignment of SuperNat's kernel with the signal and with the noise
+in the labels; gradient descent's kernel stays where it starts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import drawing
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+ALGORITHMS = (
+    ("gradient_descent", "gradient descent", drawing.VERMILION),
+    ("supernat", "SuperNat", drawing.BLUE),
+)
+KAPPAS = {
+    "grad_norm": (r"$\kappa = |\nabla L|$", drawing.BLUE, "-"),
+    "grad_max": (r"$\kappa = \max_j |u_j^\top \nabla L|$", drawing.GREEN, "-"),
+    "const": (r"$\lambda_{\max}$ kept", drawing.PURPLE, "--"),
+    "none": (r"$\kappa = 1$ (diverges)", drawing.ORANGE, "-"),
+}
+# The run starts from an error of one; beyond this it has diverged.
+DIVERGED = 3.0
+
+
+def draw(errors: pd.DataFrame, kappas: pd.DataFrame, alignment: pd.DataFrame) -> Figure:
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.3))
+    algorithms(left, errors)
+    compared(middle, kappas, errors)
+    alignments(right, alignment[alignment["algorithm"] == "supernat"])
+    drawing.letter_panels((left, middle, right))
+    return figure
+
+
+def algorithms(axes: Axes, errors: pd.DataFrame) -> None:
+    for name, label, colour in ALGORITHMS:
+        chosen = errors[errors["algorithm"] == name]
+        steps = np.sort(chosen["step"].unique())
+        drawing.mean_and_band(
+            axes, steps, drawing.by_seed(chosen, "error"), colour=colour, label=label
+        )
+    from_first_step(axes, errors)
+    # Room for the legend above the error of one that both start from.
+    axes.set(yscale="log", ylabel="clean test error", ylim=(None, 8))
+    axes.legend(loc="upper right")
+
+
+def compared(axes: Axes, kappas: pd.DataFrame, errors: pd.DataFrame) -> None:
+    reference = errors[errors["algorithm"] == "gradient_descent"].groupby("step")["error"].mean()
+    axes.plot(reference.index, reference, color=drawing.VERMILION, label="gradient descent")
+    for kind, (label, colour, style) in KAPPAS.items():
+        means = kappas[kappas["kappa"] == kind].groupby("step")["error"].mean()
+        means = means[(means < DIVERGED).cummin()]
+        if len(means):
+            axes.plot(means.index, means, color=colour, linestyle=style, label=label)
+    from_first_step(axes, errors)
+    axes.set(yscale="log", ylabel="clean test error", ylim=(None, 100))
+    axes.legend(loc="upper right", labelspacing=0.3)
+
+
+def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
+    for name, colour in (("signal", drawing.BLUE), ("noise", drawing.BLACK)):
+        steps = np.sort(alignment["step"].unique())
+        values = drawing.by_seed(alignment, name)
+        drawing.mean_and_band(axes, steps, values, colour=colour, label=name)
+    from_first_step(axes, alignment)
+    axes.set(ylabel="alignment of the kernel", ylim=(0, 1))
+    axes.legend()
+
+
+def from_first_step(axes: Axes, frame: pd.DataFrame) -> None:
+    """All that matters happens within ten iterations, so the axis starts at the first."""
+    drawing.iteration_axis(axes, frame["step"].max(), first=1)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    given = drawing.options(__doc__, "supernat", argv)
+    names = ("test_error", "kappa_error", "kernel_alignment")
+    tables = drawing.one_run(drawing.load(given, names, verb="study"))
+    figure = draw(*(tables[name] for name in names))
+    for path in drawing.save(figure, given.out, "fig05_supernat"):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Installed from a wheel and editable, the command finds its configs from any folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[1]
+
+
+def run(*words: str | Path, cwd: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=cwd,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def installed(tmp_path: Path, *what: str | Path) -> Path:
+    """A new environment with ntkexp in it; its dependencies are those of this one."""
+    home = tmp_path / "environment"
+    run(sys.executable, "-m", "venv", "--without-pip", home, cwd=tmp_path)
+    site = next(home.glob("lib/python*/site-packages"))
+    ours = next(path for path in sys.path if path.endswith("site-packages"))
+    # Not by its name alone: .pth files in `ours` would be read too, and one may be an editable
+    # ntkexp.
+    (site / "borrowed.pth").write_text(f"import sys; sys.path.append({ours!r})\n")
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
+    python = home / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--python", python, "install", *options, *what, cwd=tmp_path)
+    return home / "bin" / "ntkexp"
+
+
+def holds_its_own(command: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert "width: 256" in run(command, "train", "+exp=disk", "--cfg", "job", cwd=elsewhere)
+    assert "+exp=vgg19_noise50" in run(command, "list", cwd=elsewhere)
+    run(
+        command, "train", "+exp=disk", "model.width=4", "model.depth=1", "data.grid=5",
+        "probe.eigenfunctions.count=3", "optim.steps=2", "progress=false", cwd=elsewhere,
+    )  # fmt: skip
+    assert list(elsewhere.glob("outputs/disk/*/eigenfunctions.parquet"))
+
+
+@pytest.mark.slow
+def test_a_wheel(tmp_path: Path) -> None:
+    # Built from a copy: setuptools leaves a build folder beside what it builds.
+    tracked = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=TOP)
+    source = tmp_path / "source"
+    for name in filter(None, tracked.split("\0")):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((TOP / name).read_bytes())
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+        "--disable-pip-version-check", "-w", tmp_path, source, cwd=tmp_path)  # fmt: skip
+    holds_its_own(installed(tmp_path, next(tmp_path.glob("ntkexp-*.whl"))), tmp_path)
+
+
+@pytest.mark.slow
+def test_an_editable_install(tmp_path: Path) -> None:
+    holds_its_own(installed(tmp_path, "-e", TOP), tmp_path)
+
+
+def test_every_package_is_listed_for_installation() -> None:
+    from configparser import ConfigParser
+
+    setup = ConfigParser()
+    setup.read(TOP / "setup.cfg")
+    listed = set(setup["options"]["packages"].split())
+    found = {
+        str(path.parent.relative_to(TOP)).replace("/", ".")
+        for path in (TOP / "ntkexp").rglob("__init__.py")
+        if not path.parent.is_symlink()
+    }
+    assert listed == found | {"ntkexp.configs"}
