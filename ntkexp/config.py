@@ -182,6 +182,18 @@ class CheckpointConfig:
 
 
 @dataclass
+class LauncherConfig:
+    """How a sweep runs its jobs; `None` divides what the machine has between them."""
+
+    name: str = MISSING
+    jobs: int | None = None
+    threads: int | None = None
+    fail_fast: bool = False
+    retry_failed: bool = False
+    dry_run: bool = False
+
+
+@dataclass
 class ExperimentConfig:
     """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`."""
 
@@ -189,6 +201,7 @@ class ExperimentConfig:
     about: str = ""
     figures: list[int] = field(default_factory=list)
     paths: PathsConfig = field(default_factory=PathsConfig)
+    launcher: LauncherConfig = field(default_factory=LauncherConfig)
     progress: bool = True
     rerun: bool = False
 
@@ -310,5 +323,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("probing.every", _positive, "a step from 1"),
     ("probing.examples", _positive, "1 or more examples"),
     ("evaluate.batch_size", _positive, "1 or more examples"),
+    ("launcher.jobs", _positive, "1 or more jobs at once, or null"),
+    ("launcher.threads", _positive, "1 or more threads a job, or null"),
     ("checkpoint.every_seconds", _not_negative, "seconds from 0"),
 )

@@ -17,6 +17,7 @@ def register() -> None:
         (None, "study", config.StudyConfig),
         (None, "optim", config.OptimConfig),
         (None, "scale", config.ScaleConfig),
+        (None, "launcher", config.LauncherConfig),
         ("data", "images", config.ImagesConfig),
         ("data", "disk", config.DiskConfig),
         ("model", "mlp", config.MLPConfig),
