@@ -21,7 +21,7 @@ def row(finding: Finding) -> dict[str, str]:
     claim = finding.claim
     source = " (notebooks)" if claim.source == "notebooks" else ""
     return {
-        "figure": str(claim.figure or "none"),
+        "figure": str(claim.figure or "–"),
         "claim": f"{claim.says}: {claim.number}",
         "paper": f"{claim.paper}{source}",
         "holds if": claim.holds.told(claim.unit),
