@@ -15,6 +15,7 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
   ntkexp list                              every experiment, its figures, its runs
   ntkexp show RUN                          a run's config, provenance and last numbers
+  ntkexp claims [--runs DIR] [--json]      does it reproduce the paper? every claim, its verdict
   ntkexp data [NAME ...]                   fetch or verify images, with sizes and checksums
   ntkexp completion bash|zsh|fish          a script for the shell's tab key
   ntkexp --version | --help
@@ -84,6 +85,13 @@ def _show(words: list[str]) -> int:
     return 0
 
 
+def _claims(words: list[str]) -> int:
+    from ntkexp.claims.command import claims
+
+    print(claims(words))
+    return 0
+
+
 def _data(words: list[str]) -> int:
     from ntkexp.data.inventory import inventory
 
@@ -110,6 +118,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "study": _study,
     "list": _list,
     "show": _show,
+    "claims": _claims,
     "data": _data,
     "completion": _completion,
 }
