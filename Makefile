@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 FIG    ?=
+# Make knows no program by the name of a stamp.
+MAKEFLAGS += --no-builtin-rules
 
 .PHONY: help demo test lint figures bench small clean
 
@@ -17,7 +19,7 @@ help:
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
 
 # One stamp an extra: a changed setup.cfg or constraints.txt installs anew.
-$(VENV)/.installed%: setup.cfg pyproject.toml constraints.txt
+$(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".$(EXTRA)"
 	touch $@
@@ -25,7 +27,7 @@ $(VENV)/.installed%: setup.cfg pyproject.toml constraints.txt
 $(VENV)/.installed-dev: EXTRA = [dev]
 $(VENV)/.installed-bench: EXTRA = [bench]
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed-base
 	$(BIN)/ntkexp train +exp=disk
 	$(BIN)/python scripts/fig10_disk_data.py
 	@echo
@@ -40,7 +42,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 
-figures: $(VENV)/.installed
+figures: $(VENV)/.installed-base
 	$(BIN)/python scripts/make_figures.py $(FIG)
 
 bench: $(VENV)/.installed-bench

@@ -8,46 +8,44 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 
 import hydra
-from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import schemas
 from ntkexp.errors import UserError
+from ntkexp.execute import Command
+from ntkexp.launch import plugin
+from ntkexp.launch.task import Task
 
 CONFIGS = "pkg://ntkexp.configs"
 # Flags that take a word after them; all others stand alone.
 WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--info", "-i"}
 
-Job = Callable[[DictConfig, frozenset[str]], int]
+# Flags of ours, and the keys they stand for.
+KEYS_OF_FLAGS = {
+    "--rerun": "rerun",
+    "--dry-run": "launcher.dry_run",
+    "--fail-fast": "launcher.fail_fast",
+    "--retry-failed": "launcher.retry_failed",
+}
 
 
-def run(config_name: str, words: Sequence[str], job: Job) -> int:
-    """Compose `config_name` with the overrides in `words` and give it to `job`.
+def run(config_name: str, words: Sequence[str], command: Command) -> int:
+    """Compose `config_name` with the overrides in `words` and carry out `command` on it.
 
-    `job` also gets the dotted keys that the user set himself, on the command line or in a sweep.
-    Returns the worst of the jobs' exit codes.
+    Returns the worst of the exit codes of the jobs that `words` ask for.
     """
-    codes = [0]
-    complaints: list[UserError] = []
-
-    def task(config: DictConfig) -> None:
-        try:
-            codes.append(job(config, frozenset(typed_keys(HydraConfig.get().overrides.task))))
-        except UserError as error:
-            # Hydra would put lines of its own before it.
-            complaints.append(error)
-
+    task = Task(command)
     with _arguments(hoisted(words)), _plain_errors():
         hydra.main(config_path=CONFIGS, config_name=config_name, version_base="1.3")(task)()
-    if complaints:
-        raise complaints[0]
-    return max(codes)
+    if task.complaints:
+        raise task.complaints[0]
+    return max(task.codes)
 
 
 def complete(config_name: str, line: str) -> list[str]:
@@ -68,22 +66,21 @@ def hoisted(words: Sequence[str]) -> list[str]:
     ['-m', 'optim.lr=0.1,0.2', 'seed=1']
     """
     flags, overrides = [], []
+    sweeping = False
     rest = iter(words)
     for word in rest:
         # `-x` is a flag, `~x` and `+x` are overrides.
         if not word.startswith("-"):
             overrides.append(word)
-        elif word == "--rerun":
-            overrides.append("rerun=true")
+        elif word in KEYS_OF_FLAGS:
+            overrides.append(f"{KEYS_OF_FLAGS[word]}=true")
+            sweeping = sweeping or word != "--rerun"
         else:
             flags += [word, *([next(rest, "")] if word in WITH_VALUE else [])]
+    if sweeping and not {"-m", "--multirun"} & set(flags):
+        # The flags of sweeps make a sweep, if need be of one job.
+        flags.insert(0, "-m")
     return flags + overrides
-
-
-def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
-    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
-    for override in overrides:
-        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
 
 
 def _nothing(config: DictConfig) -> None:
@@ -97,6 +94,7 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
     # Hydra then raises what went wrong instead of printing it: the message is ours to write.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     schemas.register()
+    plugin.register()
     try:
         yield
     finally:

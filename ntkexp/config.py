@@ -167,6 +167,7 @@ class ScaleConfig:
     base: int | None = None
     steps: int | None = None
     probe_examples: int | None = None
+    evaluate_examples: int | None = None
     growth: float | None = None
 
 
@@ -181,6 +182,18 @@ class CheckpointConfig:
 
 
 @dataclass
+class LauncherConfig:
+    """How a sweep runs its jobs; `None` divides what the machine has between them."""
+
+    name: str = MISSING
+    jobs: int | None = None
+    threads: int | None = None
+    fail_fast: bool = False
+    retry_failed: bool = False
+    dry_run: bool = False
+
+
+@dataclass
 class ExperimentConfig:
     """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`."""
 
@@ -188,6 +201,7 @@ class ExperimentConfig:
     about: str = ""
     figures: list[int] = field(default_factory=list)
     paths: PathsConfig = field(default_factory=PathsConfig)
+    launcher: LauncherConfig = field(default_factory=LauncherConfig)
     progress: bool = True
     rerun: bool = False
 
@@ -234,6 +248,8 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
         "model.base": scale.base,
         "optim.steps": scale.steps,
         "probing.examples": scale.probe_examples,
+        "evaluate.train_examples": scale.evaluate_examples,
+        "evaluate.test_examples": scale.evaluate_examples,
     }
     for key, limit in limits.items():
         if limit is None or key in typed or not _has(config, key):
@@ -307,5 +323,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("probing.every", _positive, "a step from 1"),
     ("probing.examples", _positive, "1 or more examples"),
     ("evaluate.batch_size", _positive, "1 or more examples"),
+    ("launcher.jobs", _positive, "1 or more jobs at once, or null"),
+    ("launcher.threads", _positive, "1 or more threads a job, or null"),
     ("checkpoint.every_seconds", _not_negative, "seconds from 0"),
 )

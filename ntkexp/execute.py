@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -28,20 +29,49 @@ StopAsked = Callable[[], bool]
 Work = Callable[["Run", StopAsked], None]
 
 
-def train(config: DictConfig, typed: frozenset[str]) -> int:
-    """Train the network of a composed config, unless that is done already."""
+@dataclass(frozen=True)
+class Command:
+    """What a subcommand does with a composed config, in steps that a sweep can take apart.
+
+    `complete` fills in and checks the config; `work` does the run in its folder and returns an
+    exit code; `warm` imports what `work` needs and refuses what it can refuse without data.
+    """
+
+    complete: Callable[[DictConfig, frozenset[str]], None]
+    warm: Callable[[DictConfig], None]
+    work: Callable[[DictConfig, Path], int]
+
+    def __call__(self, config: DictConfig, typed: frozenset[str]) -> int:
+        """The whole of it, unless it is done already; `typed` are the keys the user set."""
+        self.complete(config, typed)
+        folder = folder_of(config)
+        if (code := _known(folder, rerun=config.rerun)) is not None:
+            return code
+        return self.work(config, folder)
+
+
+def _complete_training(config: DictConfig, typed: frozenset[str]) -> None:
     shrink(config, typed)
     check(config)
-    folder = folder_of(config)
-    if (code := _known(folder, rerun=config.rerun)) is not None:
-        return code
-    # From here on there is work to do, and torch and pandas are worth their seconds.
+
+
+def _warm_training(config: DictConfig) -> None:
+    # torch and pandas are worth their seconds only where there is work to do.
+    from ntkexp.training import experiment
+
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    experiment.build_probes(plain)
+    _warm_results()
+
+
+def _train(config: DictConfig, folder: Path) -> int:
     from ntkexp.training import experiment
 
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, TrainConfig)
     built = experiment.build_probes(plain)
-    return _live(
+    return live(
         config,
         folder,
         experiment.tables(built),
@@ -49,11 +79,22 @@ def train(config: DictConfig, typed: frozenset[str]) -> int:
     )
 
 
-def study(config: DictConfig, typed: frozenset[str]) -> int:
-    """Carry out the study of a composed config, unless that is done already."""
-    folder = folder_of(config)
-    if (code := _known(folder, rerun=config.rerun)) is not None:
-        return code
+def _warm_study(config: DictConfig) -> None:
+    from ntkexp import studies
+
+    studies.choose(config.study)
+    _warm_results()
+
+
+def _warm_results() -> None:
+    from ntkexp.results.provenance import provenance
+    from ntkexp.results.store import Run
+
+    assert Run
+    provenance()
+
+
+def _study(config: DictConfig, folder: Path) -> int:
     from ntkexp import studies
 
     chosen = studies.choose(config.study)
@@ -62,7 +103,11 @@ def study(config: DictConfig, typed: frozenset[str]) -> int:
         for table, frame in chosen.run(progress=config.progress).items():
             run.add(table, {str(name): frame[name].to_numpy() for name in frame})
 
-    return _live(config, folder, chosen.tables, work)
+    return live(config, folder, chosen.tables, work)
+
+
+train = Command(_complete_training, _warm_training, _train)
+study = Command(lambda config, typed: None, _warm_study, _study)
 
 
 def folder_of(config: DictConfig) -> Path:
@@ -84,7 +129,8 @@ def _known(folder: Path, *, rerun: bool) -> int | None:
     return None
 
 
-def _live(config: DictConfig, folder: Path, tables: Iterable[Table], work: Work) -> int:
+def live(config: DictConfig, folder: Path, tables: Iterable[Table], work: Work) -> int:
+    """One life of a run, from taking its lock to the status it ends with."""
     from ntkexp.results.provenance import provenance
     from ntkexp.results.store import Run
 

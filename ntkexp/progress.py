@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -12,6 +12,17 @@ from tqdm import tqdm
 
 T = TypeVar("T")
 PLAIN_LINE_SECONDS = 30.0
+# tqdm's watching thread would stand in the way of forking; it mends bars with miniters > 1 only.
+tqdm.monitor_interval = 0
+
+# Who else is told of every advance: in a job of a sweep, the process that shows the whole.
+Listener = Callable[["Progress"], None]
+_listeners: list[Listener] = []
+
+
+def tell(listener: Listener) -> None:
+    """Call `listener` at every advance of any task of this process."""
+    _listeners.append(listener)
 
 
 class Progress:
@@ -25,22 +36,26 @@ class Progress:
     def __init__(self, label: str, total: int, *, start: int = 0, shown: bool = True) -> None:
         self.label, self.total, self.done, self.shown = label, total, start, shown
         self._bar: tqdm[Any] | None = None
+        self.figures: dict[str, object] = {}
         self._figures = ""
         self._began = self._spoke = time.monotonic()
         self._start, self._said = start, -1
         if shown and sys.stderr.isatty():
-            self._bar = tqdm(total=total, initial=start, desc=label, dynamic_ncols=True)
+            self._bar = tqdm(total=total, initial=start, desc=label, dynamic_ncols=True, miniters=0)
 
     def advance(self, count: int = 1, **figures: object) -> None:
         """Count `count` more steps done; `figures` are shown beside the bar."""
         self.done += count
         if figures:
+            self.figures = figures
             self._figures = "  ".join(f"{name} {_short(value)}" for name, value in figures.items())
         if self._bar is not None:
             self._bar.set_postfix_str(self._figures, refresh=False)
             self._bar.update(count)
         elif self.shown and time.monotonic() - self._spoke >= PLAIN_LINE_SECONDS:
             self._say()
+        for listener in _listeners:
+            listener(self)
 
     def doing(self, what: str) -> None:
         """Name the current part of the work (a probe, a checkpoint); empty when it is over."""

@@ -23,6 +23,7 @@ from ntkexp.errors import UserError
 
 # Inches: one column, and the text width, of the paper's two-column page.
 COLUMN, PAGE = 3.25, 6.75
+DPI = 200
 
 # Okabe and Ito (2008): eight colours told apart with any colour vision.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -50,6 +51,8 @@ STYLE = {
     "lines.linewidth": 1.2,
     "image.cmap": "viridis",
     "figure.constrained_layout.use": True,
+    "figure.dpi": DPI,
+    "savefig.dpi": DPI,
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     # Element ids of an SVG are random unless salted.
@@ -178,10 +181,13 @@ def save(figure: Figure, out: Path, stem: str) -> list[Path]:
         "png": {"Software": None},
         "svg": {"Date": None, "Creator": None},
     }
+    # Lay out once for the three of them: that is most of the work.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     paths = []
     for kind, metadata in unstamped.items():
         path = out / f"{stem}.{kind}"
-        figure.savefig(path, dpi=200, metadata=metadata)
+        figure.savefig(path, metadata=metadata)
         paths.append(path)
     plt.close(figure)
     return paths

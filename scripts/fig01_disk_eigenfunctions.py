@@ -52,7 +52,13 @@ def draw(functions: pd.DataFrame, eigenvalues: pd.DataFrame, points: pd.DataFram
 def _image(axes: Axes, image: np.ndarray) -> None:
     extent = float(np.abs(image).max())
     axes.imshow(
-        image, cmap="RdBu_r", vmin=-extent, vmax=extent, extent=(-1, 1, -1, 1), origin="lower"
+        image,
+        cmap="RdBu_r",
+        vmin=-extent,
+        vmax=extent,
+        extent=(-1, 1, -1, 1),
+        origin="lower",
+        interpolation="nearest",
     )
     axes.add_patch(Circle((0, 0), RADIUS, fill=False, linewidth=0.6))
     axes.set(xticks=[], yticks=[])

@@ -48,8 +48,9 @@ def algorithms(axes: Axes, errors: pd.DataFrame) -> None:
             axes, steps, drawing.by_seed(chosen, "error"), colour=colour, label=label
         )
     from_first_step(axes, errors)
-    axes.set(yscale="log", ylabel="clean test error")
-    axes.legend()
+    # Room for the legend above the error of one that both start from.
+    axes.set(yscale="log", ylabel="clean test error", ylim=(None, 8))
+    axes.legend(loc="upper right")
 
 
 def compared(axes: Axes, kappas: pd.DataFrame, errors: pd.DataFrame) -> None:
@@ -61,8 +62,8 @@ def compared(axes: Axes, kappas: pd.DataFrame, errors: pd.DataFrame) -> None:
         if len(means):
             axes.plot(means.index, means, color=colour, linestyle=style, label=label)
     from_first_step(axes, errors)
-    axes.set(yscale="log", ylabel="clean test error", ylim=(None, DIVERGED))
-    axes.legend(fontsize=6, loc="upper right")
+    axes.set(yscale="log", ylabel="clean test error", ylim=(None, 100))
+    axes.legend(loc="upper right", labelspacing=0.3)
 
 
 def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
@@ -71,7 +72,7 @@ def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
         values = drawing.by_seed(alignment, name)
         drawing.mean_and_band(axes, steps, values, colour=colour, label=name)
     from_first_step(axes, alignment)
-    axes.set(ylabel="alignment of SuperNat's kernel", ylim=(0, 1))
+    axes.set(ylabel="alignment of the kernel", ylim=(0, 1))
     axes.legend()
 
 

@@ -1,7 +1,8 @@
 """Figure 8: the tangent kernel of a random network on a line has Fourier modes for eigenvectors.
 
 a: Fourier magnitude of each eigenvector of one network, with frequency = j / 2 dashed. b: three of
-its eigenvectors. c: eigenvalues of every seed's network.
+its eigenvectors. c: eigenvalues of every seed's network. The last eigenvector of a centred kernel,
+a constant with eigenvalue zero, is left out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ COLOURS = (drawing.BLUE, drawing.ORANGE, drawing.GREEN, drawing.PURPLE, drawing.
 def draw(magnitudes: pd.DataFrame, eigenvectors: pd.DataFrame, peaks: pd.DataFrame) -> Figure:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.3))
     first = magnitudes["seed"].min()
+    if (peaks["centring"] != "none").all():
+        last = peaks["mode"].max()
+        magnitudes, peaks = magnitudes[magnitudes["mode"] < last], peaks[peaks["mode"] < last]
     transform(figure, left, magnitudes[magnitudes["seed"] == first])
     functions(middle, eigenvectors[eigenvectors["seed"] == first])
     spectrum(right, peaks)
@@ -52,9 +56,7 @@ def functions(axes: Axes, eigenvectors: pd.DataFrame) -> None:
 
 def spectrum(axes: Axes, peaks: pd.DataFrame) -> None:
     shares = peaks.pivot(index="mode", columns="seed", values="eigenvalue")
-    # The last of a centred kernel is zero up to rounding.
-    shares = (shares / shares.iloc[0]).iloc[:-1]
-    axes.plot(shares.index, shares, color=drawing.BLUE, linewidth=0.7, alpha=0.7)
+    axes.plot(shares.index, shares / shares.iloc[0], color=drawing.BLUE, linewidth=0.7, alpha=0.7)
     axes.set(yscale="log", xlabel="eigenvector $j$", ylabel=r"$\lambda_j / \lambda_0$")
 
 

@@ -27,7 +27,7 @@ CURVES = (
 
 
 def draw(scaling: pd.DataFrame, solutions: pd.DataFrame) -> Figure:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.7))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.7), width_ratios=(1, 1.4))
     scatter(left, solutions)
     curves(right, scaling)
     drawing.letter_panels((left, right))
@@ -42,8 +42,9 @@ def scatter(axes: Axes, solutions: pd.DataFrame) -> None:
         axes.scatter(frame["first"], frame["second"], s=6, color=colour, label=f"$c = {c:g}$")
     axes.set(xlabel=r"$\langle \varphi_1, w^* \rangle$, centred")
     axes.set(ylabel=r"$\langle \varphi_{10}, w^* \rangle$, centred")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.legend(loc="upper left", handletextpad=0.1)
+    reach = 1.05 * solutions.loc[solutions["c"].isin(shown), ["first", "second"]].abs().max().max()
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0)
 
 
 def curves(axes: Axes, scaling: pd.DataFrame) -> None:

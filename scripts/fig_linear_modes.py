@@ -1,7 +1,7 @@
 """Linear regression learns its modes one by one (Propositions 7 and 9).
 
-a: what is left to learn of some modes, measured (points) and predicted (lines). b: time constants by
-eigenvalue: measured, -1 / log(1 - lambda_j / lambda_1), and the inverse that the paper prints.
+a: what is left to learn of some modes, measured (points) and predicted (lines). b: time constants
+by eigenvalue: measured, -1 / log(1 - lambda_j / lambda_1), and the inverse that the paper prints.
 """
 
 from __future__ import annotations

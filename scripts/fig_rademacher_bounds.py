@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 CLASSES = (("ball (10)", drawing.BLUE, "o"), ("learning flow (12)", drawing.ORANGE, "s"))
 MULTICLASS = (
@@ -52,7 +53,9 @@ def ratios(axes: Axes, *frames: pd.DataFrame) -> None:
         values = drawing.by_seed(shares, "ratio", x="n")
         drawing.mean_and_band(axes, sizes, values, colour=colour, label=label)
     axes.axhline(1, color=drawing.BLACK, linewidth=0.6)
-    axes.set(xlabel="examples $n$", ylabel="exact / bound")
+    lowest = axes.get_ylim()[0]
+    axes.set(xlabel="examples $n$", ylabel="exact / bound", ylim=(1.5 * lowest - 0.5, None))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="lower right")
 
 

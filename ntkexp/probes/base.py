@@ -12,11 +12,16 @@ A new probe is one file here, with a dataclass whose name is the file's in capit
             return {"weight_norm": {"norm": norm.item()}}
 
 The column `step` is filled in by the training loop.
+
+A probe of single iterations says in `watches` which ones. In such an iteration it is called up to
+three times: `listening` surrounds the forward of the minibatch, `hear` follows it while its graph
+is whole, `watch` follows the backward, when dw_t is known and the network still at w_t.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -54,12 +59,13 @@ class Moment:
         self,
         *,
         step: int,
+        seed: int,
         last: bool,
         model: nn.Module,
         dataset: Dataset,
         batches: Mapping[str, Batch],
     ) -> None:
-        self.step, self.last = step, last
+        self.step, self.seed, self.last = step, seed, last
         self.model, self.dataset, self.batches = model, dataset, batches
 
     @cached_property
@@ -71,10 +77,22 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Update:
-    """One iteration of SGD, seen while the network is still at w_t and dw_t is known."""
+class Forward:
+    """The forward of the minibatch of one iteration, in train mode, before the backward."""
 
     step: int
+    seed: int
+    model: nn.Module
+    inputs: Tensor
+    outputs: Tensor
+
+
+@dataclass(frozen=True)
+class Update:
+    """One iteration of SGD, in eval mode: |dw_t| is known, the network still at w_t."""
+
+    step: int
+    seed: int
     model: nn.Module
     step_norm: Tensor
     batches: Mapping[str, Batch]
@@ -98,11 +116,18 @@ class Probe:
         return {}
 
     def watches(self, step: int) -> bool:
-        """Whether it wants to see the update of this step."""
+        """Whether it wants to see the iteration of this step."""
         return False
 
+    def listening(self, model: nn.Module) -> AbstractContextManager[object]:
+        """Surrounds the forward of a watched iteration."""
+        return nullcontext()
+
+    def hear(self, forward: Forward) -> None:
+        """Looks at the forward of a watched iteration. The graph must stay whole."""
+
     def watch(self, update: Update) -> Rows:
-        """Rows at an update."""
+        """One row of each table; values may be scalars on the device, fetched later with others."""
         return {}
 
     def state(self) -> dict[str, Any]:

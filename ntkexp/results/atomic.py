@@ -28,7 +28,7 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise _explained(error, path) from error
+        raise explained(error, path) from error
     finally:
         _forget(temporary)
 
@@ -42,10 +42,11 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _explained(error, path) from error
+        raise explained(error, path) from error
 
 
-def _explained(error: OSError, path: Path) -> Exception:
+def explained(error: OSError, path: Path) -> Exception:
+    """What a user can mend as a UserError that names the file; anything else as it is."""
     if error.errno in NO_ROOM or isinstance(error, NotADirectoryError | FileExistsError):
         return UserError(
             f"cannot write {path}: {error.strerror}; nothing already there was changed"

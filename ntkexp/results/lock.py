@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from ntkexp.errors import UserError
+from ntkexp.results.atomic import explained
 
 # A lock held on another machine cannot be tested for life. Its owner touches it at every
 # commit, at the latest once a minute, so one that was quiet for this long has lost its owner.
@@ -46,13 +47,15 @@ class Lock:
     def _create(self) -> bool:
         # Written under a name of its own and linked into place: nobody ever reads half a lock.
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
-        draft.write_text(self._mine, encoding="utf-8")
         try:
+            draft.write_text(self._mine, encoding="utf-8")
             os.link(draft, self.path)
         except FileExistsError:
             return False
+        except OSError as error:
+            raise explained(error, self.path) from error
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
         return True
 
     def _evict_if_stale(self) -> None:

@@ -7,6 +7,7 @@ import platform
 import socket
 import subprocess
 import sys
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,12 @@ def provenance() -> dict[str, Any]:
     }
 
 
+@cache
 def git_state(folder: Path) -> dict[str, str] | None:
-    """The commit the code is at and what differs from it; None outside a checkout."""
+    """The commit the code is at and what differs from it; None outside a checkout.
+
+    Asked once a process: the jobs of a sweep are forked from one that has the code in memory.
+    """
     sha = _git(folder, "rev-parse", "HEAD")
     if sha is None:
         return None

@@ -102,6 +102,8 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
 
 def check(config: Config) -> None:
     """Refuse scalings and sizes for which there is no interpolating solution."""
+    if not config.scales:
+        raise UserError("study.scales: needs one c or more")
     for c in config.scales:
         if not 0 <= c < 1:
             raise UserError(

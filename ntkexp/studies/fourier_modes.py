@@ -90,6 +90,8 @@ def check(config: Config) -> None:
         raise UserError(f"study.seeds={config.seeds}: must be 1 or more")
     if config.centring not in CENTRINGS:
         raise UserError(f"study.centring={config.centring}: is one of {', '.join(CENTRINGS)}")
+    if not config.shown:
+        raise UserError("study.shown: needs one mode or more")
     for mode in config.shown:
         if not 0 <= mode < config.points:
             raise UserError(f"study.shown: mode {mode} is not between 0 and {config.points - 1}")

@@ -127,7 +127,7 @@ def descend(model: nn.Module, inputs: Tensor, targets: Tensor, eta: float) -> No
     gradients = torch.autograd.grad(loss_of(model(inputs), targets), list(model.parameters()))
     with torch.no_grad():
         for parameter, gradient in zip(model.parameters(), gradients, strict=True):
-            parameter -= eta * gradient
+            parameter.sub_(eta * gradient)
 
 
 def look(

@@ -87,6 +87,8 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
 def check(config: Config) -> None:
     largest = rademacher.LARGEST_ENUMERATION
     for key in ("sizes", "multiclass_sizes"):
+        if not getattr(config, key):
+            raise UserError(f"study.{key}: needs one n or more")
         for n in getattr(config, key):
             if not 1 <= n <= largest:
                 raise UserError(

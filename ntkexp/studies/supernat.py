@@ -130,34 +130,32 @@ class Path:
 def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
     check(config)
     problem = draw(config)
-    everything = np.arange(config.iterations + 1)
+    every = np.arange(config.iterations + 1)
     sparse = recorded_steps(config)
-    chosen: list[tuple[str, Kappa | None]] = [
-        (GRADIENT_DESCENT, None),
-        (SUPERNAT, config.kappa),
-    ]
+    chosen: list[tuple[str, Kappa | None]] = [(GRADIENT_DESCENT, None), (SUPERNAT, config.kappa)]
     rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in TABLES}
+
+    def add(table: Table, steps: NDArray[np.int64], key: str, name: str, **values: Array) -> None:
+        rows[table.name].append(tidy(table, steps, {key: name}, config.seed, **values))
+
     with Progress("supernat", 2 + len(config.compared_kappas), shown=progress) as bar:
         for algorithm, kappa in chosen:
             path = descend(problem, config, kappa)
-            errors = problem.test_errors(path.residuals)
-            labels: dict[str, object] = {"algorithm": algorithm}
-            rows["test_error"].append(tidy(ERRORS, everything, labels, error=errors))
-            eigs = {"eigenvalue": path.eigs[sparse]}
-            rows["kernel_eigenvalues"].append(tidy(EIGENVALUES, sparse, labels, **eigs))
-            signal, noise = path.alignment(problem.signal), path.alignment(problem.noise)
-            rows["kernel_alignment"].append(
-                tidy(
-                    ALIGNMENT, everything, labels, signal=signal, noise=noise, ratio=signal / noise
-                )
-            )
+            add(ERRORS, every, "algorithm", algorithm, error=problem.test_errors(path.residuals))
+            add(EIGENVALUES, sparse, "algorithm", algorithm, eigenvalue=path.eigs[sparse])
+            add(ALIGNMENT, every, "algorithm", algorithm, **alignments(path, problem))
             bar.advance()
         for kappa in config.compared_kappas:
             path = descend(problem, config, kappa)
             errors = problem.test_errors(path.residuals[sparse])
-            rows["kappa_error"].append(tidy(KAPPA, sparse, {"kappa": kappa.value}, error=errors))
+            add(KAPPA, sparse, "kappa", kappa.value, error=errors)
             bar.advance()
-    return {name: pd.concat(frames, ignore_index=True) for name, frames in rows.items()}
+    return {
+        table.name: pd.concat(rows[table.name], ignore_index=True)
+        if rows[table.name]
+        else table.empty()
+        for table in TABLES
+    }
 
 
 def check(config: Config) -> None:
@@ -228,13 +226,17 @@ def alignments(path: Path, problem: Problem) -> dict[str, Array]:
 
 
 def tidy(
-    table: Table, steps: NDArray[np.int64], labels: dict[str, object], **values: Array
+    table: Table,
+    steps: NDArray[np.int64],
+    labels: dict[str, object],
+    first_seed: int,
+    **values: Array,
 ) -> pd.DataFrame:
     """Rows from arrays (steps, seeds) or (steps, seeds, modes); no number is infinity."""
     shape = next(iter(values.values())).shape
     places = np.indices(shape)
-    columns = labels | {"step": steps[places[0]].ravel(), "seed": places[1].ravel()}
+    columns = labels | {"step": steps[places[0]].ravel(), "seed": first_seed + places[1].ravel()}
     if len(shape) == 3:
         columns["mode"] = places[2].ravel()
-    finite = {name: np.where(np.isnan(x), np.inf, x).ravel() for name, x in values.items()}
-    return table.frame(columns | finite)
+    numbers = {name: np.where(np.isnan(x), np.inf, x).ravel() for name, x in values.items()}
+    return table.frame(columns | numbers)

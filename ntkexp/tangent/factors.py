@@ -8,7 +8,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from ntkexp.tangent.positions import Columns, Positions, side_by_side
+from ntkexp.tangent.positions import Positions, everything, side_by_side
 
 
 @dataclass
@@ -62,24 +62,16 @@ class Outer:
         """(n, k, p) in the order of the flattened weight."""
         n, k = self.v.shape[:2]
         order = "ngfd,nkgod->nkgfo" if self.swapped else "ngfd,nkgod->nkgof"
-        return torch.einsum(order, self._inputs(), self.v).reshape(n, k, -1)
+        return torch.einsum(order, everything(self.u), self.v).reshape(n, k, -1)
 
     def pulled_back(self, cotangent: Tensor) -> Tensor:
         """sum_ic u_ic grad f_ic, flat, from the cotangent u (n, k)."""
         weighted = torch.einsum("nk,nkgod->ngod", cotangent, self.v)
         order = "ngfd,ngod->gfo" if self.swapped else "ngfd,ngod->gof"
-        return torch.einsum(order, self._inputs(), weighted).flatten()
+        return torch.einsum(order, everything(self.u), weighted).flatten()
 
     def part(self, examples: slice) -> Outer:
         return replace(self, u=self.u.part(examples), v=self.v[examples])
-
-    def _inputs(self) -> Tensor:
-        return torch.stack(
-            [self.u.columns(group, 0, self.u.features) for group in range(self.u.groups)], dim=1
-        )
-
-    def columns(self) -> Columns:
-        return Columns(self._inputs())
 
 
 Factor: TypeAlias = Direct | Outer
@@ -98,7 +90,7 @@ def merged(uses: list[Factor]) -> Factor:
     shapes = {(use.swapped, use.u.groups, use.u.features, use.v.shape[3]) for use in outers}
     if len(outers) == len(uses) and len(shapes) == 1:
         v = torch.cat([use.v for use in outers], dim=4)
-        return Outer(side_by_side([use.columns() for use in outers]), v, outers[0].swapped)
+        return Outer(side_by_side([use.u for use in outers]), v, outers[0].swapped)
     total = uses[0].jacobian()
     for use in uses[1:]:
         total = total + use.jacobian()

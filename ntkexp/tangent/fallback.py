@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
@@ -9,9 +12,11 @@ from torch.func import functional_call, jacrev, vmap
 from ntkexp.tangent.factors import Direct
 from ntkexp.tangent.outputs import Outputs, chosen
 
+EXAMPLES_AT_ONCE = 32
+
 
 def jacobians(
-    model: nn.Module, inputs: Tensor, outputs: Outputs, names: list[str], chunk: int | None = None
+    model: nn.Module, inputs: Tensor, outputs: Outputs, names: list[str]
 ) -> dict[str, Direct]:
     """d f_ic / d w for the named parameters only, (n, k, p) each.
 
@@ -21,17 +26,24 @@ def jacobians(
         return {}
     parameters = dict(model.named_parameters())
     some = {name: parameters[name].detach() for name in names}
+    gradients = jacrev(_one_example(model, outputs))
     try:
-        found = vmap(jacrev(_one_example(model, outputs)), in_dims=(None, 0), chunk_size=chunk)(
-            some, inputs
-        )
+        with warnings.catch_warnings():
+            # An operation vmap runs one by one is slow, and still exact.
+            warnings.filterwarnings("ignore", "There is a performance drop")
+            found = vmap(gradients, in_dims=(None, 0), chunk_size=EXAMPLES_AT_ONCE)(some, inputs)
     except RuntimeError:
         # vmap cannot follow data-dependent control flow; plain autograd can, one by one.
         found = _one_by_one(model, inputs, outputs, [parameters[name] for name in names], names)
-    return {name: Direct(values.detach().flatten(2)) for name, values in found.items()}
+    return {
+        name: Direct(values.detach().reshape(*values.shape[:2], -1))
+        for name, values in found.items()
+    }
 
 
-def _one_example(model: nn.Module, outputs: Outputs):  # type: ignore[no-untyped-def]
+def _one_example(
+    model: nn.Module, outputs: Outputs
+) -> Callable[[dict[str, Tensor], Tensor], Tensor]:
     def of_parameters(parameters: dict[str, Tensor], example: Tensor) -> Tensor:
         raw = functional_call(model, parameters, (example.unsqueeze(0),))
         return select(raw, outputs)[0]

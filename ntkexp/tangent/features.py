@@ -26,22 +26,26 @@ class Features:
     """
 
     layers: dict[str, list[Factor]]
+    examples: int
     outputs: int
     fallback: list[str]
     cost: Cost
 
     def part(self, examples: slice) -> Features:
         parts = {name: [f.part(examples) for f in found] for name, found in self.layers.items()}
-        return Features(parts, self.outputs, self.fallback, self.cost)
+        return Features(
+            parts, len(range(self.examples)[examples]), self.outputs, self.fallback, self.cost
+        )
 
 
 def layer_of(parameter: str) -> str:
-    """The module that owns a parameter.
+    """The module that owns a parameter; a parametrisation belongs to the module it serves.
 
-    >>> layer_of("stage.0.weight")
-    'stage.0'
+    >>> layer_of("stage.0.weight"), layer_of("head.parametrizations.weight.original0")
+    ('stage.0', 'head')
     """
-    return parameter.rpartition(".")[0]
+    owner = parameter.rpartition(".")[0]
+    return f".{owner}".partition(".parametrizations.")[0][1:]
 
 
 def features(
@@ -71,7 +75,8 @@ def features(
     del values, calls, uses
     names = [name for name, parameter in parameters.items() if id(parameter) in slow]
     found |= jacobians(model, inputs, outputs, names)
-    return Features(_by_layer(order, parameters, found), rehearsal.outputs, names, cost)
+    layers = _by_layer(order, parameters, found)
+    return Features(layers, len(inputs), rehearsal.outputs, names, cost)
 
 
 def receive(

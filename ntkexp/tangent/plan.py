@@ -10,6 +10,7 @@ from torch import Tensor
 from ntkexp.tangent.factors import Factor, Outer
 from ntkexp.tangent.routes import ROUTES, Cost, Route, Shape
 from ntkexp.tangent.routes.blocks import lower_blocks
+from ntkexp.tangent.workspace import Workspace
 
 # Operations the machine does in the time it moves a byte: about 140 GFLOP/s over 14 GB/s on two
 # CPU cores, 50 TFLOP/s over 3 TB/s on a large GPU.
@@ -56,13 +57,13 @@ def cheapest(shape: Shape, device: torch.device) -> type[Route]:
 
 
 def add_products(
-    gram: Tensor, left: Factor, right: Factor | None, workspace_bytes: int
+    gram: Tensor, left: Factor, right: Factor | None, workspace: Workspace
 ) -> tuple[str, Cost]:
     """gram += <left, right> by the cheapest route; with right None, its lower half at least."""
     if isinstance(left, Outer) and (right is None or isinstance(right, Outer)):
         shape = Shape.of(left, right)
         route = cheapest(shape, gram.device)
-        route.add(gram, left, right, workspace_bytes)
+        route.add(gram, left, right, workspace)
         return route.name, route.cost(shape)
     rows = left.jacobian().flatten(0, 1)
     if right is not None:

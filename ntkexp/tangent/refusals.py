@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch import nn
+from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 
@@ -39,3 +39,9 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise UserError(f"parameter {name} is not initialised; run the model once first")
     return found
+
+
+def refuse_empty(inputs: Tensor) -> None:
+    if not isinstance(inputs, Tensor) or inputs.dim() == 0 or len(inputs) == 0:
+        given = tuple(inputs.shape) if isinstance(inputs, Tensor) else type(inputs).__name__
+        raise UserError(f"a tensor of at least one input is needed, not {given}")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
+from ntkexp.tangent.workspace import Workspace
+
 
 def lower_blocks(size: int, least: int, start: int = 0) -> Iterator[tuple[slice, slice]]:
     """Rectangles that cover everything on and below the diagonal of a size x size matrix.
@@ -25,16 +27,13 @@ def lower_blocks(size: int, least: int, start: int = 0) -> Iterator[tuple[slice,
     yield from lower_blocks(size - half, least, start + half)
 
 
-def mirror(gram: Tensor) -> None:
+def mirror(gram: Tensor, workspace: Workspace) -> None:
     """Copy what is below the diagonal above it."""
-    size = gram.shape[0]
-    for rows, columns in lower_blocks(size, 64):
-        block = gram[rows, columns]
-        if rows == columns:
-            lower = block.tril(-1)
-            block.copy_(block.tril() + lower.t())
-        else:
-            gram[columns, rows] = block.t()
+    gram.tril_()
+    above = workspace.tensor(*gram.shape)
+    above.copy_(gram.t())
+    above.fill_diagonal_(0)
+    gram += above
 
 
 def times(examples: slice, k: int) -> slice:

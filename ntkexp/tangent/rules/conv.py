@@ -10,7 +10,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.positions import Columns, Patches, Positions, padded, windows
+from ntkexp.tangent.positions import Columns, Patches, Positions, everything, padded, windows
 from ntkexp.tangent.rules.uses import UnfitError, copies, fold
 
 
@@ -44,8 +44,7 @@ class ConvRule:
         )
         if call.shape[0] == self.examples:
             return patches
-        every = [patches.columns(g, 0, patches.features) for g in range(module.groups)]
-        return Columns(fold(torch.stack(every, dim=1), self.examples))
+        return Columns(fold(everything(patches), self.examples))
 
     def receive(self, output: int, grad: Tensor) -> None:
         grad = fold(grad.flatten(2), self.examples)  # (n, O, D)

@@ -1,0 +1,89 @@
+"""One job of a sweep: what it is, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ntkexp.execute import DONE, FAILED, Command, folder_of
+from ntkexp.launch.compose import Composer
+from ntkexp.launch.task import typed_keys
+from ntkexp.results.status import read_status
+
+# What a job writes to the terminal when it runs alone.
+LOG = "log.txt"
+
+
+class Outcome(StrEnum):
+    waiting = "waiting"
+    running = "running"
+    finished = "finished"
+    already = "done already"
+    failed = "failed"
+    interrupted = "interrupted"
+    elsewhere = "worked on elsewhere"
+
+
+@dataclass
+class Job:
+    overrides: tuple[str, ...]
+    name: str  # the overrides in which the jobs of the sweep differ
+    config: DictConfig
+    folder: Path
+    outcome: Outcome = Outcome.waiting
+    reason: str = ""
+    log: Path | None = None
+
+    @property
+    def code(self) -> int:
+        return DONE if self.outcome in (Outcome.finished, Outcome.already) else FAILED
+
+    def fail(self, reason: str, log: Path | None = None) -> None:
+        self.outcome, self.reason, self.log = Outcome.failed, reason, log
+
+
+def jobs_of(composer: Composer, batch: Sequence[Sequence[str]], command: Command) -> list[Job]:
+    """The jobs of a batch of overrides, composed, checked, each run only once."""
+    common = set(batch[0]).intersection(*batch)
+    jobs: dict[Path, Job] = {}
+    for overrides in batch:
+        config = composer.compose(overrides)
+        command.complete(config, frozenset(typed_keys(overrides)))
+        folder = folder_of(config)
+        name = " ".join(word for word in overrides if word not in common) or folder.name
+        # Jobs that differ in keys without influence on the result are one run.
+        jobs.setdefault(folder, Job(tuple(overrides), name, config, folder))
+    return list(jobs.values())
+
+
+def look_up(job: Job, *, retry_failed: bool) -> None:
+    """Settle a job whose outcome stands already, as its status.json tells it."""
+    status = read_status(job.folder)
+    if status is None or job.config.rerun:
+        return
+    if status["state"] == "finished":
+        job.outcome = Outcome.already
+    elif status["state"] == "failed" and not _came_from_outside(status):
+        if retry_failed:
+            # A run that diverged has no checkpoint before its end to go on from.
+            job.config.rerun = "diverged_at" in status
+        else:
+            job.fail(f"{status['reason']}  (--retry-failed tries again)", log_of(job, status))
+
+
+def _came_from_outside(status: dict[str, Any]) -> bool:
+    """A job that was killed may well succeed the next time; one that raised raises again."""
+    return "killed_by" in status
+
+
+def log_of(job: Job, status: dict[str, Any]) -> Path | None:
+    """Where the story of a failure is to be read."""
+    for name in (status.get("traceback"), LOG):
+        if name and (job.folder / name).exists():
+            return job.folder / name
+    return None

@@ -1,0 +1,124 @@
+"""What Hydra sees of all this: one sweeper and one launcher, registered by name.
+
+Hydra finds plugins by walking the namespace package hydra_plugins, which editable installs do not
+take part in, and it only makes objects of classes that live there. So these two are registered
+explicitly, and this module is given a second name in that package.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+if TYPE_CHECKING:
+    from ntkexp.launch.task import Task
+
+HOME = "hydra_plugins.ntkexp"
+
+
+class SweepSweeper(Sweeper):
+    """Every combination of the comma-separated values, in order.
+
+    Hydra's own sweeper composes every job to see that it can be, before the launcher composes
+    it again; our launcher does that once, and checks more.
+    """
+
+    def __init__(self) -> None:
+        self.context: HydraContext | None = None
+        self.launcher: Launcher | None = None
+
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
+        self.context = hydra_context
+        self.launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
+
+    def sweep(self, arguments: list[str]) -> Any:
+        assert self.context is not None
+        assert self.launcher is not None
+        parser = OverridesParser.create(config_loader=self.context.config_loader)
+        overrides = parser.parse_overrides(arguments)
+        [batch] = BasicSweeper.split_arguments(overrides, max_batch_size=None)
+        return self.launcher.launch(batch, initial_job_idx=0)
+
+
+class SweepLauncher(Launcher):
+    """Gives a batch of jobs to the engine that `launcher` names."""
+
+    def __init__(self) -> None:
+        self.context: HydraContext | None = None
+        self.task: Task | None = None
+        self.config: DictConfig | None = None
+
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
+        from ntkexp.launch.task import Task
+
+        assert isinstance(task_function, Task)
+        self.context, self.task, self.config = hydra_context, task_function, config
+
+    def launch(
+        self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
+    ) -> Sequence[JobReturn]:
+        from ntkexp.launch.sweep import sweep
+
+        assert self.context is not None
+        assert self.task is not None
+        assert self.config is not None
+        jobs = sweep(self.context.config_loader, self.config, job_overrides, self.task)
+        return [
+            JobReturn(
+                overrides=job.overrides,
+                cfg=job.config,
+                status=JobStatus.COMPLETED,
+                _return_value=job.code,
+            )
+            for job in jobs
+        ]
+
+
+@dataclass
+class SweeperNode:
+    _target_: str = f"{HOME}.SweepSweeper"
+
+
+@dataclass
+class LauncherNode:
+    _target_: str = f"{HOME}.SweepLauncher"
+
+
+def register() -> None:
+    """Make `hydra/sweeper: ntkexp` and `hydra/launcher: ntkexp` known; harmless when repeated."""
+    store = ConfigStore.instance()
+    for group, node, plugin in (
+        ("hydra/sweeper", SweeperNode, SweepSweeper),
+        ("hydra/launcher", LauncherNode, SweepLauncher),
+    ):
+        store.store(group=group, name="ntkexp", node=node)
+        plugin.__module__ = HOME
+        Plugins.instance().register(plugin)
+    _move_in()
+
+
+def _move_in() -> None:
+    package, _, name = HOME.partition(".")
+    # There is such a package only where some plugin is installed; Hydra has looked by now.
+    home = sys.modules.setdefault(package, ModuleType(package))
+    sys.modules[HOME] = sys.modules[__name__]
+    setattr(home, name, sys.modules[__name__])

@@ -1,0 +1,43 @@
+"""What became of a job whose process has ended, and a record of it in the run's folder."""
+
+from __future__ import annotations
+
+import signal
+
+from ntkexp.launch import child
+from ntkexp.launch.job import LOG, Job, Outcome, log_of
+from ntkexp.results.lock import RunTakenError
+from ntkexp.results.status import read_status
+
+
+def settle(job: Job, code: int, message: str, *, stopping: bool) -> None:
+    """Judge by the run's status.json first: a process may be killed just after its work is done."""
+    status = read_status(job.folder) or {"state": "missing"}
+    if status["state"] == "finished":
+        job.outcome = Outcome.finished
+    elif code == child.TAKEN:
+        job.outcome, job.reason = Outcome.elsewhere, message
+    elif code < 0 and not stopping:
+        _record_kill(job, signal.Signals(-code))
+    elif code == child.BAD_INPUT:
+        job.fail(message, log_of(job, status))
+    elif status["state"] == "failed":
+        job.fail(status["reason"], log_of(job, status))
+    elif stopping or status["state"] == "interrupted":
+        job.outcome = Outcome.interrupted
+    else:
+        job.fail(message or f"ended with code {code}", log_of(job, status))
+
+
+def _record_kill(job: Job, number: signal.Signals) -> None:
+    from ntkexp.results.store import Run
+
+    reason = f"killed by {number.name}"
+    if number is signal.SIGKILL:
+        reason += " (out of memory?)"
+    job.fail(reason, job.folder / LOG)
+    try:
+        with Run(job.folder, ()) as run:
+            run.write_status("failed", reason=reason, killed_by=number.name, log=LOG)
+    except RunTakenError:
+        pass  # somebody else has taken it up already: what he writes stands

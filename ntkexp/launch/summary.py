@@ -1,0 +1,56 @@
+"""A sweep in words: what would be done, what was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ntkexp.launch.job import Job, Outcome
+from ntkexp.results.lock import held
+from ntkexp.results.status import read_status
+
+DONE = (Outcome.finished, Outcome.already)
+
+
+def summary(jobs: Sequence[Job]) -> str:
+    """How many ended how; a line for each that did not end well."""
+    counts = Counter(str(job.outcome) for job in jobs)
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    head = f"{len(jobs)} jobs: {told}"
+    if all(job.outcome is Outcome.already for job in jobs):
+        head += "  (--rerun does them again)"
+    return "\n".join([head, *_table(_row(job) for job in jobs if job.outcome not in DONE)])
+
+
+def forecast(jobs: Sequence[Job]) -> str:
+    """What a sweep would do (--dry-run): a line a job."""
+    counts = Counter(_plan(job) for job in jobs)
+    told = ", ".join(f"{count} {plan}" for plan, count in counts.items())
+    rows = ((job.name, _plan(job), str(job.folder), job.reason) for job in jobs)
+    return "\n".join([f"{len(jobs)} jobs: {told}", *_table(rows)])
+
+
+def _plan(job: Job) -> str:
+    if job.outcome is not Outcome.waiting:
+        return "failed before" if job.outcome is Outcome.failed else str(job.outcome)
+    if held(job.folder / "lock"):
+        return "running now"
+    if (job.folder / "checkpoint.pt").exists() and not job.config.rerun:
+        return "to resume"
+    return "to run" if read_status(job.folder) is None else "to run again"
+
+
+def _row(job: Job) -> tuple[str, ...]:
+    outcome = "not started" if job.outcome is Outcome.waiting else str(job.outcome)
+    return (job.name, outcome, job.reason, str(job.log or job.folder))
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Columns of equal width, the last one free."""
+    kept = list(rows)
+    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    return [
+        "  "
+        + "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+        for row in kept
+    ]

@@ -1,0 +1,38 @@
+"""What Hydra calls with a composed config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from ntkexp.errors import UserError
+from ntkexp.execute import Command
+
+
+class Task:
+    """Carries out `command` on the config of a single run; a launcher asks it for the command.
+
+    Hydra takes functions, swallows what they return in a sweep, and puts lines of its own before
+    what they raise: so codes and complaints are kept here.
+    """
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self.codes = [0]
+        self.complaints: list[UserError] = []
+
+    def __call__(self, config: DictConfig) -> Any:
+        typed = frozenset(typed_keys(HydraConfig.get().overrides.task))
+        try:
+            self.codes.append(self.command(config, typed))
+        except UserError as error:
+            self.complaints.append(error)
+
+
+def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
+    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
+    for override in overrides:
+        yield override.lstrip("+~").partition("=")[0].partition("@")[0]

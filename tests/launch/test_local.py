@@ -1,0 +1,124 @@
+"""What a user sees of a sweep whose jobs fail, are done, or are to be left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from conftest import TINY_DISK, Ntkexp
+
+FAILING = Path(__file__).with_name("failing_jobs.py")
+
+
+def sweep(top: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", FAILING, "train", "-m", *TINY_DISK, *words],
+        cwd=top,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def states(top: Path) -> list[str]:
+    found = [json.loads(file.read_text()) for file in top.glob("outputs/disk/*/status.json")]
+    return sorted(status["state"] for status in found)
+
+
+def test_jobs_fail_alone_and_are_tried_again_when_that_makes_sense(tmp_path: Path) -> None:
+    first = sweep(tmp_path, "seed=1,2,3,4,5", "launcher.jobs=2")
+    assert first.returncode == 1, first.stderr
+    assert "5 jobs" in first.stdout
+    assert "2 finished" in first.stdout
+    assert states(tmp_path) == ["failed"] * 3 + ["finished"] * 2
+    told = {line.split()[0]: line for line in first.stdout.splitlines() if "seed=" in line}
+    assert sorted(told) == ["seed=3", "seed=4", "seed=5"]
+    for seed, reason, story in (
+        ("seed=3", "RuntimeError: the well is dry", "in raises"),
+        ("seed=4", "killed by SIGKILL", ""),
+        ("seed=5", "memory", "wants_too_much_memory"),
+    ):
+        assert reason in told[seed]
+        assert story in (tmp_path / told[seed].split()[-1]).read_text()
+
+    # What raised would raise again; what was killed may have been in somebody's way.
+    second = sweep(tmp_path, "seed=1,2,3,4,5", MENDED="1")
+    assert second.returncode == 1
+    assert states(tmp_path) == ["failed"] * 2 + ["finished"] * 3
+    assert "--retry-failed" in second.stdout
+
+    third = sweep(tmp_path, "seed=1,2,3,4,5", "--retry-failed", MENDED="1")
+    assert third.returncode == 0, third.stdout
+    assert states(tmp_path) == ["finished"] * 5
+
+
+def test_fail_fast_stops_the_others_and_starts_no_more(tmp_path: Path) -> None:
+    done = sweep(tmp_path, "seed=6,3,1,2", "launcher.jobs=2", "--fail-fast")
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "2 not started" in done.stdout
+    assert "seed=6" in done.stdout  # asked to stop in its sleep
+
+
+def test_a_dry_run_tells_what_is_done_and_does_nothing(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    ntkexp("train", *TINY_DISK, "seed=2")
+    told = ntkexp("train", "-m", *TINY_DISK, "seed=1,2", "--dry-run")
+    assert told.returncode == 0, told.stderr
+    assert "1 done already" in told.stdout
+    assert "1 to run" in told.stdout
+    assert states(tmp_path) == ["finished"]
+    assert ntkexp("train", *TINY_DISK, "--dry-run").stdout.startswith("1 job")
+
+
+def test_a_finished_sweep_loads_no_torch(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    words = ("train", "-m", *TINY_DISK, "seed=1,2")
+    ntkexp(*words)
+    source = (
+        "import sys\nfrom ntkexp.cli import main\n"
+        f"code = main({list(words)!r})\n"
+        "sys.exit(code or ('torch' in sys.modules))"
+    )
+    again = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.decode().startswith("2 jobs: 2 done already")
+
+
+def test_bad_input_in_any_job_is_told_before_the_first_begins(
+    ntkexp: Ntkexp, tmp_path: Path
+) -> None:
+    for words, told in (
+        (("optim.lr=0.1,-1",), "optim.lr=-1"),
+        (("optim.lr=0.1,x",), "optim.lr=x"),
+        (("launcher.jobs=0",), "launcher.jobs=0"),
+        (("probe.eigenfunctions.centring=class,clas",), "centring=clas"),
+    ):
+        done = ntkexp("train", "-m", *TINY_DISK, *words)
+        assert done.returncode == 2, done.stderr
+        assert told in done.stderr
+        assert "Traceback" not in done.stderr
+    assert states(tmp_path) == []
+
+
+def test_a_signal_goes_to_the_jobs_which_commit(tmp_path: Path) -> None:
+    words = [*TINY_DISK, "seed=1,2,3", "optim.steps=100000", "launcher.jobs=2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ntkexp", "train", "-m", *words, "checkpoint.every_seconds=1e6"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while states(tmp_path) != ["running"] * 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "2 interrupted" in told
+    assert states(tmp_path) == ["interrupted"] * 2
+    assert len(list(tmp_path.glob("outputs/disk/*/checkpoint.pt"))) == 2

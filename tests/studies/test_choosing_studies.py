@@ -1,0 +1,84 @@
+"""What a user sees of studies: their configs, and one line for what makes no sense."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from ntkexp import studies
+from ntkexp.errors import UserError
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_the_config_file_spells_out_every_default(name: str) -> None:
+    written = OmegaConf.to_container(OmegaConf.load(CONFIGS / "study" / f"{name}.yaml"))
+    module = importlib.import_module(f"ntkexp.studies.{name}")
+    defaults = OmegaConf.to_container(OmegaConf.structured(module.Config), enum_to_str=True)
+    assert isinstance(defaults, dict)
+    assert written == {"name": name, **defaults}
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_every_study_has_an_experiment_of_its_name(name: str) -> None:
+    experiment = (CONFIGS / "exp" / f"{name}.yaml").read_text(encoding="utf-8")
+    assert f"ntkexp study +exp={name} " in experiment
+    assert f"override /study: {name}\n" in experiment
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"name": "supernat", "n": 10}, "study.n=10: needs more examples than the study.d=10"),
+        ({"name": "supernat", "sigma2": -0.1}, "study.sigma2=-0.1: a variance is zero or more"),
+        ({"name": "supernat", "kappa": "norm"}, "study.kappa: .*'norm'.*grad_norm"),
+        ({"name": "supernat", "lr": 2.5}, "study.lr=2.5"),
+        ({"name": "supernat", "iterations": 0}, "study.iterations=0: must be 1 or more"),
+        ({"name": "supernat", "eta": 1.0}, "study.eta"),
+        ({"name": "feature_scaling", "scales": [0.5, 1.0]}, "study.scales: c = 1 is not in"),
+        ({"name": "feature_scaling", "n": 2000}, "study.n=2000: between 1 and 1000"),
+        ({"name": "feature_scaling", "plane": [1, 1000]}, "study.plane: mode 1000 is not"),
+        ({"name": "feature_scaling", "gamma": 0.0}, "study.gamma=0.0: must be above zero"),
+        ({"name": "fourier_modes", "centring": "both"}, "study.centring=both: is one of"),
+        ({"name": "fourier_modes", "shown": [50]}, "study.shown: mode 50 is not between 0 and 49"),
+        ({"name": "rademacher", "sizes": [4, 30]}, "study.sizes: n = 30; all 2"),
+        ({"name": "rademacher", "classes": 1}, "study.classes=1: margins need 2"),
+        ({"name": "local_bias", "etas": [0.1, 0.01]}, "study.etas=.*above zero and rising"),
+        ({"name": "local_bias", "lr": -1.0}, "study.lr=-1.0: must be above zero"),
+        ({"name": "linear_modes", "features": 10}, "study.features=10: at least the study.n=20"),
+        ({"name": "linear_modes", "n": "many"}, "study.n: .*many"),
+        ({"name": "kernel_trick"}, "study.name=kernel_trick: no such study; there are"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line_naming_the_key(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told) as raised:
+        studies.choose(options).run(progress=False)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_study_on_the_command_line(ntkexp: Any, tmp_path: Path) -> None:
+    words = ("study", "+exp=linear_modes", "study.n=4", "study.iterations=20", "progress=false")
+    first = ntkexp(*words)
+    assert first.returncode == 0, first.stderr
+    (folder,) = (tmp_path / "outputs" / "linear_modes").iterdir()
+    assert json.loads((folder / "status.json").read_text())["state"] == "finished"
+    assert {path.stem for path in folder.glob("*.parquet")} == {
+        "linear_modes",
+        "linear_function",
+        "time_constants",
+    }
+    again = ntkexp(*words)
+    assert again.stdout.startswith("done already")
+
+
+def test_a_bad_parameter_on_the_command_line_is_one_line(ntkexp: Any) -> None:
+    done = ntkexp("study", "+exp=supernat", "study.sigma2=-1", "progress=false")
+    assert done.returncode == 2
+    assert "study.sigma2=-1.0: a variance is zero or more" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

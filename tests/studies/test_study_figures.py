@@ -1,0 +1,113 @@
+"""Every study's figure draws itself from its tables, the same bytes twice."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from ntkexp import studies
+from ntkexp.results import Run
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+# study -> its script, and options that make it a matter of milliseconds
+FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "supernat": ("fig05_supernat", {"seeds": 3, "iterations": 30}),
+    "fourier_modes": (
+        "fig08_fourier_modes",
+        {"seeds": 1, "points": 10, "depth": 2, "width": 16, "shown": [0, 3]},
+    ),
+    "feature_scaling": (
+        "fig09_feature_scaling",
+        {"points": 60, "features": 60, "n": 10, "subsamples": 5, "scales": [0.0, 0.5, 0.9]},
+    ),
+    "rademacher": (
+        "fig_rademacher_bounds",
+        {"seeds": 2, "sizes": [2, 4], "multiclass_sizes": [2, 3], "sampled_weights": 50},
+    ),
+    "local_bias": (
+        "fig_local_bias",
+        {"seeds": 1, "n": 8, "width": 8, "iterations": [0, 5], "etas": [1e-4, 1e-3]},
+    ),
+    "linear_modes": ("fig_linear_modes", {"n": 5, "iterations": 50}),
+}
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A script as a module; scripts find `drawing` in their own folder."""
+
+    def load(name: str) -> ModuleType:
+        monkeypatch.syspath_prepend(str(SCRIPTS))
+        spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def run_study(name: str, options: dict[str, Any], folder: Path) -> None:
+    chosen = studies.choose({"name": name, **options})
+    with Run(folder, chosen.tables) as run:
+        run.begin(OmegaConf.to_yaml({"name": name, "study": options}), {})
+        for table, frame in chosen.run(progress=False).items():
+            run.add(table, {column: frame[column].to_numpy() for column in frame})
+        run.finish()
+
+
+def test_every_study_has_a_figure() -> None:
+    assert set(FIGURES) == set(studies.names())
+
+
+@pytest.mark.parametrize("study", FIGURES)
+def test_a_figure_is_drawn_to_the_same_bytes_twice(
+    study: str, script: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    stem, options = FIGURES[study]
+    run_study(study, options, tmp_path / "runs" / "one")
+    main = script(stem).main
+    for out in ("first", "second"):
+        assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / out)]) == 0
+    drawn = sorted(path.name for path in (tmp_path / "first").iterdir())
+    assert drawn == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
+    for name in drawn:
+        first, second = (tmp_path / out / name for out in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
+        assert first.stat().st_size > 5_000
+
+
+def test_without_runs_a_figure_names_the_command_that_makes_them(
+    script: Callable[[str], ModuleType],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit_:
+        script("fig05_supernat").main([])
+    assert exit_.value.code == 3
+    assert "ntkexp study +exp=supernat" in capsys.readouterr().err
+
+
+def test_of_several_runs_a_figure_says_which_it_draws(
+    script: Callable[[str], ModuleType], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in (0, 1):
+        options = {"n": 4, "iterations": 20, "seed": seed}
+        run_study("linear_modes", options, tmp_path / "runs" / f"seed{seed}")
+    main = script("fig_linear_modes").main
+    assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]) == 0
+    assert "drawing seed0 of 2 runs" in capsys.readouterr().err
+
+
+def test_scripts_need_no_torch() -> None:
+    for path in SCRIPTS.glob("fig*.py"):
+        assert "torch" not in path.read_text(encoding="utf-8"), path.name

@@ -1,0 +1,100 @@
+"""What makes no sense gets one clear line."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ntkexp.errors import UserError
+from ntkexp.tangent import tangent_kernel, tangent_trace
+
+
+def linear() -> nn.Module:
+    return nn.Linear(3, 2)
+
+
+class Mean(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x - x.mean(0))
+
+
+class Noisy(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.dropout(super().forward(x), training=True)
+
+
+def refused(model: nn.Module, inputs: Tensor, line: str, **options: object) -> None:
+    for measure in (tangent_kernel, tangent_trace):
+        with pytest.raises(UserError, match=line) as caught:
+            measure(model, inputs, **options)
+        assert "\n" not in str(caught.value)
+
+
+def test_no_parameters() -> None:
+    refused(nn.Flatten(), torch.randn(4, 3), "no trainable parameters")
+    refused(linear().requires_grad_(False), torch.randn(4, 3), "no trainable parameters")
+
+
+def test_no_inputs() -> None:
+    refused(linear(), torch.randn(0, 3), "at least one input")
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 2), (3,)])
+def test_output_is_not_one_row_an_example(shape: tuple[int, ...]) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.Unflatten(1, (2, 2)))
+    if len(shape) == 1:
+        model = nn.Sequential(nn.Linear(3, 1), nn.Flatten(0))
+    refused(model, torch.randn(3, 3), r"\(n, c\) is needed")
+
+
+def test_output_is_no_tensor() -> None:
+    class Pair(nn.Linear):
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+            return super().forward(x), x
+
+    refused(Pair(3, 2), torch.randn(4, 3), "returns a tuple")
+
+
+def test_nan_says_which_input() -> None:
+    inputs = torch.randn(6, 3)
+    inputs[4, 1] = torch.nan
+    refused(linear(), inputs, "input 4 is not finite")
+
+
+def test_classes_that_do_not_exist() -> None:
+    refused(linear(), torch.randn(4, 3), "classes are 0 to 1", outputs=[2])
+    refused(linear(), torch.randn(4, 3), "list of classes", outputs=[])
+
+
+def test_batch_norm_in_training_mode() -> None:
+    model = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    refused(model, torch.randn(4, 3), "layer 1: batch norm in training mode")
+    assert tangent_kernel(model.eval(), torch.randn(4, 3)).gram.shape == (8, 8)
+    untracked = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2, track_running_stats=False))
+    refused(untracked.eval(), torch.randn(4, 3), "layer 1: batch norm without running statistics")
+
+
+def test_active_dropout() -> None:
+    model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5))
+    refused(model, torch.randn(4, 3), "layer 1: Dropout is active")
+    assert tangent_kernel(model.eval(), torch.randn(4, 3)).gram.shape == (8, 8)
+
+
+def test_coupling_and_noise_no_module_announces() -> None:
+    refused(Mean(3, 2), torch.randn(4, 3), "differ between two calls")
+    refused(Noisy(3, 2), torch.randn(40, 3), "differ between two calls")
+
+
+def test_estimates() -> None:
+    inputs = torch.randn(4, 3)
+    with pytest.raises(UserError, match="needs a generator"):
+        tangent_trace(linear(), inputs, estimate="signs")
+    with pytest.raises(UserError, match="signs and hutchinson"):
+        tangent_trace(linear(), inputs, estimate="guess", generator=torch.Generator())
+
+
+def test_centring() -> None:
+    with pytest.raises(UserError, match="class, joint and none"):
+        tangent_kernel(linear(), torch.randn(4, 3)).centred("both")

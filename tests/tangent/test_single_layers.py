@@ -1,0 +1,186 @@
+"""Each supported layer, drawn in every shape, between two layers that make its input general."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from dense_jacobian import distance, jacobian, layer_kernels
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from ntkexp.tangent import tangent_kernel, tangent_trace
+from ntkexp.tangent.routes import ROUTES, Pairs
+from ntkexp.tangent.workspace import Workspace
+
+CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+EVEN_KERNELS = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
+TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+
+
+class Head(nn.Module):
+    """Smooth, and different at every position, so that no mistake cancels."""
+
+    def __init__(self, layer: nn.Module, sample: Tensor, outputs: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.mix = torch.randn(layer(sample)[0].numel(), outputs, dtype=torch.float64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.layer(x)).flatten(1) @ self.mix
+
+
+def exact(layer: nn.Module, inputs: Tensor, outputs: int) -> None:
+    """Kernel, cross kernel and trace of a layer are those of its Jacobian, without a fallback."""
+    model = Head(layer.double().eval(), inputs, outputs)
+    rows = jacobian(model, inputs)
+    truth = sum(layer_kernels(rows).values())
+    kernel = tangent_kernel(model, inputs)
+    assert kernel.fallback == []
+    assert distance(kernel.gram, truth) < 1e-10
+    split = len(inputs) // 2
+    if split:
+        cross = tangent_kernel(model, inputs[:split], inputs[split:])
+        cut = split * outputs
+        assert distance(cross.gram, truth[:cut, cut:]) < 1e-9
+    assert torch.allclose(tangent_trace(model, inputs), truth.trace(), rtol=1e-10)
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> tuple[nn.Module, Tensor]:
+    axes = draw(st.integers(1, 3))
+    groups = draw(st.sampled_from([1, 1, 2, 3]))
+    channels = [groups * draw(st.integers(1, 2)) for _ in range(2)]
+    per_axis = st.tuples(*[st.integers(1, 3)] * axes)
+    kernel, dilation = draw(per_axis), draw(st.tuples(*[st.integers(1, 2)] * axes))
+    mode = draw(st.sampled_from(["zeros", "reflect", "replicate", "circular"]))
+    same = draw(st.booleans())
+    stride = (1,) * axes if same else draw(per_axis)
+    padding = "same" if same else draw(st.tuples(*[st.integers(0, 2)] * axes))
+    size = [draw(st.integers(5, 7)) for _ in range(axes)]
+    layer = CONVS[axes - 1](
+        *channels,
+        kernel,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        bias=draw(st.booleans()),
+        padding_mode=mode,
+    )
+    return layer, torch.randn(draw(st.integers(1, 3)), channels[0], *size)
+
+
+@given(convolutions(), st.integers(1, 3))
+@settings(max_examples=60)
+@EVEN_KERNELS
+def test_convolutions(drawn: tuple[nn.Module, Tensor], outputs: int) -> None:
+    exact(drawn[0], drawn[1].double(), outputs)
+
+
+@st.composite
+def transposed(draw: st.DrawFn) -> tuple[nn.Module, Tensor]:
+    axes = draw(st.integers(1, 3))
+    groups = draw(st.sampled_from([1, 2]))
+    channels = [groups * draw(st.integers(1, 2)) for _ in range(2)]
+    per_axis = st.tuples(*[st.integers(1, 3)] * axes)
+    kernel, stride = draw(per_axis), draw(per_axis)
+    dilation = draw(st.tuples(*[st.integers(1, 2)] * axes))
+    layer = TRANSPOSED[axes - 1](
+        *channels,
+        kernel,
+        stride=stride,
+        padding=tuple(draw(st.integers(0, k - 1)) for k in kernel),
+        output_padding=tuple(
+            draw(st.integers(0, max(s, d) - 1)) for s, d in zip(stride, dilation, strict=True)
+        ),
+        dilation=dilation,
+        groups=groups,
+        bias=draw(st.booleans()),
+    )
+    size = [draw(st.integers(3, 4)) for _ in range(axes)]
+    return layer, torch.randn(draw(st.integers(1, 3)), channels[0], *size)
+
+
+@given(transposed(), st.integers(1, 3))
+@settings(max_examples=40)
+def test_transposed_convolutions(drawn: tuple[nn.Module, Tensor], outputs: int) -> None:
+    exact(drawn[0], drawn[1].double(), outputs)
+
+
+@given(st.integers(1, 4), st.lists(st.integers(1, 3), max_size=2), st.booleans(), st.integers(1, 4))
+@settings(max_examples=25)
+def test_linear_over_further_axes(n: int, between: list[int], bias: bool, outputs: int) -> None:
+    layer = nn.Linear(3, 2, bias=bias)
+    exact(layer, torch.randn(n, *between, 3, dtype=torch.float64), outputs)
+
+
+@st.composite
+def norms(draw: st.DrawFn) -> tuple[nn.Module, Tensor]:
+    axes = draw(st.integers(1, 3))
+    eps = draw(st.sampled_from([1e-5, 0.1, 1.0]))
+    shape = [draw(st.integers(2, 3)) for _ in range(axes)]
+    channels = 2 * draw(st.integers(1, 2))
+    kind = draw(st.sampled_from(["batch", "group", "instance", "tracked", "layer"]))
+    name = f"{axes}d"
+    if kind == "batch":
+        layer = getattr(nn, f"BatchNorm{name}")(channels, eps=eps)
+        shape = [] if axes == 1 and draw(st.booleans()) else shape
+    elif kind == "group":
+        layer = nn.GroupNorm(draw(st.sampled_from([1, 2])), channels, eps=eps)
+    elif kind == "layer":
+        layer = nn.LayerNorm(
+            ([channels, *shape])[draw(st.integers(0, axes)) :], eps, bias=draw(st.booleans())
+        )
+    else:
+        layer = getattr(nn, f"InstanceNorm{name}")(
+            channels, eps=eps, affine=True, track_running_stats=kind == "tracked"
+        )
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter)
+    if getattr(layer, "running_mean", None) is not None:
+        layer.running_mean.normal_()
+        layer.running_var.uniform_(0.1, 2)
+    return layer, torch.randn(draw(st.integers(1, 3)), channels, *shape)
+
+
+@given(norms(), st.integers(1, 3))
+@settings(max_examples=50)
+def test_norms(drawn: tuple[nn.Module, Tensor], outputs: int) -> None:
+    exact(drawn[0], drawn[1].double(), outputs)
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.sampled_from([None, 0, 2]), st.integers(1, 3))
+@settings(max_examples=25)
+def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> None:
+    layer = nn.Embedding(4, 3, padding_idx=padding)
+    exact(layer, torch.randint(0, 4, (n, length)), outputs)
+
+
+@given(convolutions(), st.booleans())
+@settings(max_examples=30)
+@EVEN_KERNELS
+def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cross: bool) -> None:
+    """Routes are chosen by cost; here each has to take every layer."""
+    from ntkexp.tangent.calls import parameterised, recorded
+    from ntkexp.tangent.features import receive
+
+    layer, inputs = drawn[0].double(), drawn[1].double()
+    model = Head(layer, inputs, 2)
+    with recorded(parameterised(model)) as calls:
+        values = model(inputs)
+    parameters = dict(model.named_parameters())
+    eye = torch.eye(2, dtype=torch.float64)
+    cotangents = [eye[c].expand(values.shape) for c in range(2)]
+    uses, _ = receive(values, calls, parameters, cotangents)
+    [factor] = uses[id(layer.weight)]
+    left, right = factor, factor.part(slice(0, 1)) if cross else None
+    rows = left.jacobian().flatten(0, 1)
+    truth = rows @ (rows if right is None else right.jacobian().flatten(0, 1)).t()
+    small = factor.u.positions <= 30  # A2 takes each pair of positions in turn
+    for route in ROUTES if small else [r for r in ROUTES if r is not Pairs]:
+        for workspace in (1, 2**30):
+            gram = torch.zeros_like(truth)
+            route.add(gram, left, right, Workspace(gram, workspace))
+            expected = truth if right is not None else truth.tril()
+            assert distance(gram if right is not None else gram.tril(), expected) < 1e-10

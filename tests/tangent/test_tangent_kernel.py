@@ -1,0 +1,177 @@
+"""Every net's kernel is the product of its Jacobians."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from dense_jacobian import distance, jacobian, layer_kernels
+from torch import nn
+from trap_nets import CASES, case
+
+from ntkexp.tangent import tangent_kernel, tangent_kernels
+
+EXACT = 1e-10
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernel_and_layers_are_those_of_the_jacobian(name: str) -> None:
+    model, inputs = case(name)
+    kernel = tangent_kernel(model, inputs)
+    truth = layer_kernels(jacobian(model, inputs))
+    assert set(kernel.layers) == set(truth)
+    assert distance(kernel.gram, sum(truth.values())) < EXACT
+    largest = max(float(k.abs().max()) for k in truth.values())
+    for layer, gram in kernel.layers.items():
+        assert (gram - truth[layer]).abs().max() < EXACT * largest
+        assert torch.equal(gram, gram.t())
+    assert torch.allclose(sum(kernel.layers.values()), kernel.gram, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cross_kernel_is_a_block_of_the_whole(name: str) -> None:
+    model, inputs = case(name)
+    rows = jacobian(model, inputs)
+    c = next(iter(rows.values())).shape[0] // len(inputs)
+    left = {key: value[: 2 * c] for key, value in rows.items()}
+    right = {key: value[2 * c :] for key, value in rows.items()}
+    kernel = tangent_kernel(model, inputs[:2], inputs[2:])
+    truth = layer_kernels(left, right)
+    assert distance(kernel.gram, sum(truth.values())) < EXACT
+    assert all(distance(kernel.layers[k], truth[k]) < 1e-8 for k in truth if truth[k].any())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_small_budget_changes_nothing(name: str) -> None:
+    model, inputs = case(name)
+    whole = tangent_kernel(model, inputs)
+    small = tangent_kernel(model, inputs, budget_bytes=2000)
+    assert len(small.plan.steps) > len(whole.plan.steps)
+    assert distance(small.gram, whole.gram) < EXACT
+    cross = tangent_kernel(model, inputs[:3], inputs, budget_bytes=2000)
+    c = whole.outputs
+    assert distance(cross.gram, whole.gram[: 3 * c]) < EXACT
+
+
+@pytest.mark.parametrize("name", ["in-place ReLU", "tied embedding", "functional use"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_examples(name: str, n: int) -> None:
+    model, inputs = case(name)
+    kernel = tangent_kernel(model, inputs[:n])
+    truth = layer_kernels(jacobian(model, inputs[:n]))
+    assert distance(kernel.gram, sum(truth.values())) < EXACT
+
+
+def test_several_batches_share_one_forward() -> None:
+    model, inputs = case("residual, batch norm, zero scale")
+    forwards = []
+    handle = model.register_forward_hook(lambda *_: forwards.append(None))
+    kernels = tangent_kernels(model, {"train": inputs[:3], "test": inputs[3:]})
+    handle.remove()
+    assert len(forwards) == 2  # the rehearsal on two examples, and the forward
+    for name, part in {"train": inputs[:3], "test": inputs[3:]}.items():
+        alone = tangent_kernel(model, part)
+        assert distance(kernels[name].gram, alone.gram) < EXACT
+        assert all(distance(kernels[name].layers[k], alone.layers[k]) < 1e-8 for k in alone.layers)
+
+
+def test_layers_follow_the_forward() -> None:
+    model, inputs = case("residual, batch norm, zero scale")
+    assert list(tangent_kernel(model, inputs).layers) == ["stem", "first", "second", "last", "head"]
+
+
+def test_total_alone() -> None:
+    model, inputs = case("norms")
+    alone = tangent_kernel(model, inputs, layers=False)
+    assert alone.layers == {}
+    assert distance(alone.gram, tangent_kernel(model, inputs).gram) < EXACT
+
+
+def test_chosen_outputs() -> None:
+    model, inputs = case("in-place ReLU")
+    whole = tangent_kernel(model, inputs)
+    four = whole.gram.view(whole.shape)
+    chosen = tangent_kernel(model, inputs, outputs=[2, 0])
+    assert distance(chosen.gram.view(chosen.shape), four[:, [2, 0]][..., [2, 0]]) < EXACT
+    difference = tangent_kernel(model, inputs, outputs=lambda f: f[:, 1] - f[:, 0])
+    truth = jacobian(model, inputs, lambda f: f[:, 1] - f[:, 0])
+    assert difference.gram.shape == (len(inputs), len(inputs))
+    assert distance(difference.gram, sum(layer_kernels(truth).values())) < EXACT
+
+
+def test_a_function_of_the_outputs_with_a_fallback() -> None:
+    model, inputs = case("functional use")
+
+    def squares(f: torch.Tensor) -> torch.Tensor:
+        return f[:, :2].square()
+
+    kernel = tangent_kernel(model, inputs, outputs=squares)
+    assert kernel.fallback
+    truth = jacobian(model, inputs, squares)
+    assert distance(kernel.gram, sum(layer_kernels(truth).values())) < EXACT
+
+
+def test_fallback_takes_only_what_has_no_rule() -> None:
+    expected = {
+        "in-place ReLU": set(),
+        "residual, batch norm, zero scale": set(),
+        "norms": set(),
+        "module used twice": set(),
+        "tied embedding": set(),
+        "functional use": {"scale", "shift", "second.weight"},
+        "subclass and PReLU": {"1.weight", "2.weight", "2.bias"},
+    }
+    for name, parameters in expected.items():
+        model, inputs = case(name)
+        assert set(tangent_kernel(model, inputs).fallback) == parameters, name
+
+
+def test_axes_a_rule_would_misread_take_the_fallback() -> None:
+    """Time first, as long as the batch: shapes fit, gradients would be of the wrong examples."""
+    model, inputs = case("sequence as long as the batch")
+    fallback = tangent_kernel(model, inputs).fallback
+    assert "time_first.weight" in fallback and "place.weight" in fallback
+    assert "folded.weight" not in fallback
+
+
+def test_dtype_follows_the_model() -> None:
+    model, inputs = case("norms")
+    exact = tangent_kernel(model, inputs)
+    assert exact.gram.dtype == torch.float64
+    single = tangent_kernel(model.float(), inputs.float())
+    assert single.gram.dtype == torch.float32
+    assert distance(single.gram.double(), exact.gram) < 1e-5
+
+
+def test_a_data_dependent_branch() -> None:
+    """vmap cannot follow it, so the fallback goes example by example."""
+
+    class Branch(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two = nn.Linear(3, 2), nn.Linear(3, 2)
+            self.scale = nn.Parameter(torch.tensor(2.0))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            rows = [self.scale * (self.one(r) if r.sum() > 0 else self.two(r)) for r in x]
+            return torch.stack(rows)
+
+    torch.manual_seed(0)
+    model, inputs = Branch().double(), torch.randn(5, 3, dtype=torch.float64)
+    kernel = tangent_kernel(model, inputs)
+    truth = layer_kernels(jacobian(model, inputs))
+    assert distance(kernel.gram, sum(truth.values())) < EXACT
+    assert all(distance(kernel.layers[k], truth[k]) < EXACT for k in truth)
+
+
+@pytest.mark.parametrize("name", ["in-place ReLU", "module used twice", "norms"])
+def test_quadratic_form_is_one_backward(name: str) -> None:
+    """|grad_{w_l} sum y f|^2 = y^T K_l y for every layer."""
+    model, inputs = case(name)
+    kernel = tangent_kernel(model, inputs)
+    y = torch.randn(len(inputs), kernel.outputs, dtype=torch.float64)
+    model.zero_grad()
+    (model(inputs) * y).sum().backward()
+    for layer, gram in kernel.layers.items():
+        own = model.get_submodule(layer).parameters(recurse=False)
+        square = sum(p.grad.square().sum() for p in own if p.grad is not None)
+        assert torch.allclose(y.flatten() @ gram @ y.flatten(), square, rtol=1e-10)
