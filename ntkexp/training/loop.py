@@ -156,9 +156,7 @@ class Trainer:
                 stack.enter_context(probe.listening(self.model))
             outputs: Tensor = self.model(inputs)
         for probe in watching:
-            probe.hear(
-                Forward(self.clock.step, self.config.seed, self.model, inputs, outputs)
-            )
+            probe.hear(Forward(self.clock.step, self.config.seed, self.model, inputs, outputs))
         return outputs
 
     def _watch(self, watching: Sequence[Probe], lr: float) -> None:
