@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import Diverged, Interrupted, UserError
+from ntkexp.models.objective import correct
 from ntkexp.progress import Progress
-from ntkexp.training.evaluate import correct
 from ntkexp.training.loop import TRACE_STEPS, Trainer
 from ntkexp.training.schedule import learning_rate
 from ntkexp.training.stack import Stack
