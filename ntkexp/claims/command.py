@@ -6,6 +6,7 @@ import argparse
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims import LEDGER
@@ -40,7 +41,7 @@ def judged(roots: Iterable[Path], figure: int | None = None) -> list[Finding]:
 
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # type: ignore[override]
+    def error(self, message: str) -> NoReturn:
         raise UserError(f"claims: {message}\nusage: {USAGE}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,15 @@ SEEDS = ("seed", "study.seed")
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Tables of one run, with what made them. `altered`: overrides typed beside the experiment."""
+    """Tables of one run, with what made them. `altered`: overrides typed beside the experiment;
+    `life`: the provenance of the life that finished it."""
 
     experiment: str
     run: str
     config: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
     altered: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    life: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -68,7 +69,7 @@ class Record:
     def notes(self) -> tuple[str, ...]:
         """What a reader must know of it: provenance's remarks, and how it was altered."""
         changes = (f"{self.experiment}: {' '.join(self.altered)}",) if self.altered else ()
-        return (*self.remarks, *changes)
+        return (*self.life.get("remarks", ()), *changes)
 
 
 class StoredTables(Mapping[str, pd.DataFrame]):
@@ -108,7 +109,7 @@ def _record(folder: Path) -> Record:
         config=config,
         tables=StoredTables(folder),
         altered=altered(life.get("argv", ()), experiment),
-        remarks=tuple(life.get("remarks", ())),
+        life=life,
     )
 
 

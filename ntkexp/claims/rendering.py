@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 from ntkexp.catalogue import experiments
+from ntkexp.claims.record import AXES
 from ntkexp.claims.verdict import Finding, Verdict
 
 COLUMNS = ("figure", "claim", "paper", "holds if", "measured", "verdict", "scale")
@@ -70,9 +71,15 @@ def notes(findings: Iterable[Finding]) -> list[str]:
 
 def commands(findings: Iterable[Finding]) -> list[str]:
     """The commands that make the missing runs, each once."""
-    known = {experiment.name: experiment.line for experiment in experiments()}
     absent = dict.fromkeys(name for finding in findings for name in finding.missing)
-    return [known.get(name, f"ntkexp train +exp={name}") for name in absent]
+    return [command(name) for name in absent]
+
+
+def command(experiment: str) -> str:
+    """What makes the runs of an experiment; `-m` where one run alone says nothing."""
+    verbs = {known.name: known.command for known in experiments()}
+    sweep = " -m" if experiment in AXES else ""
+    return f"ntkexp {verbs.get(experiment, 'train')}{sweep} +exp={experiment}"
 
 
 def as_markdown(findings: Sequence[Finding]) -> str:

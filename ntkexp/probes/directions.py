@@ -154,7 +154,6 @@ def _by_step(model: nn.Module, size: float) -> Variation:
 def _root_mean_square(vary: Variation, direction: Direction, inputs: Tensor) -> float:
     with torch.no_grad():
         squares = [
-            vary(direction, part).double().square().sum()
-            for part in inputs.split(EXAMPLES_AT_ONCE)
+            vary(direction, part).double().square().sum() for part in inputs.split(EXAMPLES_AT_ONCE)
         ]
     return float((torch.stack(squares).sum() / len(inputs)).sqrt())

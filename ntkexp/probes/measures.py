@@ -147,9 +147,7 @@ def _of_the_network(moment: Moment, initial: list[Array], train: _Seen) -> dict[
         "spectral_product": norms.spectral_product(weights),
         "l1_path_norm": path_norm(model, moment.dataset.input_shape, p=1),
         "l2_path_norm": path_norm(model, moment.dataset.input_shape, p=2),
-        "fisher_rao": fisher_rao.fisher_rao(
-            train.loss_gradients, train.outputs, len(weights) - 1
-        ),
+        "fisher_rao": fisher_rao.fisher_rao(train.loss_gradients, train.outputs, len(weights) - 1),
     }
     by_margin: dict[str, Callable[[], float]] = {
         "inverse_squared_margin": lambda: margins.inverse_squared(gamma),
