@@ -89,7 +89,7 @@ def draw(found: Sequence[Sequence[trained.Group]]) -> Figure:
     figure.legend(
         handles[-bold:] + handles[:-bold],
         labels[-bold:] + labels[:-bold],
-        loc="outside lower center",
+        loc="outside upper center",
         ncols=5,
         columnspacing=1.0,
         labelspacing=0.3,
