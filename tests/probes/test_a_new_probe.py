@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from tiny_runs import TINY
 
 import ntkexp
