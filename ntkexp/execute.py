@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +89,8 @@ def _warm_study(config: DictConfig) -> None:
 
 def _warm_results() -> None:
     from ntkexp.results.provenance import provenance
-    from ntkexp.results.store import Run
 
-    assert Run
+    importlib.import_module("ntkexp.results.store")
     provenance()
 
 
@@ -131,41 +131,52 @@ def _known(folder: Path, *, rerun: bool) -> int | None:
 
 def live(config: DictConfig, folder: Path, tables: Iterable[Table], work: Work) -> int:
     """One life of a run, from taking its lock to the status it ends with."""
-    from ntkexp.results.provenance import provenance
     from ntkexp.results.store import Run
 
     began = time.monotonic()
-    with Run(folder, tables) as run, _signals() as asked:
-        if config.rerun:
-            run.clear()
-        if run.checkpoint.exists():
-            print(f"resuming {folder}")
-        run.begin(OmegaConf.to_yaml(config, resolve=True), provenance())
+    with Run(folder, tables) as run, signals() as asked:
+        begin(run, config)
         try:
             work(run, lambda: bool(asked))
-        except Interrupted:
-            run.write_status("interrupted", reason=signal.Signals(asked[0]).name)
-            print(f"interrupted {folder}; the same command goes on from here", file=sys.stderr)
-            return 128 + asked[0]
-        except Diverged as error:
-            run.finish("failed", reason=str(error), diverged_at=error.step)
-            print(f"failed {folder}: {error}", file=sys.stderr)
-            return FAILED
-        except UserError as error:
-            # Once that is mended, the same command goes on from the last commit.
-            run.write_status("interrupted", reason=str(error))
-            raise
         except Exception as error:
-            return _crashed(run, error)
-        run.note({"seconds": time.monotonic() - began})
-        run.finish()
-    print(f"finished {folder}")
+            return cut_short(run, error, asked)
+        finish(run, began)
     return DONE
 
 
-def _crashed(run: Run, error: Exception) -> int:
+def begin(run: Run, config: DictConfig, **facts: object) -> None:
+    """Say what the run is, and whether it goes on from an earlier life."""
+    from ntkexp.results.provenance import provenance
+
+    if config.rerun:
+        run.clear()
+    if run.checkpoint.exists():
+        print(f"resuming {run.folder}")
+    run.begin(OmegaConf.to_yaml(config, resolve=True), provenance() | facts)
+
+
+def finish(run: Run, began: float) -> None:
+    run.note({"seconds": time.monotonic() - began})
+    run.finish()
+    print(f"finished {run.folder}")
+
+
+def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
+    """Write down why a run did not come to its end; returns the exit code."""
+    if isinstance(error, Interrupted):
+        run.write_status("interrupted", reason=signal.Signals(asked[0]).name)
+        print(f"interrupted {run.folder}; the same command goes on from here", file=sys.stderr)
+        return 128 + asked[0]
+    if isinstance(error, Diverged):
+        run.finish("failed", reason=str(error), diverged_at=error.step)
+        print(f"failed {run.folder}: {error}", file=sys.stderr)
+        return FAILED
+    if isinstance(error, UserError):
+        # Once that is mended, the same command goes on from the last commit.
+        run.write_status("interrupted", reason=str(error))
+        raise error
     reason = f"{type(error).__name__}: {error}"
-    run.write_text("traceback.txt", traceback.format_exc())
+    run.write_text("traceback.txt", "".join(traceback.format_exception(error)))
     run.write_status("failed", reason=reason, traceback="traceback.txt")
     print(f"failed {run.folder}: {reason}", file=sys.stderr)
     print(f"its traceback: {run.folder / 'traceback.txt'}", file=sys.stderr)
@@ -173,7 +184,7 @@ def _crashed(run: Run, error: Exception) -> int:
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
+def signals() -> Iterator[list[int]]:
     """Collect SIGINT and SIGTERM for the loop to see; a second one ends the process at once."""
     asked: list[int] = []
 

@@ -121,8 +121,14 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
         if k <= size:
             axes.plot(steps, table[:, k - 1], color=RED, linewidth=1.4)
             axes.annotate(
-                f"$T_{{{k}}}$", (steps[-1], table[-1, k - 1]), (2, 0), va="center", color=RED,
-                textcoords="offset points", fontsize=7, annotation_clip=False,
+                f"$T_{{{k}}}$",
+                (steps[-1], table[-1, k - 1]),
+                (2, 0),
+                va="center",
+                color=RED,
+                textcoords="offset points",
+                fontsize=7,
+                annotation_clip=False,
             )
     axes.set_ylim(0, 1)
     return size
@@ -131,7 +137,7 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
 def main(argv: Sequence[str] | None = None, default: str = EXPERIMENTS, stem: str = "") -> int:
     given = drawing.options(__doc__, default, argv)
     names = given.experiment.split(",")
-    found = trained.groups(given, {name: TABLES for name in names})
+    found = trained.groups(given, dict.fromkeys(names, TABLES))
     figure = draw([found[name][0] for name in names])
     for path in drawing.save(figure, given.out, stem or "fig02_spectrum"):
         print(path)

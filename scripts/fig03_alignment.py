@@ -30,9 +30,7 @@ def draw(found: Sequence[trained.Group]) -> Figure:
     )
     for column, group in zip(panels.T, found, strict=True):
         alignment = group.tables["alignment"]
-        alignment = alignment[
-            (alignment["centring"] == "class") & (alignment["subset"] == "all")
-        ]
+        alignment = alignment[(alignment["centring"] == "class") & (alignment["subset"] == "all")]
         trained.accuracy(column[0], group.tables["evals"])
         total(column[1], alignment)
         count = by_layer(column[2], alignment[alignment["split"] == "train"], trained.TRAIN)
@@ -63,16 +61,14 @@ def total(axes: Axes, alignment: pd.DataFrame) -> None:
 def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
     found = list(trained.layers(alignment))
     for (_, part), colour in zip(found, drawing.shades(len(found)), strict=True):
-        trained.curve(
-            axes, part, "cka", colour=colour, linestyle=style, band=False, linewidth=0.9
-        )
+        trained.curve(axes, part, "cka", colour=colour, linestyle=style, band=False, linewidth=0.9)
     return len(found)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, EXPERIMENTS, argv)
     names = given.experiment.split(",")
-    found = trained.groups(given, {name: TABLES for name in names})
+    found = trained.groups(given, dict.fromkeys(names, TABLES))
     figure = draw([found[name][0] for name in names])
     for path in drawing.save(figure, given.out, "fig03_alignment"):
         print(path)

@@ -31,7 +31,10 @@ def draw(found: Sequence[trained.Group]) -> Figure:
         alignments(column[1], group.tables["alignment"])
         trained.along_training(column, group)
         column[1].set_xlabel("iteration")
-        easy, difficult = group.config["data.train_examples"], group.config["data.difficult_examples"]
+        easy, difficult = (
+            group.config["data.train_examples"],
+            group.config["data.difficult_examples"],
+        )
         kind = KINDS[group.config["data.difficult"]]
         column[0].set_title(f"{easy:,} MNIST + {difficult:,} {kind}")
     panels[0, 0].set_ylabel("accuracy")
@@ -65,7 +68,7 @@ def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, EXPERIMENTS, argv)
     names = given.experiment.split(",")
-    found = trained.groups(given, {name: TABLES for name in names})
+    found = trained.groups(given, dict.fromkeys(names, TABLES))
     figure = draw([found[name][0] for name in names])
     for path in drawing.save(figure, given.out, "fig04_easy_difficult"):
         print(path)

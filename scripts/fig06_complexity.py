@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import drawing
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import trained
 from matplotlib.axes import Axes
@@ -50,8 +49,17 @@ OTHERS = (
     ("inverse_squared_margin", r"1 / margin$^2$"),
 )
 COLOURS = (
-    drawing.GREEN, drawing.PURPLE, drawing.ORANGE, drawing.SKY, "#8C6D31", "#7F7F7F",
-    drawing.GREEN, drawing.PURPLE, drawing.ORANGE, drawing.SKY, "#7F7F7F",
+    drawing.GREEN,
+    drawing.PURPLE,
+    drawing.ORANGE,
+    drawing.SKY,
+    "#8C6D31",
+    "#7F7F7F",
+    drawing.GREEN,
+    drawing.PURPLE,
+    drawing.ORANGE,
+    drawing.SKY,
+    "#7F7F7F",
 )
 MARKERS = ("v", "^", "<", ">", "p", "h", "x", "+", "1", "2", "*")
 
@@ -106,8 +114,15 @@ def panel(axes: Axes, table: pd.DataFrame) -> None:
     for (measure, name), colour, marker in zip(OTHERS, COLOURS, MARKERS, strict=True):
         mean = table.groupby("x")[measure].mean()
         axes.plot(
-            mean.index, mean / mean.max(), color=colour, marker=marker, label=name,
-            linewidth=0.6, markersize=3.5, markeredgewidth=0.7, alpha=0.9,
+            mean.index,
+            mean / mean.max(),
+            color=colour,
+            marker=marker,
+            label=name,
+            linewidth=0.6,
+            markersize=3.5,
+            markeredgewidth=0.7,
+            alpha=0.9,
         )
     for measure, name, colour, marker in BOLD:
         by_x = table.groupby("x")[measure]
@@ -116,8 +131,13 @@ def panel(axes: Axes, table: pd.DataFrame) -> None:
         if (by_x.size() > 1).any():
             axes.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
         axes.plot(
-            mean.index, mean / scale, color=colour, marker=marker, label=name,
-            linewidth=2.0, markersize=4,
+            mean.index,
+            mean / scale,
+            color=colour,
+            marker=marker,
+            label=name,
+            linewidth=2.0,
+            markersize=4,
         )
 
 
@@ -131,7 +151,7 @@ def correlations(table: pd.DataFrame) -> pd.Series:
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, EXPERIMENTS, argv)
     names = given.experiment.split(",")
-    found = trained.groups(given, {name: TABLES for name in names}, swept=SWEPT, multirun=True)
+    found = trained.groups(given, dict.fromkeys(names, TABLES), swept=SWEPT, multirun=True)
     for name in names:
         told = correlations(values(found[name], AXES[name][0])).round(2)
         print(f"{name}: Kendall's tau with the gap\n{told.to_string(header=False)}")

@@ -33,15 +33,37 @@ def draw(group: trained.Group) -> Figure:
             if group.seeds > 1 and method == "jvp":
                 axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
             axes.plot(
-                x, mean, marker, color=colour, markersize=size, markeredgewidth=0.7,
+                x,
+                mean,
+                marker,
+                color=colour,
+                markersize=size,
+                markeredgewidth=0.7,
                 fillstyle="none",
             )
-        axes.text(offset + (count + 1) / 2, 0.02, words, color=colour, ha="center",
-            transform=axes.get_xaxis_transform())
+        axes.text(
+            offset + (count + 1) / 2,
+            0.02,
+            words,
+            color=colour,
+            ha="center",
+            transform=axes.get_xaxis_transform(),
+        )
     axes.axvline(count + 0.5, color="0.6", linewidth=0.6)
     axes.set(yscale="log", xlabel="direction", ylabel="output variation", title=group.title)
-    marks = [plt.Line2D([], [], color="black", marker=marker, linestyle="", markersize=size,
-        fillstyle="none", markeredgewidth=0.7) for _, _, marker, size in METHODS]
+    marks = [
+        plt.Line2D(
+            [],
+            [],
+            color="black",
+            marker=marker,
+            linestyle="",
+            markersize=size,
+            fillstyle="none",
+            markeredgewidth=0.7,
+        )
+        for _, _, marker, size in METHODS
+    ]
     axes.legend(marks, [told for _, told, _, _ in METHODS], loc="upper right", handletextpad=0.2)
     # Room for the words below the dots.
     low, high = axes.get_ylim()

@@ -41,7 +41,7 @@ def draw(found: Sequence[trained.Group], centring: str) -> Figure:
 def main(argv: Sequence[str] | None = None, centring: str = "class", stem: str = "") -> int:
     given = drawing.options(__doc__, EXPERIMENTS, argv)
     names = given.experiment.split(",")
-    found = trained.groups(given, {name: TABLES for name in names})
+    found = trained.groups(given, dict.fromkeys(names, TABLES))
     figure = draw([found[name][0] for name in names], centring)
     for path in drawing.save(figure, given.out, stem or "fig11_test_alignment"):
         print(path)

@@ -76,7 +76,7 @@ def test_a_sweep_declared_in_the_experiment_runs_whole_and_a_typed_axis_override
 ) -> None:
     words = ["+exp=easy_difficult_depth", "scale=small", "probe=[]", "model.width=4"]
     words += ["data.train_examples=40", "data.difficult_examples=20", "optim.steps=2"]
-    words += ["data.test_examples=30", "progress=false"]
+    words += ["data.test_examples=30", "probing.examples=6", "progress=false"]
     done = ntkexp("train", "-m", *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("finished") == 4

@@ -20,7 +20,7 @@ LOG = "log.txt"
 
 
 class Outcome(StrEnum):
-    waiting = "waiting"
+    waiting = "not started"
     running = "running"
     finished = "finished"
     already = "done already"

@@ -41,8 +41,7 @@ def _plan(job: Job) -> str:
 
 
 def _row(job: Job) -> tuple[str, ...]:
-    outcome = "not started" if job.outcome is Outcome.waiting else str(job.outcome)
-    return (job.name, outcome, job.reason, str(job.log or job.folder))
+    return (job.name, str(job.outcome), job.reason, str(job.log or job.folder))
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:

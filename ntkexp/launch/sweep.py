@@ -17,7 +17,7 @@ from ntkexp.launch.summary import forecast, summary
 from ntkexp.launch.task import Task
 from ntkexp.progress import Progress
 
-ENGINES = ("local",)
+ENGINES = ("local", "ensemble")
 Engine = Callable[[Sequence[Job], DictConfig, Command, Progress], int]
 
 

@@ -119,6 +119,10 @@ class Probe:
         """Whether it wants to see the iteration of this step."""
         return False
 
+    def hears(self) -> bool:
+        """Whether a watched iteration's own forward is what it looks at."""
+        return False
+
     def listening(self, model: nn.Module) -> AbstractContextManager[object]:
         """Surrounds the forward of a watched iteration."""
         return nullcontext()

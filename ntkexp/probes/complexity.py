@@ -90,6 +90,9 @@ class Complexity(Probe):
     def watches(self, step: int) -> bool:
         return step % self.every == 0
 
+    def hears(self) -> bool:
+        return self.batch is On.minibatch
+
     def listening(self, model: nn.Module) -> AbstractContextManager[object]:
         return nullcontext() if self.batch is On.fixed else self._estimator(model)
 

@@ -39,15 +39,25 @@ def train(
     config: TrainConfig, built: Mapping[str, Probe], run: Run, stop_asked: Callable[[], bool]
 ) -> None:
     """Train until fitted or at the limit, probing along the way; rows and weights go to `run`."""
+    trainer = trainer_of(config, built, run)
+    trainer.train(stop_asked)
+    publish_weights(trainer)
+
+
+def trainer_of(config: TrainConfig, built: Mapping[str, Probe], run: Run) -> Trainer:
+    """Data, model and probes, ready to begin or to go on."""
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
     dataset = data.load(config.data, config.seed, device, progress=config.progress)
     run.note(devices.facts(device) | {"data": dataset.checksums, "remarks": dataset.remarks})
     model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).to(device)
-    batches = probe_batches(config, dataset, built)
-    trainer = Trainer(config, dataset, model, built, batches, run)
-    trainer.train(stop_asked)
-    run.publish("weights.pt", lambda path: save_tensors(_on_cpu(model), path))
+    return Trainer(config, dataset, model, built, probe_batches(config, dataset, built), run)
+
+
+def publish_weights(trainer: Trainer) -> None:
+    # Copies: a weight may be part of a larger tensor, which would be saved whole.
+    weights = {name: part.to("cpu", copy=True) for name, part in trainer.model.state_dict().items()}
+    trainer.run.publish("weights.pt", lambda path: save_tensors(weights, path))
 
 
 def probe_batches(
@@ -75,7 +85,3 @@ def probe_batches(
         chosen = pool[order[: config.probing.examples]].to(split.targets.device)
         drawn[name] = Batch(split.inputs[chosen], split.targets[chosen])
     return drawn
-
-
-def _on_cpu(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    return {name: tensor.cpu() for name, tensor in model.state_dict().items()}

@@ -109,46 +109,55 @@ class Trainer:
             self._train(stop_asked)
 
     def _train(self, stop_asked: Callable[[], bool]) -> None:
-        while True:
-            if self._look_due():
-                self._look()
-            elif self._nearly_fitted():
-                self._evaluate()
-            if self.clock.step >= self.last or self._fitted():
-                break
+        while self.goes_on():
             if stop_asked():
-                self._commit()
+                self.commit()
                 raise Interrupted
-            if self._commit_due():
-                self._commit()
+            if self.commit_due():
+                self.commit()
             self._update()
+        self.conclude()
+
+    def goes_on(self) -> bool:
+        """Look and evaluate where that is due; whether there is another update to make."""
+        if self._look_due():
+            self._look()
+        elif self._nearly_fitted():
+            self._evaluate()
+        return self.clock.step < self.last and not self._fitted()
+
+    def conclude(self) -> None:
+        """The last look, if the run ended between two."""
         if self.clock.looked < self.clock.step:
             self._look(last=True)
         self._fetch_trace()
 
     def _update(self) -> None:
         step = self.clock.step
-        watching = [probe for probe in self.probes.values() if probe.watches(step)]
-        inputs, targets = self._minibatch(step)
+        watching = self._watching()
+        inputs, targets = self.minibatch(step)
         lr = learning_rate(self.config.optim, step, self.last)
         outputs = self._forward(inputs, watching)
         loss = losses(outputs, targets).mean()
         loss.backward()  # type: ignore[no-untyped-call]
         self.sgd.accelerate()
-        self._watch(watching, lr)
+        self.watch(lr)
         self.sgd.move(lr)
         self._trace.append((step, loss.detach(), correct(outputs, targets).double().mean()))
         self.clock.step += 1
         if len(self._trace) == TRACE_STEPS:
             self._fetch_trace()
 
-    def _minibatch(self, step: int) -> tuple[Tensor, Tensor]:
+    def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         train = self.dataset.train
         inputs, targets = self.batches.take(step, train.inputs, train.targets)
         if self.dataset.augment is Augment.crop_flip:
             assert self.dataset.pad_value is not None
             inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
         return inputs, targets
+
+    def _watching(self) -> list[Probe]:
+        return [probe for probe in self.probes.values() if probe.watches(self.clock.step)]
 
     def _forward(self, inputs: Tensor, watching: Sequence[Probe]) -> Tensor:
         with ExitStack() as stack:
@@ -159,7 +168,9 @@ class Trainer:
             probe.hear(Forward(self.clock.step, self.config.seed, self.model, inputs, outputs))
         return outputs
 
-    def _watch(self, watching: Sequence[Probe], lr: float) -> None:
+    def watch(self, lr: float) -> None:
+        """Let the probes that want it see the coming update, of which dw is known by now."""
+        watching = self._watching()
         if not watching:
             return
         update = Update(
@@ -235,6 +246,11 @@ class Trainer:
             and self._recent_loss() < 2 * limit
         )
 
+    def pauses(self) -> bool:
+        """Whether `goes_on` may need the figures of all updates up to here."""
+        epoch_ends = self.clock.step % self.batches.steps_per_epoch == 0
+        return self._look_due() or (epoch_ends and self.config.optim.stop_loss is not None)
+
     def _recent_loss(self) -> float:
         self._fetch_trace()
         return self.clock.recent_loss
@@ -248,6 +264,10 @@ class Trainer:
         loss = torch.stack([loss for _, loss, _ in self._trace]).double().tolist()
         accuracy = torch.stack([accuracy for _, _, accuracy in self._trace]).tolist()
         self._trace.clear()
+        self.record(steps, loss, accuracy)
+
+    def record(self, steps: list[int], loss: list[float], accuracy: list[float]) -> None:
+        """Take in the minibatch figures of updates; a loss that is no number ends the run."""
         finite = next((i for i, x in enumerate(loss) if not math.isfinite(x)), len(loss))
         for value in loss[:finite]:
             before = self.clock.recent_loss
@@ -287,14 +307,16 @@ class Trainer:
         for table, columns in rows.items():
             self.run.add(table, {"step": self.clock.step, **columns})
 
-    def _commit_due(self) -> bool:
+    def commit_due(self) -> bool:
         return time.monotonic() - self._committed_at >= self.config.checkpoint.every_seconds
 
-    def _commit(self) -> None:
+    def commit(self) -> None:
+        """Write everything down: a life that ends now goes on from here."""
         self._fetch_trace()
         state = {
             "clock": asdict(self.clock),
-            "model": self.model.state_dict(),
+            # Clones: the weights may be part of a larger tensor, which would be saved whole.
+            "model": {name: part.clone() for name, part in self.model.state_dict().items()},
             "velocity": self.sgd.state(),
             "probes": {name: probe.state() for name, probe in self.probes.items()},
         }

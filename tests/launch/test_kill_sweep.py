@@ -12,14 +12,14 @@ from conftest import TINY_DISK
 KILLER = Path(__file__).with_name("sweep_killer.py")
 SWEEP = (
     *TINY_DISK,
-    "optim.steps=100",
+    "optim.steps=60",
     "optim.batch_size=16",
     "seed=range(6)",
     "optim.lr=0.01,0.03",
     "model.depth=1,2",
     "launcher.jobs=3",
     "launcher.threads=1",
-    "checkpoint.every_seconds=0.02",
+    "checkpoint.every_seconds=0.1",
 )
 
 
@@ -50,7 +50,7 @@ def test_killing_jobs_and_launcher_leaves_no_trace(
     tmp_path: Path, undisturbed: dict[str, bytes]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, KILLER, "0", "30", "train", "-m", *SWEEP],
+        [sys.executable, KILLER, "0", "20", "train", "-m", *SWEEP],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -32,9 +32,7 @@ def test_every_row_is_the_cka_of_the_centred_kernel_with_the_labels(tmp_path: Pa
     dataset = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
     model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).eval()
     batches = probe_batches(config, dataset, build_probes(config))
-    moment = Moment(
-        step=0, seed=0, last=False, model=model, dataset=dataset, batches=batches
-    )
+    moment = Moment(step=0, seed=0, last=False, model=model, dataset=dataset, batches=batches)
     names = {("train", "all"): "train", ("test", "all"): "test"}
     for (split, subset), part in rows.groupby(["split", "subset"]):
         name = names.get((split, subset), subset)
@@ -44,9 +42,7 @@ def test_every_row_is_the_cka_of_the_centred_kernel_with_the_labels(tmp_path: Pa
         assert part["layer"].drop_duplicates().tolist() == list(grams)
         for row in part.itertuples():
             K = grams[row.layer].double().numpy()
-            expected = label_cka(
-                centre(K, 10, row.centring), centre_labels(labels, row.centring)
-            )
+            expected = label_cka(centre(K, 10, row.centring), centre_labels(labels, row.centring))
             assert row.cka == pytest.approx(expected, rel=1e-5)
     assert len(rows) == 4 * 4 * len(CENTRINGS)
 

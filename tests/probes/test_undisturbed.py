@@ -34,9 +34,7 @@ def probed(net: str, *words: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("net", NETS)
-def test_a_probed_run_ends_in_the_same_bits_as_one_without_probes(
-    tmp_path: Path, net: str
-) -> None:
+def test_a_probed_run_ends_in_the_same_bits_as_one_without_probes(tmp_path: Path, net: str) -> None:
     torch.manual_seed(3)
     before = torch.get_rng_state()
     alone = weights(train(tmp_path, *TINY, *NETS[net], *SHORT, "probe=[]"))

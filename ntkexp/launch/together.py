@@ -1,0 +1,69 @@
+"""The life of several runs in one process, from their locks to the status that each ends with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.config import TrainConfig
+from ntkexp.errors import Diverged
+from ntkexp.execute import DONE, begin, cut_short, finish, signals
+from ntkexp.probes import Probe
+from ntkexp.results.store import Run
+from ntkexp.training import experiment
+from ntkexp.training.ensemble import Ensemble
+from ntkexp.training.loop import Trainer
+
+
+def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
+    """Train the networks of these configs as one ensemble, every run in its own folder."""
+    began = time.monotonic()
+    names = [folder.name for _, folder in jobs]
+    unfinished: list[Run] = []
+    code = DONE
+    with ExitStack() as stack, signals() as asked:
+        for config, folder in jobs:
+            run = stack.enter_context(Run(folder, experiment.tables(_probes(config))))
+            begin(run, config, strategy="ensemble", members=names)
+            unfinished.append(run)
+
+        def ended(index: int, error: Diverged | None) -> None:
+            nonlocal code
+            trainer = trainers[index]
+            unfinished.remove(trainer.run)
+            if error is not None:
+                code = cut_short(trainer.run, error, asked)
+                return
+            experiment.publish_weights(trainer)
+            finish(trainer.run, began)
+
+        try:
+            trainers = [
+                _trainer(config, run)
+                for (config, _), run in zip(jobs, list(unfinished), strict=True)
+            ]
+            ensemble = Ensemble(trainers, ended)
+            ensemble.train(lambda: bool(asked), progress=jobs[0][0].progress)
+        except Exception as error:
+            # One process, one fate: whatever stopped it stopped all that were still training.
+            for run in unfinished:
+                code = cut_short(run, error, asked)
+    return code
+
+
+def _probes(config: DictConfig) -> dict[str, Probe]:
+    return experiment.build_probes(_plain(config))
+
+
+def _trainer(config: DictConfig, run: Run) -> Trainer:
+    return experiment.trainer_of(_plain(config), _probes(config), run)
+
+
+def _plain(config: DictConfig) -> TrainConfig:
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    return plain

@@ -1,0 +1,95 @@
+"""Multilayer perceptrons as one, with the gradient written out.
+
+For f = W_L relu(... relu(W_1 x + b_1) ...) + b_L and delta_L = dloss/df,
+
+    dloss/dW_l = delta_l^T h_{l-1},   dloss/db_l = sum over examples of delta_l,
+    delta_{l-1} = (delta_l W_l) * [h_{l-1} > 0],
+
+each a batched product over the M networks, straight into buffers made once: on networks this
+small, asking for memory and for operations one by one takes longer than the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ntkexp.training.sgd import SGD
+from ntkexp.training.stack import Stack
+
+
+def is_mlp(model: nn.Module) -> bool:
+    """Whether it is flatten, linear, relu, linear, ..., linear, all with biases."""
+    if not isinstance(model, nn.Sequential):
+        return False
+    flatten, *layers = model
+    linears, relus = layers[::2], layers[1::2]
+    return (
+        isinstance(flatten, nn.Flatten)
+        and len(linears) == len(relus) + 1
+        and all(isinstance(layer, nn.Linear) and layer.bias is not None for layer in linears)
+        and all(isinstance(layer, nn.ReLU) for layer in relus)
+    )
+
+
+class StackedMLP(Stack):
+    """A stack of networks for which `is_mlp` holds."""
+
+    def __init__(self, models: Sequence[nn.Module], sgds: Sequence[SGD]) -> None:
+        super().__init__(models, sgds)
+        parts = [part.detach() for part in self.parameters.values()]
+        self._weights, self._biases = parts[::2], parts[1::2]  # (M, out, in), (M, out)
+        self._gradients = [torch.empty_like(part) for part in parts]
+        self._buffers: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
+
+    @torch.no_grad()
+    def gradients(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+        inputs = inputs.flatten(2)
+        hidden, deltas = self._buffers_for(inputs.shape[1])
+        outputs = self._forward(inputs, hidden)
+        loss, delta = _loss(outputs, targets)
+        below = [inputs, *hidden[:-1]]
+        for layer in reversed(range(len(self._weights))):
+            torch.bmm(delta.mT, below[layer], out=self._gradients[2 * layer])
+            torch.sum(delta, 1, out=self._gradients[2 * layer + 1])
+            if layer:
+                above, delta = delta, deltas[layer - 1]
+                torch.bmm(above, self._weights[layer], out=delta)
+                delta.mul_(below[layer] > 0)
+        return outputs, loss, self._gradients
+
+    def _forward(self, inputs: Tensor, hidden: list[Tensor]) -> Tensor:
+        below = inputs
+        for weights, biases, out in zip(self._weights, self._biases, hidden, strict=True):
+            torch.baddbmm(biases.unsqueeze(1), below, weights.mT, out=out)
+            if out is not hidden[-1]:
+                out.relu_()
+            below = out
+        return below
+
+    def _buffers_for(self, examples: int) -> tuple[list[Tensor], list[Tensor]]:
+        """The outputs (M, b, out) of every layer, and the deltas of all but the last."""
+        if examples not in self._buffers:
+            like = self._weights[0]
+            widths = [len(biases[0]) for biases in self._biases]
+            hidden = [like.new_empty(self.count, examples, width) for width in widths]
+            self._buffers[examples] = hidden, [torch.empty_like(part) for part in hidden[:-1]]
+        return self._buffers[examples]
+
+
+def _loss(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean loss (M,) of outputs (M, b, c) at targets (M, b), and its derivative (M, b, c)."""
+    examples = targets.shape[1]
+    if outputs.shape[2] == 1:
+        logits, labels = outputs[..., 0], targets.to(outputs.dtype)
+        loss = functional.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+        return loss.mean(1), ((logits.sigmoid() - labels) / examples).unsqueeze(2)
+    log_shares = outputs.log_softmax(2)
+    chosen = targets.unsqueeze(2)
+    loss = -log_shares.gather(2, chosen).squeeze(2).mean(1)
+    delta = log_shares.exp_()
+    delta.scatter_add_(2, chosen, delta.new_full((), -1.0).expand(chosen.shape))
+    return loss, delta.div_(examples)
