@@ -50,6 +50,12 @@ def start(record: Record) -> float:
     return crossing(curves(record)[0], 0.1)
 
 
+def steepness(record: Record) -> float:
+    """CKA per decade of iterations from a tenth to half of the easy rise: the figure's slope."""
+    easy = curves(record)[0]
+    return 0.4 * float(easy.max() - easy.iloc[0]) / float(np.log10(duration(record)))
+
+
 def duration(record: Record) -> float:
     """Iterations from a tenth to half of the rise of the easy alignment, as a factor: its length
     on the figure's axis."""
@@ -148,6 +154,13 @@ CLAIMS = (
     _depth(
         "rises-faster",
         "In deeper networks the alignment then rises faster",
+        "the steepness, CKA per decade of iterations, from a tenth to half of the rise",
+        steepness,
+        +1,
+    ),
+    _depth(
+        "rises-shorter",
+        "In deeper networks the alignment then rises faster, read as: for a shorter time",
         "the factor in iterations from a tenth to half of the rise",
         duration,
         -1,

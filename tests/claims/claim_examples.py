@@ -404,6 +404,9 @@ EXAMPLES: dict[str, Example] = {
         depths, lambda place: (logistic(4 + place, 0.3), logistic(6, 0.3))
     ),
     "fig13-rises-faster": partial(
+        depths, lambda place: (logistic(5, 0.5, 1 + place), logistic(6, 0.5))
+    ),
+    "fig13-rises-shorter": partial(
         depths, lambda place: (logistic(5, 0.9 - 0.2 * place), logistic(6, 0.3))
     ),
     "fig13-higher-ratio": partial(
