@@ -38,7 +38,7 @@ def layer_peaks(record: Record) -> np.ndarray:
 def third_intermediate(record: Record) -> float:
     """The peak of the third best of the layers between the first and the top two."""
     intermediate = np.sort(layer_peaks(record)[1:-TOP_LAYERS])
-    return float(intermediate[-SEVERAL])
+    return float(intermediate[-SEVERAL]) if len(intermediate) >= SEVERAL else float("nan")
 
 
 def top_over_intermediate(record: Record) -> float:

@@ -49,6 +49,9 @@ class Finding:
                 decided[key] = holds or decided.get(key, False)
             else:
                 decided[case.panel, case.seed] = holds
+        if self.claim.somewhere and self.missing:
+            # The panel that shows it may be among those without runs.
+            return {key: holds for key, holds in decided.items() if holds}
         return decided
 
     @property
@@ -112,8 +115,9 @@ def judge(claim: Claim, records: Iterable[Record]) -> Finding:
         chosen = choose_jointly(fitting, claim.recipe)
     else:
         chosen = [record for found in fitting.values() for record in choose(found, claim.recipe)]
-    cases = tuple(claim.statistic(chosen)) if chosen else ()
-    return Finding(claim, cases, tuple(chosen))
+    # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
+    told = (case for case in claim.statistic(chosen) if not math.isnan(case.value))
+    return Finding(claim, tuple(told) if chosen else (), tuple(chosen))
 
 
 def _complete(tables: Mapping[str, object], needed: Iterable[str]) -> bool:

@@ -416,6 +416,13 @@ EXAMPLES: dict[str, Example] = {
     "fig05-supernat-freezes": lambda holds: supernat(
         (1, 0.1, 0.06, 0.06, 0.06 if holds else 0.2), LEARNING
     ),
+    "fig05-supernat-stretches": lambda holds: one_table(
+        "supernat",
+        "kernel_alignment",
+        algorithm=["supernat"] * 2,
+        step=[0, 1],
+        ratio=[6.0, 9.0 if holds else 0.1],
+    ),
     "fig05-descent-overfits": lambda holds: supernat(
         LEARNING, (1, 0.1, 0.05, 0.2, 0.4 if holds else 0.04)
     ),
