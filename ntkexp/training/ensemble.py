@@ -163,7 +163,7 @@ class Ensemble:
 
 def refuse_what_mixes_examples(trainer: Trainer) -> None:
     """Running statistics are no function of the weights: they cannot be stacked with them."""
-    for name, _ in trainer.model.named_rooms():
+    for name, _ in trainer.model.named_buffers():
         raise UserError(
             f"launcher=ensemble: the network has running statistics ({name}); "
             "take model.norm=none or launcher=local"
