@@ -21,9 +21,7 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
     return run_units(units, config, command, settled)
 
 
-def run_units(
-    units: Sequence[Unit], config: DictConfig, command: Command, progress: Progress
-) -> int:
+def run_units(units: Sequence[Unit], config: DictConfig, command: Command, settled: int) -> int:
     gpus = [] if config.get("device") == "cpu" else visible_gpus()
     room = slots(config.launcher, len(units), gpus=gpus)
     # Read once, when numpy and torch are loaded; after that every fork has what it needs.
