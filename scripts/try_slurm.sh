@@ -82,9 +82,9 @@ scontrol update jobid="$job" starttime=now
 
 echo "== wait for the sweep"
 wait $sweep || true
-cat sweep.log
+grep -v "accounting storage" sweep.log
 echo "== what the preempted job said, in both of its lives"
-cat outputs/.submitit/*/"${job}"_0_log.out | grep -v submitit
+cat outputs/.submitit/*/"${job}"_0_log.{err,out} | grep -E "srun|outputs"
 echo "== every step is there once"
 ${PYTHON:-python3} - <<'CHECK'
 import glob, json, pandas

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -64,6 +65,8 @@ def _executor(launcher: SlurmConfig) -> Any:
         "slurm_signal_delay_s": launcher.notice_seconds,
         "slurm_additional_parameters": dict(launcher.sbatch) or None,
     }
+    # Clusters without accounting make it complain at every look; the runs' own words are enough.
+    logging.getLogger("submitit").setLevel(logging.ERROR)
     executor.update_parameters(**{k: v for k, v in wanted.items() if v is not None})
     return executor
 

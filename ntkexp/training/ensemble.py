@@ -69,7 +69,7 @@ class Ensemble:
         sgds = [member.trainer.sgd for member in self.active]
         stack = (StackedMLP if all(map(is_mlp, models)) else Stack)(models, sgds)
         while len(self.active) == stack.count and self.active[0].step not in ahead:
-            if (stopping := stop_asked()) or self.active[0].trainer.commit_due():
+            if (stopping := stop_asked()) or self.active[-1].trainer.commit_due():
                 self._commit()
                 if stopping:
                     raise Interrupted
