@@ -70,7 +70,7 @@ class Ensemble:
         sgds = [member.trainer.sgd for member in self.active]
         stack = (StackedMLP if all(map(is_mlp, models)) else Stack)(models, sgds)
         while len(self.active) == stack.count and self.active[0].step not in ahead:
-            if (stopping := stop_asked()) or self.active[0].trainer.commit_due():
+            if (stopping := stop_asked()) or self.active[-1].trainer.commit_due():
                 self._commit()
                 if stopping:
                     raise Interrupted
@@ -164,7 +164,7 @@ class Ensemble:
 
 def refuse_what_mixes_examples(trainer: Trainer) -> None:
     """Running statistics are no function of the weights: they cannot be stacked with them."""
-    for name, _ in trainer.model.named_rooms():
+    for name, _ in trainer.model.named_buffers():
         raise UserError(
             f"launcher=ensemble: the network has running statistics ({name}); "
             "take model.norm=none or launcher=local"

@@ -95,7 +95,7 @@ def test_one_member_may_diverge_and_one_be_fitted_early(
 
 @pytest.mark.slow
 def test_killed_members_catch_up_and_go_on_together(tmp_path: Path, separate: Path) -> None:
-    words = [*SWEEP, *ENSEMBLE, "checkpoint.every_seconds=0.05"]
+    words = [*SWEEP, *ENSEMBLE, "checkpoint.every_seconds=0.3"]
     killer = Path(__file__).with_name("sweep_killer.py")
     done = subprocess.run(
         [sys.executable, killer, "1", "6", "train", "-m", *words],
