@@ -91,7 +91,7 @@ CLAIMS = (
     Claim(
         id="fig01-ratio-at-end",
         figure=1,
-        says="After 2000 iterations it is a fraction of a percent",
+        says="After 2000 iterations the 20th eigenvalue is a fraction of a percent of the first",
         paper="0.2 %",
         number="λ20 / λ1 at iteration 2000",
         experiments=("disk",),

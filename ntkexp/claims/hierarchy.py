@@ -106,7 +106,7 @@ CLAIMS = (
     Claim(
         id="fig04-easy-faster",
         figure=4,
-        says="It rises faster: halfway up, the difficult alignment is behind",
+        says="The alignment on easy examples rises faster: halfway up, the difficult one is behind",
         paper="faster",
         number="difficult over easy CKA when the easy one is halfway up",
         experiments=tuple(PANELS),
@@ -129,7 +129,7 @@ CLAIMS = (
     Claim(
         id="fig04-kmnist-later",
         figure=4,
-        says="But later in training than on the easy ones",
+        says="The alignment on examples from KMNIST rises later than on the easy ones",
         paper="later",
         number="iterations to get halfway up, difficult over easy",
         experiments=(KMNIST,),
@@ -147,7 +147,7 @@ CLAIMS = (
     ),
     _depth(
         "rises-faster",
-        "In deeper networks it then rises faster",
+        "In deeper networks the alignment then rises faster",
         "the factor in iterations from a tenth to half of the rise",
         duration,
         -1,
@@ -161,7 +161,7 @@ CLAIMS = (
     ),
     _depth(
         "shorter",
-        "But that ratio stays high for fewer iterations",
+        "In deeper networks easy exceeds difficult alignment for fewer iterations",
         "the iterations in which the ratio is at least half its highest",
         iterations_above_half,
         -1,

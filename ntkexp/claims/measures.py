@@ -51,7 +51,8 @@ def measured(record: Record) -> dict[str, float]:
 def sweeps(records: Sequence[Record]) -> dict[tuple[str, int], pd.DataFrame]:
     """For every experiment and seed a row for each network, a column for each measure."""
     rows: dict[tuple[str, int], list[dict[str, float]]] = {}
-    for record in sorted(records, key=lambda record: (record.seed, record.axis)):
+    order = list(PANELS)
+    for record in sorted(records, key=lambda r: (order.index(r.experiment), r.seed, r.axis)):
         rows.setdefault((record.experiment, record.seed), []).append(measured(record))
     return {key: pd.DataFrame(found) for key, found in rows.items()}
 

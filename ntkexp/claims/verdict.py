@@ -27,7 +27,7 @@ class Finding:
 
     claim: Claim
     cases: tuple[Case, ...]
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  # those that gave the cases; none without a case
 
     @property
     def verdict(self) -> Verdict:
@@ -71,6 +71,8 @@ class Finding:
         kept = self.kept
         if self.verdict is Verdict.partly:
             told += f" ({sum(kept.values())} of {len(kept)} hold)"
+        if self.cases and self.missing:
+            told += f" (no runs of {', '.join(self.missing)})"
         return told
 
     def _summary(self, cases: Sequence[Case]) -> str:
@@ -116,8 +118,8 @@ def judge(claim: Claim, records: Iterable[Record]) -> Finding:
     else:
         chosen = [record for found in fitting.values() for record in choose(found, claim.recipe)]
     # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
-    told = (case for case in claim.statistic(chosen) if not math.isnan(case.value))
-    return Finding(claim, tuple(told) if chosen else (), tuple(chosen))
+    cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
+    return Finding(claim, cases, tuple(chosen) if cases else ())
 
 
 def _complete(tables: Mapping[str, object], needed: Iterable[str]) -> bool:
