@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,12 @@ from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 from torch.nn import functional
 from torch.utils.data import DataLoader
-from torchvision import datasets, transforms
 
 from ntkexp import models, schemas
 from ntkexp.config import TrainConfig, check
 from ntkexp.data.sources import read
+from ntkexp.data.torchvision_import import torchvision_datasets
+from ntkexp.launch import plugin
 from ntkexp.results import Run
 from ntkexp.training import experiment
 
@@ -99,6 +101,10 @@ def _write_idx(path: Path, array: np.ndarray) -> None:
 
 def peer(root: Path, workers: int) -> float:
     """Seconds of an epoch over a torchvision dataset and a DataLoader."""
+    # torchvision's compiled part need not fit torch for this; transforms import once it is past.
+    datasets = torchvision_datasets()
+    from torchvision import transforms
+
     steps = [transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))]
     dataset = datasets.MNIST(str(root), train=True, transform=transforms.Compose(steps))
     loader = DataLoader(dataset, BATCH, shuffle=True, num_workers=workers)
@@ -119,9 +125,9 @@ def peer(root: Path, workers: int) -> float:
 
 def rows(folder: Path, rounds: int) -> list[Row]:
     root = torchvision_folder(folder / "torchvision")
-    ways: dict[str, Callable[[], float]] = {"plain": lambda: ours(folder, "probe=[]")}
+    ways: dict[str, Callable[..., float]] = {"plain": lambda: ours(folder, "probe=[]")}
     for what, words in WATCHED.items():
-        ways[what] = lambda words=words: ours(folder, "probe=[complexity]", *words)
+        ways[what] = partial(ours, folder, "probe=[complexity]", *words)
     ways["torchvision and DataLoader, same process"] = lambda: peer(root, 0)
     ways["torchvision and DataLoader, two workers"] = lambda: peer(root, 2)
     ways["plain"]()
@@ -150,6 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("outputs/bench"))
     given = parser.parse_args(argv)
     schemas.register()
+    plugin.register()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         table = pd.DataFrame(rows(Path(folder), given.rounds))
     print(f"MLP 6 x 80, {EXAMPLES:,} digits, batch {BATCH}, {torch.get_num_threads()} threads")

@@ -26,11 +26,13 @@ def squared_norm(factor: Factor, workspace: Workspace) -> Tensor:
         sum_de <u_d, u_e> <v_d, v_e>:                   2 D^2 K + 2 k D^2 O
 
     floating point operations; the second never forms a gradient and shares its first part among
-    the k outputs.
+    the k outputs. At a single position both are |v|^2 |u|^2.
     """
     if not isinstance(factor, Outer):
         return _square(factor.jacobian())
     _, k, groups, channels, d = factor.v.shape
+    if d == 1:
+        return _by_lengths(factor)
     formed = k * d * channels * factor.u.features
     multiplied = d * d * (factor.u.features + k * channels)
     square = _by_products if multiplied < formed else _by_gradients
@@ -38,6 +40,13 @@ def squared_norm(factor: Factor, workspace: Workspace) -> Tensor:
         (square(factor, group, workspace) for group in range(groups)),
         start=torch.zeros((), dtype=torch.float64, device=factor.v.device),
     )
+
+
+def _by_lengths(factor: Outer) -> Tensor:
+    everything = slice(0, factor.u.groups), slice(0, factor.u.features)
+    u = factor.u.columns(*everything).square().sum((2, 3))  # (n, G)
+    v = factor.v.square().sum((1, 3, 4))
+    return torch.dot(u.double().flatten(), v.double().flatten())
 
 
 def _by_gradients(factor: Outer, group: int, workspace: Workspace) -> Tensor:
