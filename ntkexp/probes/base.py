@@ -20,19 +20,19 @@ is whole, `watch` follows the backward, when dw_t is known and the network still
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from ntkexp.config import TrainConfig
+from ntkexp.config import BatchNorm, TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.errors import UserError
 from ntkexp.results.table import Table
-from ntkexp.tangent import TangentKernel, tangent_kernels
+from ntkexp.tangent import TangentKernel, tangent_kernel, tangent_kernels
 from ntkexp.theory.centring import CENTRINGS
 
 # table -> column -> values
@@ -64,16 +64,36 @@ class Moment:
         model: nn.Module,
         dataset: Dataset,
         batches: Mapping[str, Batch],
+        batch_norm: BatchNorm = BatchNorm.eval,
     ) -> None:
         self.step, self.seed, self.last = step, seed, last
         self.model, self.dataset, self.batches = model, dataset, batches
+        self.batch_norm = batch_norm
 
     @cached_property
     def kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
-        return tangent_kernels(
-            self.model, {name: batch.inputs for name, batch in self.batches.items()}
-        )
+        inputs = {name: batch.inputs for name, batch in self.batches.items()}
+        if self.batch_norm is BatchNorm.eval:
+            return tangent_kernels(self.model, inputs)
+        with _batch_statistics(self.model):
+            return {
+                name: tangent_kernel(self.model, x, batch_function=True)
+                for name, x in inputs.items()
+            }
+
+
+@contextmanager
+def _batch_statistics(model: nn.Module) -> Iterator[None]:
+    """Batch normalisation in train mode inside; the running statistics are the engine's to keep."""
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    for norm in norms:
+        norm.train()
+    try:
+        yield
+    finally:
+        for norm in norms:
+            norm.eval()
 
 
 @dataclass(frozen=True)

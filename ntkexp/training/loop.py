@@ -195,6 +195,7 @@ class Trainer:
             model=self.model,
             dataset=self.dataset,
             batches=self.probe_batches,
+            batch_norm=self.config.probing.batch_norm,
         )
         with _evaluating(self.model):
             for name, probe in self.probes.items():

@@ -30,3 +30,13 @@ def test_the_traces_of_the_layers_sum_to_that_of_the_whole(tmp_path: Path) -> No
     rows = pd.read_parquet(run / "spectrum.parquet")
     traces = rows.groupby(["step", "split", "layer"])["eigenvalue"].sum().unstack()
     np.testing.assert_allclose(traces.drop(columns="total").sum(axis=1), traces["total"], rtol=1e-5)
+
+
+def test_batch_normalisation_can_be_taken_with_the_statistics_of_the_batch(tmp_path: Path) -> None:
+    net = ("model=resnet18", "data=cifar10", "model.base=4", "optim.steps=3", "probe=[spectrum]")
+    found = {}
+    for mode in ("eval", "train"):
+        run = train(tmp_path, *TINY, *net, f"probing.batch_norm={mode}")
+        found[mode] = pd.read_parquet(run / "spectrum.parquet"), (run / "weights.pt").read_bytes()
+    assert found["eval"][1] == found["train"][1]
+    assert not np.allclose(found["eval"][0]["eigenvalue"], found["train"][0]["eigenvalue"])
