@@ -91,7 +91,7 @@ def _wait(waiting: dict[Any, Job], progress: Progress) -> None:
 def _ended(submitted: Any, job: Job) -> bool:
     """By its status.json first: asking SLURM takes accounting, which small clusters lack."""
     status = read_status(job.folder)
-    return (status is not None and status["state"] == "finished") or submitted.done()
+    return (status is not None and status["state"] == "finished") or bool(submitted.done())
 
 
 def _result(submitted: Any) -> tuple[int, str]:
