@@ -7,13 +7,14 @@ FIG    ?=
 # Make knows no program by the name of a stamp.
 MAKEFLAGS += --no-builtin-rules
 
-.PHONY: help demo test lint figures bench small clean
+.PHONY: help demo test lint figures report bench small clean
 
 help:
 	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
 	@echo "make test              run every test"
 	@echo "make lint              ruff and mypy"
 	@echo "make figures [FIG=2]   draw every figure that has its runs, name the commands of the others"
+	@echo "make report            draw them all and write outputs/report/index.html, a page to look at"
 	@echo "make bench             time the tangent kernel against other tools"
 	@echo "make small             every training experiment in miniature, on two CPU cores"
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
@@ -26,6 +27,7 @@ $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: EXTRA = [dev]
 $(VENV)/.installed-bench: EXTRA = [bench]
+$(VENV)/.installed-report: EXTRA = [report]
 
 demo: $(VENV)/.installed-base
 	$(BIN)/ntkexp train +exp=disk
@@ -35,7 +37,7 @@ demo: $(VENV)/.installed-base
 	@$(BIN)/python scripts/fig01_disk_eigenfunctions.py
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=25
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .
@@ -44,6 +46,9 @@ lint: $(VENV)/.installed-dev
 
 figures: $(VENV)/.installed-base
 	$(BIN)/python scripts/make_figures.py $(FIG)
+
+report: $(VENV)/.installed-report figures
+	$(BIN)/ntkexp report
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python scripts/bench_tangent.py

@@ -206,6 +206,27 @@ class LauncherConfig:
 
 
 @dataclass
+class SlurmConfig(LauncherConfig):
+    """What to ask SLURM for, per job; `sbatch` holds further options by their long names.
+
+    `array` jobs run at once; one whose time is up is told `notice_seconds` before and comes back
+    up to `requeues` times. `cluster: local` is a stand-in without SLURM, for tests.
+    """
+
+    cluster: str = "slurm"
+    partition: str | None = None
+    gpus: int | None = None
+    cpus: int = 2
+    memory_gb: int | None = None
+    minutes: int = 240
+    array: int = 256
+    notice_seconds: int = 120
+    requeues: int = 100
+    folder: str = "${paths.outputs}/.submitit/%j"
+    sbatch: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
 class ExperimentConfig:
     """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`."""
 
@@ -337,5 +358,7 @@ RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("evaluate.batch_size", _positive, "1 or more examples"),
     ("launcher.jobs", _positive, "1 or more jobs at once, or null"),
     ("launcher.threads", _positive, "1 or more threads a job, or null"),
+    ("launcher.minutes", _positive, "1 or more minutes"),
+    ("launcher.array", _positive, "1 or more jobs at once"),
     ("checkpoint.every_seconds", _not_negative, "seconds from 0"),
 )

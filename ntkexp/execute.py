@@ -45,7 +45,10 @@ class Command:
     def __call__(self, config: DictConfig, typed: frozenset[str]) -> int:
         """The whole of it, unless it is done already; `typed` are the keys the user set."""
         self.complete(config, typed)
-        folder = folder_of(config)
+        return self.work_if_needed(config, folder_of(config))
+
+    def work_if_needed(self, config: DictConfig, folder: Path) -> int:
+        """The run in `folder`, unless its outcome stands already."""
         if (code := _known(folder, rerun=config.rerun)) is not None:
             return code
         return self.work(config, folder)

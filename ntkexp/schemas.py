@@ -18,6 +18,7 @@ def register() -> None:
         (None, "optim", config.OptimConfig),
         (None, "scale", config.ScaleConfig),
         (None, "launcher", config.LauncherConfig),
+        ("launcher", "slurm", config.SlurmConfig),
         ("data", "images", config.ImagesConfig),
         ("data", "disk", config.DiskConfig),
         ("model", "mlp", config.MLPConfig),

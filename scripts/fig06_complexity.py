@@ -145,7 +145,7 @@ def panel(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def correlations(table: pd.DataFrame) -> pd.Series:
-    """Kendall's rank correlation of each measure's mean with the gap's, for docs/reproduction.md."""
+    """Kendall's rank correlation of each measure's mean with the gap's."""
     means = table.groupby("x").mean()
     names = [GAP, OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in means)]
     return means[names].corr("kendall")[GAP].drop(GAP)

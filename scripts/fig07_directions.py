@@ -25,7 +25,7 @@ def draw(group: trained.Group) -> Figure:
     directions = group.tables["directions"]
     count = int(directions["index"].max()) + 1
     for offset, (kind, words, colour) in zip((0, count), KINDS, strict=True):
-        for method, told, marker, size in METHODS:
+        for method, _, marker, size in METHODS:
             part = directions[(directions["kind"] == kind) & (directions["method"] == method)]
             values = part.groupby("index")["variation"]
             mean, low, high = values.mean(), values.quantile(0.1), values.quantile(0.9)

@@ -38,7 +38,7 @@ def layer_peaks(record: Record) -> np.ndarray:
 def third_intermediate(record: Record) -> float:
     """The peak of the third best of the layers between the first and the top two."""
     intermediate = np.sort(layer_peaks(record)[1:-TOP_LAYERS])
-    return float(intermediate[-SEVERAL])
+    return float(intermediate[-SEVERAL]) if len(intermediate) >= SEVERAL else float("nan")
 
 
 def top_over_intermediate(record: Record) -> float:
@@ -93,7 +93,7 @@ CLAIMS = (
     Claim(
         id="fig03-test-cka-rises",
         figure=3,
-        says="And on test examples",
+        says="The alignment with the labels rises during training, on test examples",
         paper="rises",
         number="highest CKA over that at initialisation, test",
         experiments=ALL,
@@ -116,7 +116,7 @@ CLAIMS = (
     Claim(
         id="fig03-top-layers",
         figure=3,
-        says="The very top layers stay relatively low",
+        says="The alignment of the very top layers stays relatively low",
         paper="low",
         number="highest CKA of the last two layers, mean, over that of the best intermediate one",
         experiments=ALL,
@@ -201,7 +201,7 @@ CLAIMS = (
     Claim(
         id="fig12-rise",
         figure=12,
-        says="So it does without centring",
+        says="Uncentred alignment on held-out examples rises for the three as well",
         paper="rises",
         number="last over first uncentred CKA, test",
         experiments=tuple(NETWORKS),

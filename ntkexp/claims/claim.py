@@ -82,6 +82,9 @@ def within_factor(value: float, factor: float) -> Interval:
     return Interval(value / factor, value * factor)
 
 
+# With fewer networks in a sweep a rank correlation says nothing.
+FEWEST = 3
+
 Source = Literal["paper", "notebooks"]
 
 
@@ -146,7 +149,7 @@ def each_sweep(value: Callable[[Sequence[Record]], float], panels: Mapping[str, 
         for record in records:
             sweeps.setdefault((record.experiment, record.seed), []).append(record)
         for (experiment, seed), members in sorted(sweeps.items()):
-            if len(members) > 1:
+            if len(members) >= FEWEST:
                 yield Case(panels[experiment], seed, value(members))
 
     return cases

@@ -15,7 +15,7 @@ from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge
 from ntkexp.errors import UserError
 
-USAGE = "ntkexp claims [--runs DIR ...] [--figure N] [--json | --markdown]"
+USAGE = "ntkexp claims [--runs DIR ...] [--figure N] [--json | --markdown | --summary]"
 
 
 def claims(words: Sequence[str]) -> str:

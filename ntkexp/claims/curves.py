@@ -50,8 +50,9 @@ def effective_ranks(record: Record, split: str = "train") -> pd.Series:
 
 @cache
 def trace_ratio(record: Record, k: int, split: str = "train") -> pd.Series:
+    """T_k; one where there are no more than k eigenvalues."""
     table = spectra(record, split)
-    return pd.Series([trace_ratios(row)[k - 1] for row in table.to_numpy()], table.index)
+    return pd.Series([trace_ratios(row)[:k][-1] for row in table.to_numpy()], table.index)
 
 
 @cache

@@ -54,7 +54,7 @@ CLAIMS = (
     Claim(
         id="fig08-fourier-modes",
         figure=8,
-        says="There the modes are close to the Fourier modes, two of each frequency",
+        says="In the first half the modes are close to the Fourier modes, two of each frequency",
         paper="close",
         number="peak frequency over half the index, median of the first half",
         experiments=("fourier_modes",),

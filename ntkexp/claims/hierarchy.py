@@ -50,6 +50,12 @@ def start(record: Record) -> float:
     return crossing(curves(record)[0], 0.1)
 
 
+def steepness(record: Record) -> float:
+    """CKA per decade of iterations from a tenth to half of the easy rise: the figure's slope."""
+    easy = curves(record)[0]
+    return 0.4 * float(easy.max() - easy.iloc[0]) / float(np.log10(duration(record)))
+
+
 def duration(record: Record) -> float:
     """Iterations from a tenth to half of the rise of the easy alignment, as a factor: its length
     on the figure's axis."""
@@ -106,7 +112,7 @@ CLAIMS = (
     Claim(
         id="fig04-easy-faster",
         figure=4,
-        says="It rises faster: halfway up, the difficult alignment is behind",
+        says="The alignment on easy examples rises faster: halfway up, the difficult one is behind",
         paper="faster",
         number="difficult over easy CKA when the easy one is halfway up",
         experiments=tuple(PANELS),
@@ -129,7 +135,7 @@ CLAIMS = (
     Claim(
         id="fig04-kmnist-later",
         figure=4,
-        says="But later in training than on the easy ones",
+        says="The alignment on examples from KMNIST rises later than on the easy ones",
         paper="later",
         number="iterations to get halfway up, difficult over easy",
         experiments=(KMNIST,),
@@ -147,7 +153,14 @@ CLAIMS = (
     ),
     _depth(
         "rises-faster",
-        "In deeper networks it then rises faster",
+        "In deeper networks the alignment then rises faster",
+        "the steepness, CKA per decade of iterations, from a tenth to half of the rise",
+        steepness,
+        +1,
+    ),
+    _depth(
+        "rises-shorter",
+        "In deeper networks the alignment then rises faster, read as: for a shorter time",
         "the factor in iterations from a tenth to half of the rise",
         duration,
         -1,
@@ -161,7 +174,7 @@ CLAIMS = (
     ),
     _depth(
         "shorter",
-        "But that ratio stays high for fewer iterations",
+        "In deeper networks easy exceeds difficult alignment for fewer iterations",
         "the iterations in which the ratio is at least half its highest",
         iterations_above_half,
         -1,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Statistic, above, below
+from ntkexp.claims.claim import FEWEST, Case, Claim, Statistic, above, below
 from ntkexp.claims.curves import rank_correlation
 from ntkexp.claims.record import Record
 
@@ -51,7 +51,8 @@ def measured(record: Record) -> dict[str, float]:
 def sweeps(records: Sequence[Record]) -> dict[tuple[str, int], pd.DataFrame]:
     """For every experiment and seed a row for each network, a column for each measure."""
     rows: dict[tuple[str, int], list[dict[str, float]]] = {}
-    for record in sorted(records, key=lambda record: (record.seed, record.axis)):
+    order = list(PANELS)
+    for record in sorted(records, key=lambda r: (order.index(r.experiment), r.seed, r.axis)):
         rows.setdefault((record.experiment, record.seed), []).append(measured(record))
     return {key: pd.DataFrame(found) for key, found in rows.items()}
 
@@ -61,7 +62,7 @@ def follows_gap(measure: str) -> Statistic:
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         for (experiment, seed), table in sweeps(records).items():
-            if measure in table and len(table) > 1:
+            if measure in table and len(table) >= FEWEST:
                 value = rank_correlation(table[measure], table[GAP])
                 # A measure that does not change while the gap does follows nothing.
                 constant = bool(np.ptp(table[measure].to_numpy()) == 0)

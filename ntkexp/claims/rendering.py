@@ -96,6 +96,20 @@ def as_markdown(findings: Sequence[Finding]) -> str:
     return "\n".join([*lines, *(f"- to make: `{command}`" for command in commands(findings))])
 
 
+def as_summary(findings: Sequence[Finding]) -> str:
+    """A row a figure: how many claims have which verdict, and at which scale they were judged."""
+    figures: dict[int | None, list[Finding]] = {}
+    for finding in findings:
+        figures.setdefault(finding.claim.figure, []).append(finding)
+    lines = [f"| figure | {' | '.join(Verdict)} | scale |", f"|{' --- |' * (len(Verdict) + 2)}"]
+    for figure, members in figures.items():
+        verdicts = [member.verdict for member in members]
+        counts = " | ".join(str(verdicts.count(verdict) or "") for verdict in Verdict)
+        scales = dict.fromkeys(scale for one in members for scale in one.scale.split(", ") if scale)
+        lines.append(f"| {figure or 'theorems'} | {counts} | {', '.join(scales)} |")
+    return "\n".join([f"{summary(findings)}.", "", *lines])
+
+
 def _escaped(cell: str) -> str:
     return cell.replace("|", "\\|")
 
@@ -134,4 +148,8 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-FORMS: dict[str, Callable[[Sequence[Finding]], str]] = {"json": as_json, "markdown": as_markdown}
+FORMS: dict[str, Callable[[Sequence[Finding]], str]] = {
+    "json": as_json,
+    "markdown": as_markdown,
+    "summary": as_summary,
+}

@@ -207,7 +207,7 @@ CLAIMS = (
     Claim(
         id="fig02-mean-growth",
         figure=2,
-        says="So does the average eigenvalue",
+        says="The average eigenvalue gains more than two orders of magnitude as well",
         paper="> 100 ×",
         number="mean eigenvalue when fitted over that at initialisation, train",
         experiments=ALL,
@@ -282,7 +282,7 @@ CLAIMS = (
     Claim(
         id="fig02-notebook-second-rise",
         figure=2,
-        says="With noise the effective rank rises a second time, to about three times as much",
+        says="With noise the effective rank rises a second time, to about three times its low",
         paper="about 2.9 ×",
         number="effective rank at the end over that at the best test accuracy, train",
         experiments=NOISY,
@@ -295,7 +295,7 @@ CLAIMS = (
     Claim(
         id="fig02-notebook-no-second-rise",
         figure=2,
-        says="Without noise it does not",
+        says="Without noise the effective rank does not rise a second time",
         paper="about 0.9 ×",
         number="effective rank at the end over that at the best test accuracy, train",
         experiments=(CLEAN,),

@@ -27,7 +27,7 @@ class Finding:
 
     claim: Claim
     cases: tuple[Case, ...]
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  # those that gave the cases; none without a case
 
     @property
     def verdict(self) -> Verdict:
@@ -49,6 +49,9 @@ class Finding:
                 decided[key] = holds or decided.get(key, False)
             else:
                 decided[case.panel, case.seed] = holds
+        if self.claim.somewhere and self.missing:
+            # The panel that shows it may be among those without runs.
+            return {key: holds for key, holds in decided.items() if holds}
         return decided
 
     @property
@@ -68,6 +71,8 @@ class Finding:
         kept = self.kept
         if self.verdict is Verdict.partly:
             told += f" ({sum(kept.values())} of {len(kept)} hold)"
+        if self.cases and self.missing:
+            told += f" (no runs of {', '.join(self.missing)})"
         return told
 
     def _summary(self, cases: Sequence[Case]) -> str:
@@ -112,8 +117,9 @@ def judge(claim: Claim, records: Iterable[Record]) -> Finding:
         chosen = choose_jointly(fitting, claim.recipe)
     else:
         chosen = [record for found in fitting.values() for record in choose(found, claim.recipe)]
-    cases = tuple(claim.statistic(chosen)) if chosen else ()
-    return Finding(claim, cases, tuple(chosen))
+    # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
+    cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
+    return Finding(claim, cases, tuple(chosen) if cases else ())
 
 
 def _complete(tables: Mapping[str, object], needed: Iterable[str]) -> bool:

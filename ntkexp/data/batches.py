@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -30,6 +29,7 @@ class Batches:
     batch_size: int | None
     seed: int
     device: torch.device | str = "cpu"
+    _kept: dict[int, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
@@ -50,8 +50,16 @@ class Batches:
         if self.batch_size is None:
             return torch.arange(self.examples, device=self.device)
         epoch, position = divmod(step, self.steps_per_epoch)
-        order = _epoch_order(self.examples, self.seed, epoch, self.device)
+        order = self._order(epoch)
         return order[position * self.batch_size : (position + 1) * self.batch_size]
+
+    def _order(self, epoch: int) -> Tensor:
+        """The permutation of an epoch; the latest one is kept."""
+        if epoch not in self._kept:
+            self._kept.clear()
+            drawn = torch.randperm(self.examples, generator=generator(self.seed, "batches", epoch))
+            self._kept[epoch] = drawn.to(self.device)
+        return self._kept[epoch]
 
     def take(self, step: int, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The rows of each tensor that make the batch of `step`; full batch copies nothing."""
@@ -59,11 +67,6 @@ class Batches:
             return tensors
         indices = self.indices(step)
         return tuple(tensor.index_select(0, indices) for tensor in tensors)
-
-
-@lru_cache(maxsize=2)
-def _epoch_order(examples: int, seed: int, epoch: int, device: torch.device | str) -> Tensor:
-    return torch.randperm(examples, generator=generator(seed, "batches", epoch)).to(device)
 
 
 def crop_flip(images: Tensor, pad_value: Tensor, seed: int, step: int) -> Tensor:

@@ -16,7 +16,6 @@ from ntkexp.launch.job import Job
 from ntkexp.launch.local import run_units
 from ntkexp.launch.pool import Unit
 from ntkexp.launch.slots import cores_of_this_process, visible_gpus
-from ntkexp.progress import Progress
 
 # The keys in which members of one ensemble may differ.
 FREE = (
@@ -30,7 +29,7 @@ FREE = (
 )
 
 
-def run(jobs: Sequence[Job], config: DictConfig, command: Command, progress: Progress) -> int:
+def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
     """Train the jobs of each architecture together; 128 + n when signal n ended the sweep."""
     if command is not train:
         raise UserError("launcher=ensemble: trains networks; for a study take launcher=local")
@@ -48,7 +47,7 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, progress: Pro
         for group in groups
         for members in shared_out(group, -(-room // len(groups)))
     ]
-    return run_units(units, config, command, progress)
+    return run_units(units, config, command, settled)
 
 
 def alike(jobs: Sequence[Job]) -> list[list[Job]]:

@@ -15,15 +15,13 @@ from ntkexp.launch.slots import THREADS, slots, visible_gpus
 from ntkexp.progress import Progress
 
 
-def run(jobs: Sequence[Job], config: DictConfig, command: Command, progress: Progress) -> int:
+def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
     """Carry out `command` on every job; 128 + n when signal n put an end to the sweep."""
     units = [Unit([job], partial(command.work, job.config, job.folder)) for job in jobs]
-    return run_units(units, config, command, progress)
+    return run_units(units, config, command, settled)
 
 
-def run_units(
-    units: Sequence[Unit], config: DictConfig, command: Command, progress: Progress
-) -> int:
+def run_units(units: Sequence[Unit], config: DictConfig, command: Command, settled: int) -> int:
     gpus = [] if config.get("device") == "cpu" else visible_gpus()
     room = slots(config.launcher, len(units), gpus=gpus)
     # Read once, when numpy and torch are loaded; after that every fork has what it needs.
@@ -31,6 +29,8 @@ def run_units(
     for unit in units:
         for job in unit.jobs:
             command.warm(job.config)
-    pool = Pool(units, room, progress, fail_fast=config.launcher.fail_fast)
-    pool.run()
+    total = settled + sum(len(unit.jobs) for unit in units)
+    with Progress("sweep", total, start=settled, shown=config.progress) as progress:
+        pool = Pool(units, room, progress, fail_fast=config.launcher.fail_fast)
+        pool.run()
     return 128 + pool.signals[0] if pool.signals else DONE

@@ -15,10 +15,10 @@ from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
 from ntkexp.launch.summary import forecast, summary
 from ntkexp.launch.task import Task
-from ntkexp.progress import Progress
 
-ENGINES = ("local", "ensemble")
-Engine = Callable[[Sequence[Job], DictConfig, Command, Progress], int]
+ENGINES = ("local", "ensemble", "slurm")
+# Takes the jobs to run, the sweep's config, the command and how many jobs are settled already.
+Engine = Callable[[Sequence[Job], DictConfig, Command, int], int]
 
 
 def sweep(
@@ -32,18 +32,13 @@ def sweep(
     if launcher.dry_run:
         print(forecast(jobs))
         return jobs
-    if any(job.outcome is Outcome.waiting for job in jobs):
-        task.codes.append(_run(jobs, config, task.command))
+    waiting = [job for job in jobs if job.outcome is Outcome.waiting]
+    if waiting:
+        engine = engine_of(launcher)
+        task.codes.append(engine(waiting, config, task.command, len(jobs) - len(waiting)))
     task.codes.append(max(job.code for job in jobs))
     print(summary(jobs))
     return jobs
-
-
-def _run(jobs: Sequence[Job], config: DictConfig, command: Command) -> int:
-    waiting = [job for job in jobs if job.outcome is Outcome.waiting]
-    done = len(jobs) - len(waiting)
-    with Progress("sweep", len(jobs), start=done, shown=config.progress) as progress:
-        return engine_of(config.launcher)(waiting, config, command, progress)
 
 
 def engine_of(launcher: LauncherConfig) -> Engine:

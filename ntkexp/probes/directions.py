@@ -134,7 +134,7 @@ def _by_jvp(model: nn.Module) -> Variation:
 
         # By two backwards: torch.func's forward mode still leans on the deprecated torch.jit.
         along = tuple(direction[name] for name in weights)
-        change: Tensor = jvp(outputs, tuple(weights.values()), along)[1]
+        change: Tensor = jvp(outputs, tuple(weights.values()), along)[1]  # type: ignore[no-untyped-call]
         return change
 
     return vary
@@ -154,6 +154,7 @@ def _by_step(model: nn.Module, size: float) -> Variation:
 def _root_mean_square(vary: Variation, direction: Direction, inputs: Tensor) -> float:
     with torch.no_grad():
         squares = [
-            vary(direction, part).double().square().sum() for part in inputs.split(EXAMPLES_AT_ONCE)
+            vary(direction, part).double().square().sum()
+            for part in torch.split(inputs, EXAMPLES_AT_ONCE)
         ]
     return float((torch.stack(squares).sum() / len(inputs)).sqrt())

@@ -98,7 +98,7 @@ class _Seen:
 
 def _seen(model: nn.Module, split: Split) -> _Seen:
     with torch.no_grad():
-        outputs = torch.cat([model(part) for part in split.inputs.split(EXAMPLES_AT_ONCE)])
+        outputs = torch.cat([model(part) for part in torch.split(split.inputs, EXAMPLES_AT_ONCE)])
     outputs = outputs.double().requires_grad_()
     loss = losses(outputs, split.targets)
     (gradients,) = torch.autograd.grad(loss.sum(), outputs)

@@ -102,6 +102,17 @@ class Drawing:
     def name(self) -> str:
         return f"Figure {self.number}" if self.number else self.stem.removeprefix("fig_")
 
+    @property
+    def heading(self) -> str:
+        """The caption's first sentence."""
+        title = self.caption.partition("\n")[0].removesuffix(".")
+        return title if title.startswith(self.name) or not self.number else f"{self.name}: {title}"
+
+    @property
+    def told(self) -> str:
+        """The rest of the caption."""
+        return " ".join(self.caption.partition("\n")[2].split())
+
 
 def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawing]:
     """Every SVG of `folder`, figures of the paper first."""

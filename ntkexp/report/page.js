@@ -12,6 +12,7 @@ const PALETTE = {
   dark: ["#56b4e9", "#f08a54", "#4fc79d", "#e09fc4", "#e6b54a"],
 };
 const VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#d8c520"];
+const DEEPEST = 1e-7;
 const DASH = { train: "solid", test: "dash" };
 
 const state = { run: null, splits: { train: true, test: true }, layers: true, step: 0 };
@@ -23,7 +24,7 @@ function css(name) {
 
 function template() {
   const axis = { gridcolor: css("--grid"), linecolor: css("--rule"), zeroline: false,
-    tickcolor: css("--rule"), automargin: true, exponentformat: "power" };
+    tickcolor: css("--rule"), automargin: true, exponentformat: "power", minorloglabels: "none" };
   return { layout: { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, DejaVu Sans, sans-serif", size: 12, color: css("--ink") },
     colorway: PALETTE[dark.matches ? "dark" : "light"], xaxis: axis, yaxis: axis,
@@ -49,6 +50,11 @@ function visible(series) {
   return series.split === undefined || state.splits[series.split];
 }
 
+// Dashes tell test from train: one entry of the legend does for both.
+function repeated(series, panel) {
+  return series.split === "test" && state.splits.train && panel.series.length > 2;
+}
+
 function layout(panel, more) {
   const type = (log) => (log ? "log" : "linear");
   return { template: template(), margin: { l: 8, r: 8, t: 6, b: 8 }, hovermode: "closest",
@@ -68,7 +74,7 @@ function drawCurves(plot) {
   const { panel, place } = plot;
   const traces = panel.series.filter(visible).map((series) => ({
     type: "scatter", mode: panel.series.length > 8 || series.x.length > 40 ? "lines" : "lines+markers",
-    name: series.name, x: panel.logx ? series.x.map((x) => (x > 0 ? x : null)) : series.x, y: series.y,
+    name: series.name.replace(/, train$/, ""), showlegend: !repeated(series, panel), x: panel.logx ? series.x.map((x) => (x > 0 ? x : null)) : series.x, y: series.y,
     marker: { size: 4 }, line: { color: colour(series), width: 1.6, dash: DASH[series.split] },
     hovertemplate: `${panel.x} %{x}<br>${series.name}: %{y}<extra></extra>`,
   }));
@@ -112,13 +118,18 @@ function drawSpectrum({ panel, place }) {
       line: { color: colour({ colour: split === "test" ? 1 : 0 }), width: 1.8, dash: DASH[split] },
       hovertemplate: `rank %{x}<br>${split}: %{y}<extra></extra>`,
     }));
-  const top = Math.max(...Object.values(panel.splits).flat(2));
-  const first = Math.max(...Object.values(panel.splits).map((rows) => rows[0][0]));
+  // One range for all iterations, down to what is left of single precision.
+  const all = Object.values(panel.splits).flat(2);
+  const top = Math.max(...all), seen = all.filter((value) => value > DEEPEST * top);
   return Plotly.react(place, traces, layout({ ...panel, logx: true, logy: true }, {
     xaxis: { title: { text: "rank" }, type: "log" },
     yaxis: { title: { text: "eigenvalue" }, type: "log",
-      range: [Math.log10(first) - 6, Math.log10(top) + 0.3] },
+      range: [Math.log10(Math.min(...seen)) - 0.2, Math.log10(top) + 0.3] },
   }), { responsive: true, displayModeBar: false });
+}
+
+function percent(share) {
+  return `${Number((100 * share).toPrecision(2))} %`;
 }
 
 function drawImages({ panel, place }) {
@@ -130,7 +141,7 @@ function drawImages({ panel, place }) {
     const rows = Array.from({ length: side }, (_, row) =>
       Array.from(values.subarray(k * size + row * side, k * size + (row + 1) * side), (v) => v / 127));
     const image = place.children[k];
-    image.lastElementChild.textContent = rank === 1 ? "u1" : `u${rank}, λ/λ1 = ${panel.shares[at][k]}`;
+    image.lastElementChild.textContent = `u${rank}, λ/λ1 = ${percent(panel.shares[at][k])}`;
     const hidden = { visible: false, fixedrange: true, range: [-1, 1] };
     return Plotly.react(image.firstElementChild, [{
       type: "heatmap", x: ends, y: ends, z: rows, zmin: -1, zmax: 1, showscale: false,

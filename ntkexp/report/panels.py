@@ -142,12 +142,12 @@ def _alignment(record: Record) -> Iterator[Panel]:
             series.append(line(f"uncentred, {split}", found.index, found, split=split, colour=1))
     yield curves("Alignment with the labels", "CKA", series)
     if "easy" in set(frame["subset"]):
-        found = {name: cka(record, "train", subset=name) for name in ("easy", "difficult")}
+        both = {name: cka(record, "train", subset=name) for name in ("easy", "difficult")}
         yield curves(
             "Alignment, easy and difficult examples",
             "CKA",
             [line(name, curve.index, curve, colour=k) for k, (name, curve) in
-             enumerate(found.items())],
+             enumerate(both.items())],
         )  # fmt: skip
     for split in SPLITS:
         table = layer_cka(record, split)
@@ -171,6 +171,7 @@ def _eigenfunctions(record: Record) -> Iterator[Panel]:
     lattice = points[points["split"] == "test"].set_index("point").sort_values(["y", "x"])
     side = round(len(lattice) ** 0.5)
     values = record.tables["eigenvalues"].pivot(index="step", columns="rank", values="eigenvalue")
+    shares = values.div(values[1], axis=0)
     ranks = sorted(frame["rank"].unique())[:FUNCTIONS]
     images = {}
     for step, now in frame[frame["rank"].isin(ranks)].groupby("step"):
@@ -184,16 +185,16 @@ def _eigenfunctions(record: Record) -> Iterator[Panel]:
         "ranks": [int(rank) for rank in ranks],
         "side": side,
         "radius": math.sqrt(2 / math.pi),
-        "shares": [rounded(values.loc[step, ranks] / values.loc[step, 1]) for step in images],
+        "shares": [rounded(row) for row in shares.loc[list(images), ranks].to_numpy()],
         "images": [base64.b64encode(image).decode() for image in images.values()],
     }
     yield curves(
         "Eigenvalues over the first",
         "λ / λ1",
         [
-            line(f"λ{rank}", values.index, values[rank] / values[1], colour=place)
+            line(f"λ{rank}", shares.index, shares[rank], colour=place)
             for place, rank in enumerate((2, 5, 10, 20))
-            if rank in values
+            if rank in shares
         ],
         logy=True,
     )
@@ -220,10 +221,11 @@ def _directions(record: Record) -> Iterator[Panel]:
 
 
 def _supernat(record: Record) -> Iterator[Panel]:
-    means = record.tables["test_error"].groupby(["algorithm", "step"])["error"].mean()
+    frame = record.tables["test_error"]
+    means = frame.pivot_table(index="step", columns="algorithm", values="error")
     series = [
-        line(str(name).replace("_", " "), (curve := means[name]).index, curve, colour=place)
-        for place, name in enumerate(means.index.levels[0])
+        line(str(name).replace("_", " "), means.index, means[name], colour=place)
+        for place, name in enumerate(means)
     ]
     yield curves("Clean test error, mean over seeds", "error", series, logy=True)
 
@@ -249,10 +251,11 @@ def _fourier(record: Record) -> Iterator[Panel]:
 
 
 def _local_bias(record: Record) -> Iterator[Panel]:
-    medians = record.tables["local_bias_error"].groupby(["iteration", "eta"])["error"].median()
+    frame = record.tables["local_bias_error"]
+    medians = frame.pivot_table(index="eta", columns="iteration", values="error", aggfunc="median")
     series = [
-        line(f"iteration {name}", (curve := medians[name]).index, curve, colour=place)
-        for place, name in enumerate(medians.index.levels[0])
+        line(f"iteration {name}", medians.index, medians[name], colour=place)
+        for place, name in enumerate(medians)
     ]
     yield curves("What Lemma 1 leaves out", "norm", series, x="learning rate", logy=True)
 

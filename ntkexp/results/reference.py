@@ -37,14 +37,15 @@ class Thinning:
 
 
 def _nearest(steps: np.ndarray) -> np.ndarray:
-    found = [steps[np.abs(steps - wanted).argmin()] for wanted in SHOWN_ITERATIONS]
-    return np.unique(found)
+    return np.array(
+        sorted({int(steps[np.abs(steps - wanted).argmin()]) for wanted in SHOWN_ITERATIONS})
+    )
 
 
 def _log_spaced(steps: np.ndarray) -> np.ndarray:
     """The first, the last, and between them those at which the step number has grown by 2 %."""
     places = np.geomspace(1, len(steps), 1 + int(np.log(len(steps)) / np.log(GROWTH)))
-    return steps[np.unique(places.round().astype(int)) - 1]
+    return np.array(steps[np.unique(places.round().astype(int)) - 1])
 
 
 SHOWN = Thinning(f"the steps nearest to {', '.join(map(str, SHOWN_ITERATIONS))}", _nearest)

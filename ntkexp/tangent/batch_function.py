@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.tangent.features import layer_of
-from ntkexp.tangent.routes.blocks import lower_blocks
+from ntkexp.tangent.routes.blocks import lower_blocks, mirror
 
 
 def batch_kernels(
@@ -32,7 +32,7 @@ def batch_kernels(
         for columns in parts[:index]:
             _add(grams, left, _gradients(values, parameters, columns), rows, columns)
     for gram in grams.values():
-        gram.copy_(gram.tril() + gram.tril(-1).t())
+        mirror(gram)
     return grams
 
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch_function import batch_kernels
 from ntkexp.tangent.features import Features, features
-from ntkexp.tangent.memory import blocks, default_budget
+from ntkexp.tangent.memory import blocks, default_budget, in_huge_pages
 from ntkexp.tangent.outputs import Outputs, chosen
-from ntkexp.tangent.plan import Plan, Step, add_products
+from ntkexp.tangent.plan import Plan, Step, add_layer
 from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import Rehearsal, rehearse
 from ntkexp.tangent.routes.blocks import mirror, times
@@ -226,9 +226,11 @@ class _Run:
     def _empty(self, rows: int, columns: int, found: Features) -> TangentKernel:
         k = found.outputs
         size = (rows * k, columns * k)
-        total = self.rehearsal.values.new_zeros(size)
-        split = {name: torch.zeros_like(total) for name in found.layers} if self.layers else {}
-        return TangentKernel(total, split, k, found.fallback)
+        names = list(found.layers) if self.layers else []
+        total, *split = in_huge_pages(
+            self.rehearsal.values.new_empty(1 + len(names), *size)
+        ).zero_()
+        return TangentKernel(total, dict(zip(names, split, strict=True)), k, found.fallback)
 
     def _add(
         self,
@@ -246,15 +248,13 @@ class _Run:
             gram = kernel.layers.get(name, kernel.gram)
             if rows is not None and columns is not None:
                 gram = gram[times(rows, kernel.outputs), times(columns, kernel.outputs)]
-            others = right.layers[name] if right is not None else [None] * len(factors)
-            for one, two in zip(factors, others, strict=True):
-                route, cost = add_products(gram, one, two, self.workspace)
-                kernel.plan.steps.append(Step(name, route, cost))
+            others = right.layers[name] if right is not None else None
+            kernel.plan.steps += add_layer(gram, name, factors, others, self.workspace)
 
     def _finished(self, kernel: TangentKernel, *, symmetric: bool) -> TangentKernel:
         for gram in [*kernel.layers.values()] or [kernel.gram]:
             if symmetric:
-                mirror(gram, self.workspace)
+                mirror(gram)
         for gram in kernel.layers.values():
             kernel.gram += gram
         return kernel

@@ -16,7 +16,7 @@ from ntkexp.progress import Progress
 from ntkexp.tangent.features import Features, features
 from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.plan import add_products
+from ntkexp.tangent.plan import add_layer
 from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import rehearse
 from ntkexp.tangent.routes.blocks import mirror
@@ -87,11 +87,9 @@ def _block(left: Features, right: Features | None, workspace: Workspace) -> Tens
     like = workspace.tensor(1)
     gram = like.new_zeros(left.examples * left.outputs, columns.examples * left.outputs)
     for name, factors in left.layers.items():
-        others = [None] * len(factors) if right is None else right.layers[name]
-        for one, two in zip(factors, others, strict=True):
-            add_products(gram, one, two, workspace)
+        add_layer(gram, name, factors, right.layers[name] if right else None, workspace)
     if right is None:
-        mirror(gram, workspace)
+        mirror(gram)
     return gram
 
 

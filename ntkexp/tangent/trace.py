@@ -76,7 +76,7 @@ def _exact(
         rehearsal = first if whole else rehearse(model, inputs[part], outputs, parameters)
         found = features(model, inputs[part], outputs, parameters, rehearsal)
         for factors in found.layers.values():
-            for factor in factors:
+            for factor in factors.values():
                 total += squared_norm(factor, workspace)
     return total
 

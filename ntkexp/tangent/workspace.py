@@ -10,6 +10,8 @@ from math import prod
 
 from torch import Tensor
 
+from ntkexp.tangent.memory import in_huge_pages
+
 
 class Workspace:
     """Lends tensors of the type and device of `like`, valid until it is asked again."""
@@ -26,7 +28,7 @@ class Workspace:
         sizes = [prod(shape) for shape in shapes]
         if self._flat.numel() < sum(sizes):
             self._flat = self._flat.new_empty(0)  # free the old before taking the new
-            self._flat = self._flat.new_empty(sum(sizes))
+            self._flat = in_huge_pages(self._flat.new_empty(sum(sizes)))
         lent, start = [], 0
         for shape, size in zip(shapes, sizes, strict=True):
             lent.append(self._flat[start : start + size].view(shape))

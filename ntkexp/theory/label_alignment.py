@@ -38,7 +38,7 @@ def label_ckas(K: ArrayLike, labels: ArrayLike) -> dict[str, float]:
 
 
 def _taken_away(K: Array, groups: int) -> float:
-    """2 |P K|_F^2 - |P K P|_F^2, P the mean over the rows of each of `groups` interleaved groups."""
+    """2 |P K|_F^2 - |P K P|_F^2, P the mean over the rows of each of `groups` groups."""
     if groups == 0:
         return 0.0
     size, members = len(K), len(K) // groups

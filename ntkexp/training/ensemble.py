@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ntkexp.config import Augment
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.models.objective import correct
 from ntkexp.progress import Progress
@@ -44,6 +45,7 @@ class Ensemble:
             refuse_what_hears(member.trainer)
         self.active: list[Member] = []
         self.ended = ended
+        self._rooms: dict[tuple[int, ...], Tensor] = {}
         self._trace: list[tuple[int, Tensor, Tensor]] = []
 
     def train(self, stop_asked: Callable[[], bool], *, progress: bool) -> None:
@@ -68,7 +70,7 @@ class Ensemble:
         sgds = [member.trainer.sgd for member in self.active]
         stack = (StackedMLP if all(map(is_mlp, models)) else Stack)(models, sgds)
         while len(self.active) == stack.count and self.active[0].step not in ahead:
-            if (stopping := stop_asked()) or self.active[0].trainer.commit_due():
+            if (stopping := stop_asked()) or self.active[-1].trainer.commit_due():
                 self._commit()
                 if stopping:
                     raise Interrupted
@@ -122,9 +124,25 @@ class Ensemble:
 
     def _minibatches(self, step: int) -> tuple[Tensor, Tensor]:
         """(M, b, ...) inputs and (M, b) targets: every member's own."""
-        batches = [member.trainer.minibatch(step) for member in self.active]
-        inputs, targets = zip(*batches, strict=True)
-        return torch.stack(inputs), torch.stack(targets)
+        trainers = [member.trainer for member in self.active]
+        first = trainers[0]
+        if first.dataset.augment is not Augment.none or first.batches.batch_size is None:
+            inputs, targets = zip(*(t.minibatch(step) for t in trainers), strict=True)
+            return torch.stack(inputs), torch.stack(targets)
+        # Into their places at once: gathering and then stacking would move everything twice.
+        chosen = [trainer.batches.indices(step) for trainer in trainers]
+        room = self._room(len(chosen), len(chosen[0]), first.dataset.train.inputs)
+        for place, trainer, indices in zip(room, trainers, chosen, strict=True):
+            torch.index_select(trainer.dataset.train.inputs, 0, indices, out=place)
+        labels = [t.dataset.train.targets[i] for t, i in zip(trainers, chosen, strict=True)]
+        return room, torch.stack(labels)
+
+    def _room(self, members: int, examples: int, like: Tensor) -> Tensor:
+        """Room for minibatches, taken once: the last batch of an epoch may be a smaller one."""
+        size = (members, examples, *like.shape[1:])
+        if size not in self._rooms:
+            self._rooms[size] = like.new_empty(size)
+        return self._rooms[size]
 
     def _fetch_trace(self) -> None:
         """Hand every member the figures of its minibatches; those that diverged end here."""

@@ -33,8 +33,8 @@ class Stack:
             torch.stack(parts) for parts in zip(*(sgd.velocity for sgd in sgds), strict=True)
         ]
         self.skeleton = copy.deepcopy(models[0]).to("meta")
-        self._momentum = self._per_member([sgd.momentum for sgd in sgds])
-        self._weight_decay = self._per_member([sgd.weight_decay for sgd in sgds])
+        self.momentum = self._per_member([sgd.momentum for sgd in sgds])
+        self.weight_decay = self._per_member([sgd.weight_decay for sgd in sgds])
         for index, (model, sgd) in enumerate(zip(models, sgds, strict=True)):
             for name, parameter in model.named_parameters():
                 parameter.data = self.parameters[name].data[index]
@@ -53,28 +53,6 @@ class Stack:
         `inputs` (M, b, ...) and `targets` (M, b); returns the outputs (M, b, c) and the mean
         losses (M,), both of before the step.
         """
-        outputs, loss, gradients = self.gradients(inputs, targets)
-        with torch.no_grad():
-            for gradient, velocity, weights in zip(
-                gradients, self.velocity, self.parameters.values(), strict=True
-            ):
-                if isinstance(self._weight_decay, Tensor) or self._weight_decay:
-                    gradient.add_(weights * _shaped(self._weight_decay, weights))
-                velocity.mul_(_shaped(self._momentum, velocity)).add_(gradient)
-        return outputs, loss
-
-    @torch.no_grad()
-    def move(self, lrs: Sequence[float]) -> None:
-        """w <- w - eta v, every network with its own eta."""
-        lr = self._per_member(lrs)
-        for weights, velocity in zip(self.parameters.values(), self.velocity, strict=True):
-            if isinstance(lr, Tensor):
-                weights.addcmul_(velocity, _shaped(-lr, velocity))
-            else:
-                weights.add_(velocity, alpha=-lr)
-
-    def gradients(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
-        """Outputs, mean losses, and the gradients of each network's mean loss."""
 
         def forward(parameters: dict[str, Tensor], batch: Tensor) -> Tensor:
             outputs: Tensor = functional_call(self.skeleton, parameters, (batch,))
@@ -84,7 +62,27 @@ class Stack:
         loss = losses(outputs.flatten(0, 1), targets.flatten()).view(targets.shape).mean(1)
         # No network takes part in another's loss: the gradient of the sum has each one's own.
         gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
-        return outputs.detach(), loss.detach(), gradients
+        self.slow_down()
+        torch._foreach_add_(self.velocity, gradients)
+        return outputs.detach(), loss.detach()
+
+    @torch.no_grad()
+    def slow_down(self) -> None:
+        """v <- mu v + lambda w: what of the new velocity does not depend on the minibatch."""
+        for velocity, weights in zip(self.velocity, self.parameters.values(), strict=True):
+            velocity.mul_(_shaped(self.momentum, velocity))
+            if isinstance(self.weight_decay, Tensor) or self.weight_decay:
+                velocity.add_(weights * _shaped(self.weight_decay, weights))
+
+    @torch.no_grad()
+    def move(self, lrs: Sequence[float]) -> None:
+        """w <- w - eta v, every network with its own eta."""
+        lr = self._per_member(lrs)
+        if isinstance(lr, Tensor):
+            for weights, velocity in zip(self.parameters.values(), self.velocity, strict=True):
+                weights.addcmul_(velocity, _shaped(-lr, velocity))
+        else:
+            torch._foreach_add_(list(self.parameters.values()), self.velocity, alpha=-lr)
 
     def _per_member(self, values: Sequence[float]) -> float | Tensor:
         """One number where all agree, which is quicker; else a tensor (M,)."""

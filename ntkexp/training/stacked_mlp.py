@@ -2,11 +2,12 @@
 
 For f = W_L relu(... relu(W_1 x + b_1) ...) + b_L and delta_L = dloss/df,
 
-    dloss/dW_l = delta_l^T h_{l-1},   dloss/db_l = sum over examples of delta_l,
-    delta_{l-1} = (delta_l W_l) * [h_{l-1} > 0],
+    dloss/dW_l = delta_l h_{l-1}^T,   dloss/db_l = sum over examples of delta_l,
+    delta_{l-1} = (W_l^T delta_l) * [h_{l-1} > 0],
 
-each a batched product over the M networks, straight into buffers made once: on networks this
-small, asking for memory and for operations one by one takes longer than the arithmetic.
+with examples as columns, each a batched product over the M networks: into buffers made once, and
+the gradient of a weight straight onto its velocity, v <- mu v + delta h^T. On networks this small
+asking for memory and for one operation after the other takes longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -42,54 +43,62 @@ class StackedMLP(Stack):
         super().__init__(models, sgds)
         parts = [part.detach() for part in self.parameters.values()]
         self._weights, self._biases = parts[::2], parts[1::2]  # (M, out, in), (M, out)
-        self._gradients = [torch.empty_like(part) for part in parts]
         self._buffers: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
 
     @torch.no_grad()
-    def gradients(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Sequence[Tensor]]:
+    def accelerate(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         inputs = inputs.flatten(2)
         hidden, deltas = self._buffers_for(inputs.shape[1])
-        outputs = self._forward(inputs, hidden)
+        outputs = self._forward(inputs.mT, hidden)
         loss, delta = _loss(outputs, targets)
-        below = [inputs, *hidden[:-1]]
+        kept = self._kept_velocity()
+        below = [inputs.mT, *hidden[:-1]]
         for layer in reversed(range(len(self._weights))):
-            torch.bmm(delta.mT, below[layer], out=self._gradients[2 * layer])
-            torch.sum(delta, 1, out=self._gradients[2 * layer + 1])
+            self.velocity[2 * layer].baddbmm_(delta, below[layer].mT, beta=kept)
+            self.velocity[2 * layer + 1].mul_(kept).add_(delta.sum(2))
             if layer:
                 above, delta = delta, deltas[layer - 1]
-                torch.bmm(above, self._weights[layer], out=delta)
+                torch.bmm(self._weights[layer].mT, above, out=delta)
                 delta.mul_(below[layer] > 0)
-        return outputs, loss, self._gradients
+        return outputs.mT, loss
+
+    def _kept_velocity(self) -> float:
+        """The factor for the old velocity that is still to be applied."""
+        if isinstance(self.momentum, float) and self.weight_decay == 0.0:
+            return self.momentum
+        self.slow_down()
+        return 1.0
 
     def _forward(self, inputs: Tensor, hidden: list[Tensor]) -> Tensor:
+        """Fills `hidden`, (M, out, b) each; the last of them are the outputs."""
         below = inputs
         for weights, biases, out in zip(self._weights, self._biases, hidden, strict=True):
-            torch.baddbmm(biases.unsqueeze(1), below, weights.mT, out=out)
+            torch.baddbmm(biases.unsqueeze(2), weights, below, out=out)
             if out is not hidden[-1]:
                 out.relu_()
             below = out
         return below
 
     def _buffers_for(self, examples: int) -> tuple[list[Tensor], list[Tensor]]:
-        """The outputs (M, b, out) of every layer, and the deltas of all but the last."""
+        """The outputs (M, out, b) of every layer, and the deltas of all but the last."""
         if examples not in self._buffers:
             like = self._weights[0]
-            widths = [len(biases[0]) for biases in self._biases]
-            hidden = [like.new_empty(self.count, examples, width) for width in widths]
+            widths = [biases.shape[1] for biases in self._biases]
+            hidden = [like.new_empty(self.count, width, examples) for width in widths]
             self._buffers[examples] = hidden, [torch.empty_like(part) for part in hidden[:-1]]
         return self._buffers[examples]
 
 
 def _loss(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean loss (M,) of outputs (M, b, c) at targets (M, b), and its derivative (M, b, c)."""
+    """The mean loss (M,) of outputs (M, c, b) at targets (M, b), and its derivative (M, c, b)."""
     examples = targets.shape[1]
-    if outputs.shape[2] == 1:
-        logits, labels = outputs[..., 0], targets.to(outputs.dtype)
+    if outputs.shape[1] == 1:
+        logits, labels = outputs[:, 0], targets.to(outputs.dtype)
         loss = functional.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-        return loss.mean(1), ((logits.sigmoid() - labels) / examples).unsqueeze(2)
-    log_shares = outputs.log_softmax(2)
-    chosen = targets.unsqueeze(2)
-    loss = -log_shares.gather(2, chosen).squeeze(2).mean(1)
+        return loss.mean(1), ((logits.sigmoid() - labels) / examples).unsqueeze(1)
+    log_shares = outputs.log_softmax(1)
+    chosen = targets.unsqueeze(1)
+    loss = -log_shares.gather(1, chosen).squeeze(1).mean(1)
     delta = log_shares.exp_()
-    delta.scatter_add_(2, chosen, delta.new_full((), -1.0).expand(chosen.shape))
+    delta.scatter_add_(1, chosen, delta.new_full((), -1.0).expand(chosen.shape))
     return loss, delta.div_(examples)

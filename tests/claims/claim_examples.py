@@ -404,6 +404,9 @@ EXAMPLES: dict[str, Example] = {
         depths, lambda place: (logistic(4 + place, 0.3), logistic(6, 0.3))
     ),
     "fig13-rises-faster": partial(
+        depths, lambda place: (logistic(5, 0.5, 1 + place), logistic(6, 0.5))
+    ),
+    "fig13-rises-shorter": partial(
         depths, lambda place: (logistic(5, 0.9 - 0.2 * place), logistic(6, 0.3))
     ),
     "fig13-higher-ratio": partial(
@@ -415,6 +418,13 @@ EXAMPLES: dict[str, Example] = {
     ),
     "fig05-supernat-freezes": lambda holds: supernat(
         (1, 0.1, 0.06, 0.06, 0.06 if holds else 0.2), LEARNING
+    ),
+    "fig05-supernat-stretches": lambda holds: one_table(
+        "supernat",
+        "kernel_alignment",
+        algorithm=["supernat"] * 2,
+        step=[0, 1],
+        ratio=[6.0, 9.0 if holds else 0.1],
     ),
     "fig05-descent-overfits": lambda holds: supernat(
         LEARNING, (1, 0.1, 0.05, 0.2, 0.4 if holds else 0.04)

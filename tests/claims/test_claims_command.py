@@ -46,6 +46,13 @@ def test_markdown_is_one_table(ntkexp: Ntkexp, disk_runs: Path) -> None:
     assert len({row.count("|") for row in rows}) == 1
 
 
+def test_the_summary_has_a_row_a_figure(ntkexp: Ntkexp, disk_runs: Path) -> None:
+    done = ntkexp("claims", "--runs", str(disk_runs), "--summary")
+    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 14 + 1
+    assert rows[-1].startswith("| theorems |")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

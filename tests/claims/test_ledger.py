@@ -59,10 +59,12 @@ def test_a_claim_is_judged_on_the_panels_that_have_runs() -> None:
     assert found.missing == ("vgg19_noise20",)
 
 
-def test_a_value_that_is_no_number_never_holds() -> None:
+def test_a_run_that_cannot_tell_gives_no_verdict() -> None:
     assert math.nan not in above(-math.inf)
-    finding = Finding(BY_ID["fig01-anisotropy"], (Case("", 0, math.nan),), ())
-    assert finding.verdict is Verdict.fails
+    (whole,) = disk()
+    few = whole.tables["eigenvalues"].query("rank < 5")
+    found = judge(BY_ID["fig01-anisotropy"], [record("disk", {"eigenvalues": few})])
+    assert found.verdict is Verdict.no_runs
 
 
 def test_one_setting_is_enough_for_a_measure_to_miss_the_gap() -> None:
@@ -71,9 +73,19 @@ def test_one_setting_is_enough_for_a_measure_to_miss_the_gap() -> None:
     assert judge(BY_ID["fig06-l2-norm"], wrong + right).verdict is Verdict.holds
 
 
+def test_a_setting_without_runs_leaves_open_whether_a_measure_misses_the_gap() -> None:
+    right = [run for run in sweeps("l2_norm", follows=True) if run.experiment.endswith("width")]
+    assert judge(BY_ID["fig06-l2-norm"], right).verdict is Verdict.no_runs
+
+
+def test_two_networks_are_no_sweep() -> None:
+    few = [run for run in sweeps("complexity", follows=True) if run.axis <= 2]
+    assert judge(BY_ID["fig06-complexity"], few).verdict is Verdict.no_runs
+
+
 def test_measured_tells_mean_and_spread() -> None:
     cases = tuple(Case("", seed, value) for seed, value in enumerate((0.01, 0.02, 0.03)))
-    assert Finding(BY_ID["fig01-ratio-at-start"], cases, ()).measured == "2 ± 1 %"
+    assert Finding(BY_ID["fig01-ratio-at-start"], cases, tuple(disk())).measured == "2 ± 1 %"
     assert plain.told(12345.6) == "12,346"
     assert percent.told(0.5) == "50 %"
 

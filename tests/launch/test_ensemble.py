@@ -69,3 +69,84 @@ def test_an_ensemble_writes_the_tables_of_separate_runs(
         assert len(life["members"]) == 6
     sizes = {file.stat().st_size for file in tmp_path.glob("outputs/disk/*/weights.pt")}
     assert sizes == {file.stat().st_size for file in separate.glob("outputs/disk/*/weights.pt")}
+
+
+def test_one_member_may_diverge_and_one_be_fitted_early(
+    ntkexp: Ntkexp, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    words = (
+        *TINY_DISK,
+        "optim.steps=200",
+        "optim.batch_size=8",
+        "optim.lr=0.003,0.1,1e30",
+        "optim.stop_loss=0.25",
+    )
+    done = ntkexp("train", "-m", *words, *ENSEMBLE)
+    assert done.returncode == 1
+    assert "2 finished, 1 failed" in done.stdout
+    assert "not finite at step" in done.stdout
+    alone = tmp_path_factory.mktemp("alone")
+    ntkexp("train", "-m", *words, cwd=alone)
+    ours, theirs = tables(tmp_path), tables(alone)
+    lengths = {len(frame) for (_, table), frame in ours.items() if table == "steps"}
+    assert len(lengths) == 3
+    assert {k: len(frame) for k, frame in ours.items()} == {k: len(f) for k, f in theirs.items()}
+
+
+@pytest.mark.slow
+def test_killed_members_catch_up_and_go_on_together(tmp_path: Path, separate: Path) -> None:
+    words = [*SWEEP, *ENSEMBLE, "checkpoint.every_seconds=0.3"]
+    killer = Path(__file__).with_name("sweep_killer.py")
+    done = subprocess.run(
+        [sys.executable, killer, "1", "6", "train", "-m", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sum(map(int, done.stdout.splitlines()[-1].split())) >= 3
+    assert_agree(tables(tmp_path), tables(separate))
+
+
+def test_a_run_begun_alone_goes_on_in_an_ensemble(
+    ntkexp: Ntkexp, tmp_path: Path, separate: Path
+) -> None:
+    """A checkpoint is one and the same: the strategy is no part of what a run is."""
+    words = [*SWEEP, "seed=2", "optim.lr=0.03", "checkpoint.every_seconds=0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ntkexp", "train", *words], cwd=tmp_path, stdout=subprocess.DEVNULL
+    )
+    while process.poll() is None and not list(tmp_path.glob("outputs/disk/*/checkpoint.pt")):
+        pass
+    process.kill()
+    process.wait()
+    assert ntkexp("train", "-m", *SWEEP, *ENSEMBLE).returncode == 0
+    assert_agree(tables(tmp_path), tables(separate))
+
+
+def test_depths_make_ensembles_of_their_own(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    done = ntkexp("train", "-m", *TINY_DISK, "seed=1,2", "model.depth=1,2", *ENSEMBLE)
+    assert done.returncode == 0, done.stderr
+    lives = [
+        json.loads(file.read_text())["lives"][-1]
+        for file in tmp_path.glob("outputs/disk/*/provenance.json")
+    ]
+    assert len({tuple(life["members"]) for life in lives}) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((*TINY_DISK, "model.depth=1,2"), "no two of the 2 jobs"),
+        (("+exp=resnet18_cifar10", "seed=1,2"), "model.norm=batch"),
+    ],
+)
+def test_what_cannot_be_stacked_is_refused_in_one_line(
+    ntkexp: Ntkexp, words: tuple[str, ...], told: str
+) -> None:
+    done = ntkexp("train", "-m", *words, "launcher=ensemble")
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "launcher=local" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

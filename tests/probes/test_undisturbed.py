@@ -61,7 +61,7 @@ def test_an_interrupted_run_writes_the_same_files(tmp_path: Path, net: str) -> N
     words = probed(net)
     train(tmp_path / "broken", *words, stop_at=7)
     broken = train(tmp_path / "broken", *words)
-    files = sorted(whole.glob("*.parquet")) + [whole / "weights.pt"]
+    files = [*sorted(whole.glob("*.parquet")), whole / "weights.pt"]
     assert len(files) > 5
     for file in files:
         assert file.read_bytes() == (broken / file.name).read_bytes(), file.name

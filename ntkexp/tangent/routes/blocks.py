@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-from ntkexp.tangent.workspace import Workspace
+STRIPE = 250
 
 
 def lower_blocks(size: int, least: int, start: int = 0) -> Iterator[tuple[slice, slice]]:
@@ -27,13 +27,13 @@ def lower_blocks(size: int, least: int, start: int = 0) -> Iterator[tuple[slice,
     yield from lower_blocks(size - half, least, start + half)
 
 
-def mirror(gram: Tensor, workspace: Workspace) -> None:
-    """Copy what is below the diagonal above it."""
-    gram.tril_()
-    above = workspace.tensor(*gram.shape)
-    above.copy_(gram.t())
-    above.fill_diagonal_(0)
-    gram += above
+def mirror(gram: Tensor) -> None:
+    """Copy what is below the diagonal above it, in stripes the cache holds."""
+    for start in range(0, len(gram), STRIPE):
+        stripe = slice(start, start + STRIPE)
+        gram[:start, stripe] = gram[stripe, :start].t()
+        square = gram[stripe, stripe]
+        square.copy_(square.tril() + square.tril(-1).t())
 
 
 def times(examples: slice, k: int) -> slice:

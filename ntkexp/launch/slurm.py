@@ -1,0 +1,104 @@
+"""launcher=slurm: one array of cluster jobs, through submitit."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.config import SlurmConfig
+from ntkexp.errors import UserError
+from ntkexp.execute import DONE, Command
+from ntkexp.launch import child
+from ntkexp.launch.cluster_job import ClusterJob
+from ntkexp.launch.job import Job, Outcome
+from ntkexp.launch.settle import settle
+from ntkexp.progress import Progress
+from ntkexp.results.status import read_status
+
+POLL_SECONDS = 1.0
+
+
+def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
+    """Submit the jobs and wait for them; 130 when the user would not wait."""
+    launcher = OmegaConf.to_object(config.launcher)
+    assert isinstance(launcher, SlurmConfig)
+    for job in jobs:
+        # Somewhere else: a folder relative to here means nothing there.
+        job.config.paths.outputs = str(job.folder.parent.parent.absolute())
+    work = [ClusterJob(command, job.config, job.folder.absolute()) for job in jobs]
+    submitted = _executor(launcher).map_array(ClusterJob.__call__, work)
+    print(f"submitted {len(jobs)} jobs: {submitted[0].job_id} to {submitted[-1].job_id}")
+    waiting = dict(zip(submitted, jobs, strict=True))
+    total = settled + len(jobs)
+    with Progress("sweep", total, start=settled, shown=config.progress) as progress:
+        try:
+            _wait(waiting, progress)
+        except KeyboardInterrupt:
+            print("the jobs stay in the queue (scancel removes them); the same command looks again")
+            return 130
+    return DONE
+
+
+def _executor(launcher: SlurmConfig) -> Any:
+    try:
+        import submitit
+    except ImportError as error:
+        raise UserError("launcher=slurm: needs pip install 'ntkexp[slurm]'") from error
+    executor = submitit.AutoExecutor(
+        folder=launcher.folder,
+        cluster=launcher.cluster,
+        slurm_max_num_timeout=launcher.requeues,
+        local_max_num_timeout=launcher.requeues,
+    )
+    wanted = {
+        "name": "ntkexp",
+        "timeout_min": launcher.minutes,
+        "gpus_per_node": launcher.gpus,
+        "cpus_per_task": launcher.cpus,
+        "mem_gb": launcher.memory_gb,
+        "slurm_partition": launcher.partition,
+        "slurm_array_parallelism": launcher.array,
+        "slurm_signal_delay_s": launcher.notice_seconds,
+        "slurm_additional_parameters": dict(launcher.sbatch) or None,
+    }
+    # Clusters without accounting make it complain at every look; the runs' own words are enough.
+    logging.getLogger("submitit").setLevel(logging.ERROR)
+    executor.update_parameters(**{k: v for k, v in wanted.items() if v is not None})
+    return executor
+
+
+def _wait(waiting: dict[Any, Job], progress: Progress) -> None:
+    """Until all have ended, in any order."""
+    while waiting:
+        for submitted in [found for found, job in waiting.items() if _ended(found, job)]:
+            job = waiting.pop(submitted)
+            if submitted.done():
+                settle(job, *_result(submitted), stopping=False)
+            else:
+                job.outcome = Outcome.finished
+            if job.outcome is Outcome.failed and job.log is None:
+                job.log = submitted.paths.stderr
+            progress.advance(1)
+        progress.advance(0, waiting=len(waiting))
+        if waiting:
+            time.sleep(POLL_SECONDS)
+
+
+def _ended(submitted: Any, job: Job) -> bool:
+    """By its status.json first: asking SLURM takes accounting, which small clusters lack."""
+    status = read_status(job.folder)
+    return (status is not None and status["state"] == "finished") or bool(submitted.done())
+
+
+def _result(submitted: Any) -> tuple[int, str]:
+    from submitit.core.utils import FailedJobError, UncompletedJobError
+
+    try:
+        return submitted.result(), ""
+    except (FailedJobError, UncompletedJobError) as error:
+        lines = str(error).strip().splitlines()
+        return child.BROKEN, f"job {submitted.job_id} ({submitted.state}): {lines[-1]}"

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# A real SLURM on this machine alone, in a temporary folder: submits a small sweep, preempts one of
+# its jobs and shows that it goes on where it was.
+#   apt-get install slurm-wlm && pip install '.[slurm]' && sudo scripts/try_slurm.sh
+# Two minutes on two cores. Needs root, for the daemons and their user database; everything else is
+# in the temporary folder, and the daemons end with the script.
+set -euo pipefail
+
+NTKEXP=${NTKEXP:-ntkexp}
+top=$(mktemp -d)
+export SLURM_CONF=$top/slurm.conf
+host=$(hostname -s)
+
+stop() {
+    for daemon in slurmd slurmctld munged; do
+        [ -f "$top/$daemon.pid" ] && kill "$(cat "$top/$daemon.pid")" 2>/dev/null || true
+    done
+}
+trap stop EXIT
+
+# slurmctld and slurmd recognise each other by a key that munged holds.
+mkdir -p "$top/state" "$top/spool" "$top/munge" && chmod 700 "$top/munge"
+chmod 755 "$top"
+dd if=/dev/urandom of="$top/munge/key" bs=1024 count=1 status=none
+chmod 600 "$top/munge/key"
+munged --force --socket "$top/munge/socket" --key-file "$top/munge/key" \
+    --pid-file "$top/munged.pid" --log-file "$top/munge/log" --seed-file "$top/munge/seed"
+
+cat >"$SLURM_CONF" <<CONF
+ClusterName=trial
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$top/munge/socket
+CredType=cred/munge
+StateSaveLocation=$top/state
+SlurmdSpoolDir=$top/spool
+SlurmctldPidFile=$top/slurmctld.pid
+SlurmdPidFile=$top/slurmd.pid
+SlurmctldLogFile=$top/slurmctld.log
+SlurmdLogFile=$top/slurmd.log
+# Without control groups: they are not there in every container.
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+JobRequeue=1
+KillWait=30
+MinJobAge=3600
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=1000 State=UNKNOWN
+PartitionName=trial Nodes=$host Default=YES MaxTime=60 State=UP OverSubscribe=FORCE:2
+CONF
+slurmctld -f "$SLURM_CONF"
+slurmd -f "$SLURM_CONF"
+for _ in $(seq 30); do
+    sinfo --noheader --format %t 2>/dev/null | grep -q idle && break
+    sleep 1
+done
+sinfo
+
+cd "$top"
+echo "== the sweep"
+set -x
+$NTKEXP train -m +exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 data.grid=20 \
+    checkpoint.every_seconds=5 progress=false launcher=slurm launcher.partition=trial \
+    launcher.cpus=1 launcher.minutes=10 launcher.array=2 >sweep.log 2>&1 &
+{ set +x; } 2>/dev/null
+sweep=$!
+until ls outputs/disk/*/checkpoint.pt >/dev/null 2>&1; do sleep 0.5; done
+squeue --format "%.10i %.10P %.10T %.6M %R"
+
+job=$(squeue --noheader --states RUNNING --format %i | sort | head -1)
+echo "== preempt job $job"
+scontrol requeue "$job"
+sleep 2
+squeue --format "%.10i %.10P %.10T %.6M %R"
+# SLURM keeps a requeued job back for two minutes: not here.
+scontrol update jobid="$job" starttime=now
+
+echo "== wait for the sweep"
+wait $sweep || true
+grep -v "accounting storage" sweep.log
+echo "== what the preempted job said, in both of its lives"
+cat outputs/.submitit/*/"${job}"_0_log.{err,out} | grep -E "srun|outputs"
+echo "== every step is there once"
+${PYTHON:-python3} - <<'CHECK'
+import glob, json, pandas
+for run in sorted(glob.glob("outputs/disk/*/")):
+    steps = pandas.read_parquet(run + "steps.parquet")["step"]
+    lives = json.load(open(run + "provenance.json"))["lives"]
+    print(run, len(lives), "lives,", len(steps), "steps, none twice:", steps.is_unique)
+CHECK
+echo "== the same command again"
+$NTKEXP train -m +exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 data.grid=20 \
+    checkpoint.every_seconds=5 progress=false launcher=slurm launcher.partition=trial
