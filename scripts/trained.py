@@ -31,14 +31,10 @@ class Group:
     @property
     def title(self) -> str:
         """The network and its data, in words."""
-        name = self.config["model.name"]
-        net = {
-            "mlp": f"MLP {self.config['model.depth']} × {self.config.get('model.width')}",
-            "vgg": f"VGG{self.config['model.depth']}" if name == "vgg" else "",
-            "resnet18": "ResNet18",
-        }[name]
+        depth, width = self.config.get("model.depth"), self.config.get("model.width")
+        nets = {"mlp": f"MLP {depth} × {width}", "vgg": f"VGG{depth}", "resnet18": "ResNet18"}
         data = {"mnist": "MNIST", "cifar10": "CIFAR-10", "kmnist": "KMNIST", "disk": "disk"}
-        return f"{net}, {data[self.config['data.name']]}"
+        return f"{nets[self.config['model.name']]}, {data[self.config['data.name']]}"
 
     @property
     def made_smaller(self) -> str:
