@@ -23,7 +23,7 @@ SMALL = (
     "progress=false",
     "device=cpu",
 )
-VGG = (*SMALL, "model=vgg11", "model.base=2")
+VGG = (*SMALL, "model=vgg11", "model.base=8")
 SPLIT = (*SMALL, "model.depth=2", "model.width=8", "data.difficult_examples=20")
 ONE_LAYER = (*SMALL, "model.width=8", "optim.lr=0.05", "optim.steps=60")
 RUNS = {
@@ -40,7 +40,7 @@ RUNS = {
     ],
     "fig11_test_alignment": [
         ("+exp=mlp_mnist", *SMALL, "model.depth=2", "model.width=8"),
-        ("+exp=resnet18_cifar10", *SMALL, "model.base=2"),
+        ("+exp=resnet18_cifar10", *SMALL, "model.base=8"),
     ],
     "fig13_depth": [
         ("+exp=easy_difficult_depth", *SPLIT, f"model.depth={depth}", f"seed={seed}")
@@ -53,7 +53,7 @@ RUNS = {
     "fig06_complexity": [
         *(("+exp=complexity_width", *ONE_LAYER, f"model.width={width}") for width in (8, 16)),
         *(("+exp=complexity_noise", *ONE_LAYER, f"data.noise={q}") for q in (0, 0.5)),
-        *(("+exp=complexity_channels", *VGG, f"model.base={base}") for base in (1, 2)),
+        *(("+exp=complexity_channels", *VGG, f"model.base={base}") for base in (4, 8)),
     ],
 }
 # Figures that draw the runs of another one.
