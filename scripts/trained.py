@@ -31,14 +31,10 @@ class Group:
     @property
     def title(self) -> str:
         """The network and its data, in words."""
-        name = self.config["model.name"]
-        net = {
-            "mlp": f"MLP {self.config['model.depth']} × {self.config.get('model.width')}",
-            "vgg": f"VGG{self.config['model.depth']}" if name == "vgg" else "",
-            "resnet18": "ResNet18",
-        }[name]
+        depth, width = self.config.get("model.depth"), self.config.get("model.width")
+        nets = {"mlp": f"MLP {depth} × {width}", "vgg": f"VGG{depth}", "resnet18": "ResNet18"}
         data = {"mnist": "MNIST", "cifar10": "CIFAR-10", "kmnist": "KMNIST", "disk": "disk"}
-        return f"{net}, {data[self.config['data.name']]}"
+        return f"{nets[self.config['model.name']]}, {data[self.config['data.name']]}"
 
     @property
     def made_smaller(self) -> str:
@@ -91,7 +87,7 @@ def _groups(
         config = flat_config(folder)
         if config["name"] == name and all((folder / f"{t}.parquet").exists() for t in tables):
             rest = {k: v for k, v in config.items() if k != "seed" and k not in swept}
-            axis = repr([config[key] for key in swept])
+            axis = repr([config.get(key) for key in swept])
             alike.setdefault((axis, repr(sorted(rest.items()))), {})[folder] = config
     kinds = {rest for _, rest in alike}
     if not kinds:
@@ -121,11 +117,11 @@ def _rank(
 
 def _axis(members: dict[Path, dict[str, Any]], swept: Sequence[str]) -> list[Any]:
     config = next(iter(members.values()))
-    return [config[key] for key in swept]
+    return [config.get(key) for key in swept]
 
 
-def note(figure: Figure, found: Iterable[Group]) -> None:
-    """Below the panels: how many seeds, and that a miniature is one."""
+def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
+    """Below the panels: how many seeds, unless told otherwise, and that a miniature is one."""
     found = list(found)
     seeds = sorted({group.seeds for group in found})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
@@ -133,7 +129,7 @@ def note(figure: Figure, found: Iterable[Group]) -> None:
     if seeds != [1]:
         words.append("mean and 10th to 90th centile")
     smaller = sorted({group.made_smaller for group in found} - {""})
-    text = "; ".join(words)
+    text = seeds_told or "; ".join(words)
     if smaller:
         text += "\nminiature: " + "\nminiature: ".join(smaller)
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
