@@ -4,28 +4,32 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 FIG    ?=
+# Make knows no program by the name of a stamp.
+MAKEFLAGS += --no-builtin-rules
 
-.PHONY: help demo test lint figures bench small clean
+.PHONY: help demo test lint figures report bench small clean
 
 help:
 	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
 	@echo "make test              run every test"
 	@echo "make lint              ruff and mypy"
 	@echo "make figures [FIG=2]   draw every figure that has its runs, name the commands of the others"
+	@echo "make report            draw them all and write outputs/report/index.html, a page to look at"
 	@echo "make bench             time the tangent kernel against other tools"
 	@echo "make small             every training experiment in miniature, on two CPU cores"
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
 
 # One stamp an extra: a changed setup.cfg or constraints.txt installs anew.
-$(VENV)/.installed%: setup.cfg pyproject.toml constraints.txt
+$(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".$(EXTRA)"
 	touch $@
 
 $(VENV)/.installed-dev: EXTRA = [dev]
 $(VENV)/.installed-bench: EXTRA = [bench]
+$(VENV)/.installed-report: EXTRA = [report]
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed-base
 	$(BIN)/ntkexp train +exp=disk
 	$(BIN)/python scripts/fig10_disk_data.py
 	@echo
@@ -33,15 +37,18 @@ demo: $(VENV)/.installed
 	@$(BIN)/python scripts/fig01_disk_eigenfunctions.py
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=25
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 
-figures: $(VENV)/.installed
+figures: $(VENV)/.installed-base
 	$(BIN)/python scripts/make_figures.py $(FIG)
+
+report: $(VENV)/.installed-report figures
+	$(BIN)/ntkexp report
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python scripts/bench_tangent.py

@@ -15,6 +15,8 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
   ntkexp list                              every experiment, its figures, its runs
   ntkexp show RUN                          a run's config, provenance and last numbers
+  ntkexp claims [--runs DIR] [--json]      does it reproduce the paper? every claim, its verdict
+  ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
   ntkexp data [NAME ...]                   fetch or verify images, with sizes and checksums
   ntkexp completion bash|zsh|fish          a script for the shell's tab key
   ntkexp --version | --help
@@ -84,6 +86,20 @@ def _show(words: list[str]) -> int:
     return 0
 
 
+def _claims(words: list[str]) -> int:
+    from ntkexp.claims.command import claims
+
+    print(claims(words))
+    return 0
+
+
+def _report(words: list[str]) -> int:
+    from ntkexp.report.command import report
+
+    print(report(words))
+    return 0
+
+
 def _data(words: list[str]) -> int:
     from ntkexp.data.inventory import inventory
 
@@ -110,6 +126,8 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "study": _study,
     "list": _list,
     "show": _show,
+    "claims": _claims,
+    "report": _report,
     "data": _data,
     "completion": _completion,
 }

@@ -61,6 +61,17 @@ class Spacing(StrEnum):
     list = "list"
 
 
+class BatchNorm(StrEnum):
+    """The mode of batch normalisation when a kernel is taken.
+
+    eval: with running statistics, examples do not interact. train: with the statistics of the
+    probe batch, whose kernel is that of the whole batch as one function, some 50 times dearer.
+    """
+
+    eval = "eval"
+    train = "train"
+
+
 @dataclass
 class DataConfig:
     name: str = MISSING
@@ -137,7 +148,7 @@ class OptimConfig:
 
 @dataclass
 class ProbingConfig:
-    """When the probes look, and at how many fixed examples of each split."""
+    """When the probes look, at how many fixed examples of each split, and in which mode."""
 
     spacing: Spacing = Spacing.log
     start: int = 5
@@ -145,6 +156,7 @@ class ProbingConfig:
     every: int = 100
     steps: list[int] = field(default_factory=list)
     examples: int = 100
+    batch_norm: BatchNorm = BatchNorm.eval
 
 
 @dataclass
@@ -167,6 +179,7 @@ class ScaleConfig:
     base: int | None = None
     steps: int | None = None
     probe_examples: int | None = None
+    evaluate_examples: int | None = None
     growth: float | None = None
 
 
@@ -268,6 +281,8 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
         "model.base": scale.base,
         "optim.steps": scale.steps,
         "probing.examples": scale.probe_examples,
+        "evaluate.train_examples": scale.evaluate_examples,
+        "evaluate.test_examples": scale.evaluate_examples,
     }
     for key, limit in limits.items():
         if limit is None or key in typed or not _has(config, key):

@@ -1,8 +1,11 @@
-"""Hands the typed schemas to Hydra, under the names that the files in configs/ build upon."""
+"""Hands Hydra the typed schemas that the files in configs/ build upon, and what they may call."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from hydra.core.config_store import ConfigStore
+from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import config
 
@@ -23,3 +26,12 @@ def register() -> None:
         ("model", "resnet", config.ResNetConfig),
     ):
         store.store(group=f"schema/{group}" if group else "schema", name=name, node=node)
+    OmegaConf.register_new_resolver("at_scale", at_scale, replace=True)
+
+
+def at_scale(paper: Any, small: Any, *, _root_: DictConfig) -> Any:
+    """`${at_scale:'32,64,128','16,32'}`: the value at scale=paper, and that at scale=small.
+
+    For what the upper limits of configs/scale cannot say, such as which values are swept.
+    """
+    return small if _root_.scale.name == "small" else paper

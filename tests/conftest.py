@@ -13,6 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import pytest
+from tiny_runs import make_images
 
 hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ntkexp")
@@ -58,3 +59,17 @@ def real_images() -> Path:
     if not named or not (Path(named) / "mnist").is_dir():
         pytest.skip("no real images: NTKEXP_DATA names no folder that holds mnist/")
     return Path(named)
+
+
+@pytest.fixture(scope="session")
+def images_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("images")
+    make_images(folder / "data")
+    return folder
+
+
+@pytest.fixture
+def made_images(images_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small images of every kind, made up, for this process and its children."""
+    monkeypatch.setenv("NTKEXP_DATA", str(images_on_disk / "data"))
+    monkeypatch.setenv("NTKEXP_CACHE", str(images_on_disk / "cache"))

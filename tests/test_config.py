@@ -11,11 +11,13 @@ from omegaconf import DictConfig
 from ntkexp import schemas
 from ntkexp.config import check, identity, shrink
 from ntkexp.errors import UserError
+from ntkexp.launch import plugin
 
 
 @pytest.fixture(autouse=True)
 def hydra_session() -> Iterator[None]:
     schemas.register()
+    plugin.register()
     with initialize_config_module("ntkexp.configs", version_base="1.3"):
         yield
 

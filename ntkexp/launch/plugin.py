@@ -33,10 +33,12 @@ class SweepSweeper(Sweeper):
     """Every combination of the comma-separated values, in order.
 
     Hydra's own sweeper composes every job to see that it can be, before the launcher composes
-    it again; our launcher does that once, and checks more.
+    it again; our launcher does that once, and checks more. `params` are the values that an
+    experiment sweeps by itself; a key that is given on the command line takes their place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, params: dict[str, str] | None = None) -> None:
+        self.declared = [f"{key}={values}" for key, values in (params or {}).items()]
         self.context: HydraContext | None = None
         self.launcher: Launcher | None = None
 
@@ -52,7 +54,7 @@ class SweepSweeper(Sweeper):
         assert self.context is not None
         assert self.launcher is not None
         parser = OverridesParser.create(config_loader=self.context.config_loader)
-        overrides = parser.parse_overrides(arguments)
+        overrides = parser.parse_overrides([*self.declared, *arguments])
         [batch] = BasicSweeper.split_arguments(overrides, max_batch_size=None)
         return self.launcher.launch(batch, initial_job_idx=0)
 
@@ -96,6 +98,7 @@ class SweepLauncher(Launcher):
 @dataclass
 class SweeperNode:
     _target_: str = f"{HOME}.SweepSweeper"
+    params: dict[str, str] | None = None
 
 
 @dataclass

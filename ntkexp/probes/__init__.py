@@ -12,9 +12,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.errors import UserError
-from ntkexp.probes.base import Batch, Moment, Probe, Rows, Update
+from ntkexp.probes.base import Batch, Forward, Moment, Probe, Rows, Update
 
-__all__ = ["Batch", "Moment", "Probe", "Rows", "Update", "build", "names"]
+__all__ = ["Batch", "Forward", "Moment", "Probe", "Rows", "Update", "build", "names"]
 
 
 def names() -> list[str]:

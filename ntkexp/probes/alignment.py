@@ -16,8 +16,7 @@ from ntkexp.errors import UserError
 from ntkexp.probes.base import Batch, Moment, Probe, Rows
 from ntkexp.results.table import Table
 from ntkexp.tangent import TangentKernel
-from ntkexp.theory.alignment import label_cka
-from ntkexp.theory.centring import CENTRINGS, centre, centre_labels
+from ntkexp.theory.label_alignment import label_ckas
 
 ALIGNMENT = Table(
     "alignment",
@@ -75,12 +74,10 @@ class Alignment(Probe):
 
 def _alignments(kernel: TangentKernel, batch: Batch) -> Iterator[tuple[str, int, str, float]]:
     parts = {"total": kernel.gram, **kernel.layers}
-    labels = _one_hot(batch.targets.cpu().numpy(), len(kernel.gram) // len(batch.targets))
+    labels = _one_hot(batch.targets.cpu().numpy(), kernel.outputs)
     for index, (layer, gram) in enumerate(parts.items(), start=-1):
-        array = gram.double().cpu().numpy()
-        for centring in CENTRINGS:
-            centred = centre(array, labels.shape[1], centring)
-            yield layer, index, centring, label_cka(centred, centre_labels(labels, centring))
+        for centring, value in label_ckas(gram.double().cpu().numpy(), labels).items():
+            yield layer, index, centring, value
 
 
 def _one_hot(targets: NDArray[np.int64], outputs: int) -> NDArray[np.float64]:

@@ -12,22 +12,27 @@ A new probe is one file here, with a dataclass whose name is the file's in capit
             return {"weight_norm": {"norm": norm.item()}}
 
 The column `step` is filled in by the training loop.
+
+A probe of single iterations says in `watches` which ones. In such an iteration it is called up to
+three times: `listening` surrounds the forward of the minibatch, `hear` follows it while its graph
+is whole, `watch` follows the backward, when dw_t is known and the network still at w_t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from ntkexp.config import TrainConfig
+from ntkexp.config import BatchNorm, TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.errors import UserError
 from ntkexp.results.table import Table
-from ntkexp.tangent import TangentKernel, tangent_kernels
+from ntkexp.tangent import TangentKernel, tangent_kernel, tangent_kernels
 from ntkexp.theory.centring import CENTRINGS
 
 # table -> column -> values
@@ -54,27 +59,60 @@ class Moment:
         self,
         *,
         step: int,
+        seed: int,
         last: bool,
         model: nn.Module,
         dataset: Dataset,
         batches: Mapping[str, Batch],
+        batch_norm: BatchNorm = BatchNorm.eval,
     ) -> None:
-        self.step, self.last = step, last
+        self.step, self.seed, self.last = step, seed, last
         self.model, self.dataset, self.batches = model, dataset, batches
+        self.batch_norm = batch_norm
 
     @cached_property
     def kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
-        return tangent_kernels(
-            self.model, {name: batch.inputs for name, batch in self.batches.items()}
-        )
+        inputs = {name: batch.inputs for name, batch in self.batches.items()}
+        if self.batch_norm is BatchNorm.eval:
+            return tangent_kernels(self.model, inputs)
+        with _batch_statistics(self.model):
+            return {
+                name: tangent_kernel(self.model, x, batch_function=True)
+                for name, x in inputs.items()
+            }
+
+
+@contextmanager
+def _batch_statistics(model: nn.Module) -> Iterator[None]:
+    """Batch normalisation in train mode inside; the running statistics are the engine's to keep."""
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    for norm in norms:
+        norm.train()
+    try:
+        yield
+    finally:
+        for norm in norms:
+            norm.eval()
+
+
+@dataclass(frozen=True)
+class Forward:
+    """The forward of the minibatch of one iteration, in train mode, before the backward."""
+
+    step: int
+    seed: int
+    model: nn.Module
+    inputs: Tensor
+    outputs: Tensor
 
 
 @dataclass(frozen=True)
 class Update:
-    """One iteration of SGD, seen while the network is still at w_t and dw_t is known."""
+    """One iteration of SGD, in eval mode: |dw_t| is known, the network still at w_t."""
 
     step: int
+    seed: int
     model: nn.Module
     step_norm: Tensor
     batches: Mapping[str, Batch]
@@ -98,11 +136,22 @@ class Probe:
         return {}
 
     def watches(self, step: int) -> bool:
-        """Whether it wants to see the update of this step."""
+        """Whether it wants to see the iteration of this step."""
         return False
 
+    def hears(self) -> bool:
+        """Whether a watched iteration's own forward is what it looks at."""
+        return False
+
+    def listening(self, model: nn.Module) -> AbstractContextManager[object]:
+        """Surrounds the forward of a watched iteration."""
+        return nullcontext()
+
+    def hear(self, forward: Forward) -> None:
+        """Looks at the forward of a watched iteration. The graph must stay whole."""
+
     def watch(self, update: Update) -> Rows:
-        """Rows at an update."""
+        """One row of each table; values may be scalars on the device, fetched later with others."""
         return {}
 
     def state(self) -> dict[str, Any]:

@@ -4,6 +4,24 @@ A library of its own: it knows tensors and modules, no runs and no configs.
 """
 
 from ntkexp.tangent.kernel import TangentKernel, tangent_kernel, tangent_kernels
+from ntkexp.tangent.products import (
+    pull_back,
+    push_forward,
+    right_singular_vectors,
+    top_eigenvectors,
+)
+from ntkexp.tangent.tiles import tangent_kernel_tiles
 from ntkexp.tangent.trace import SharedForward, tangent_trace
 
-__all__ = ["SharedForward", "TangentKernel", "tangent_kernel", "tangent_kernels", "tangent_trace"]
+__all__ = [
+    "SharedForward",
+    "TangentKernel",
+    "pull_back",
+    "push_forward",
+    "right_singular_vectors",
+    "tangent_kernel",
+    "tangent_kernel_tiles",
+    "tangent_kernels",
+    "tangent_trace",
+    "top_eigenvectors",
+]

@@ -43,12 +43,14 @@ class Outer:
         grad f_ic = sum_d v_icd u_id^T   (one O x K block for each of G groups),
 
     with v (n, k, G, O, D) the gradients of the outputs and u (n, G, K, D) the inputs. A weight
-    stored with the inputs' axis first (transposed convolutions) is `swapped`.
+    stored with the inputs' axis first (transposed convolutions) is `swapped`. `bias` names the
+    parameter whose gradient is sum_d v_icd, as if the inputs had one more feature, always 1.
     """
 
     u: Positions
     v: Tensor
     swapped: bool = False
+    bias: str = ""
 
     @property
     def examples(self) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.calls import Call, outside_uses, parameterised, recorded, refuse_overwritten
-from ntkexp.tangent.factors import Factor, merged
+from ntkexp.tangent.factors import Factor, Outer, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.outputs import Outputs, chosen
 from ntkexp.tangent.rehearsal import Rehearsal
@@ -25,14 +25,20 @@ class Features:
     A layer is a module that owns parameters; its name is the first under which the model has it.
     """
 
-    layers: dict[str, list[Factor]]
+    layers: dict[str, dict[str, Factor]]
+    examples: int
     outputs: int
     fallback: list[str]
     cost: Cost
 
     def part(self, examples: slice) -> Features:
-        parts = {name: [f.part(examples) for f in found] for name, found in self.layers.items()}
-        return Features(parts, self.outputs, self.fallback, self.cost)
+        parts = {
+            layer: {name: factor.part(examples) for name, factor in factors.items()}
+            for layer, factors in self.layers.items()
+        }
+        return Features(
+            parts, len(range(self.examples)[examples]), self.outputs, self.fallback, self.cost
+        )
 
 
 def layer_of(parameter: str) -> str:
@@ -61,18 +67,20 @@ def features(
     uses, slow = receive(values, calls, parameters, _one_output(values))
     found: dict[str, Factor] = {}
     for name, parameter in parameters.items():
+        if id(parameter) in slow:
+            continue
         factor = merged(uses[id(parameter)]) if id(parameter) in uses else None
-        if factor is None and not rehearsal.gradients[name].any():
-            slow.discard(id(parameter))
-        elif factor is None or id(parameter) in slow or not rehearsal.agrees(name, factor):
-            slow.add(id(parameter))
-        else:
+        if factor is not None and rehearsal.agrees(name, factor):
             found[name] = factor
+        elif factor is not None or rehearsal.gradients[name].any():
+            slow.add(id(parameter))  # else nothing uses it, and its features are zero
+    _share_bias(found, uses, parameters)
     cost = passes_cost(list(calls), values.shape[1])
     del values, calls, uses
     names = [name for name, parameter in parameters.items() if id(parameter) in slow]
     found |= jacobians(model, inputs, outputs, names)
-    return Features(_by_layer(order, parameters, found), rehearsal.outputs, names, cost)
+    layers = _by_layer(order, parameters, found)
+    return Features(layers, len(inputs), rehearsal.outputs, names, cost)
 
 
 def receive(
@@ -131,15 +139,28 @@ def _pull_back(values: Tensor, rules: list[tuple[Call, Rule]], cotangents: list[
             rule.receive(output, values.new_zeros(call.shape) if grad is None else grad)
 
 
+def _share_bias(
+    found: dict[str, Factor], uses: dict[int, list[Factor]], parameters: dict[str, nn.Parameter]
+) -> None:
+    """Mark weights whose bias was in the same single call: sum_d v_d is its gradient."""
+    for name, factor in found.items():
+        bias = layer_of(name) + ".bias"
+        if not isinstance(factor, Outer) or factor.swapped or bias.lstrip(".") not in found:
+            continue
+        both = (parameters[name], parameters[bias.lstrip(".")])
+        if name.endswith("weight") and all(len(uses[id(p)]) == 1 for p in both):
+            found[name] = replace(factor, bias=bias.lstrip("."))
+
+
 def _by_layer(
     order: list[str], parameters: dict[str, nn.Parameter], found: dict[str, Factor]
-) -> dict[str, list[Factor]]:
-    layers: dict[str, list[Factor]] = {}
+) -> dict[str, dict[str, Factor]]:
+    layers: dict[str, dict[str, Factor]] = {}
     owners = {layer_of(name) for name in parameters}
     for layer in [*(name for name in order if name in owners), *map(layer_of, parameters)]:
-        layers.setdefault(layer, [])
+        layers.setdefault(layer, {})
     for name, factor in found.items():
-        layers[layer_of(name)].append(factor)
+        layers[layer_of(name)][name] = factor
     return layers
 
 

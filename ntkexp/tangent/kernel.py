@@ -10,14 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.batch_function import batch_kernels
 from ntkexp.tangent.features import Features, features
-from ntkexp.tangent.memory import blocks, default_budget
-from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.plan import Plan, Step, add_products
+from ntkexp.tangent.memory import blocks, default_budget, in_huge_pages
+from ntkexp.tangent.outputs import Outputs, chosen
+from ntkexp.tangent.plan import Plan, Step, add_layer
 from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import Rehearsal, rehearse
 from ntkexp.tangent.routes.blocks import mirror, times
 from ntkexp.tangent.untouched import untouched
+from ntkexp.tangent.workspace import Workspace
 
 Centring: TypeAlias = Literal["class", "joint", "none"]
 
@@ -81,6 +83,7 @@ def tangent_kernel(
     outputs: Outputs = None,
     layers: bool = True,
     budget_bytes: int | None = None,
+    batch_function: bool = False,
     tf32: bool = False,
 ) -> TangentKernel:
     """The kernel of `inputs` with themselves, or with `other`.
@@ -91,6 +94,8 @@ def tangent_kernel(
     layers        False leaves out the split by layer
     budget_bytes  memory for activations, gradients and workspace; larger batches are cut into
                   blocks of examples, at the price of repeated passes
+    batch_function  True takes the batch as one function: the only meaning a kernel has with batch
+                  norm in training mode or active dropout, which are refused otherwise
     tf32          True lets a GPU round the factors of products to 10 bits
 
     >>> net = nn.Linear(1, 1)
@@ -99,6 +104,11 @@ def tangent_kernel(
             [ 7., 10.]])
     """
     parameters = trainable(model)
+    if batch_function:
+        if other is not None:
+            raise UserError("batch_function=True: two batches have no common batch function")
+        with untouched(model, tf32=tf32):
+            return _of_batch_function(model, inputs, outputs, parameters, layers, budget_bytes)
     refuse_coupled(model)
     with untouched(model, tf32=tf32):
         run = _Run(model, outputs, parameters, [inputs], layers, budget_bytes)
@@ -125,6 +135,21 @@ def tangent_kernels(
         return dict(zip(batches, run.symmetric(tensors), strict=True))
 
 
+def _of_batch_function(
+    model: nn.Module,
+    inputs: Tensor,
+    outputs: Outputs,
+    parameters: dict[str, nn.Parameter],
+    layers: bool,
+    budget_bytes: int | None,
+) -> TangentKernel:
+    refuse_empty(inputs)
+    values = chosen(model(inputs.detach().clone()), outputs, len(inputs))
+    grams = batch_kernels(values, parameters, budget_bytes or default_budget(values.device))
+    total = torch.stack(list(grams.values())).sum(0)
+    return TangentKernel(total, grams if layers else {}, values.shape[1])
+
+
 class _Run:
     """One request: what to compute, in which memory, and the plan as it is carried out."""
 
@@ -145,7 +170,7 @@ class _Run:
         self.rehearsal: Rehearsal = rehearse(model, batches[0].detach(), outputs, parameters)
         self.device = self.rehearsal.values.device
         self.budget_bytes = budget_bytes or default_budget(self.device)
-        self.workspace_bytes = self.budget_bytes // 8
+        self.workspace = Workspace(self.rehearsal.values, self.budget_bytes // 8)
 
     def symmetric(self, batches: list[Tensor]) -> list[TangentKernel]:
         parts = blocks(sum(map(len, batches)), self.rehearsal.bytes_per_example, self.budget_bytes)
@@ -201,9 +226,11 @@ class _Run:
     def _empty(self, rows: int, columns: int, found: Features) -> TangentKernel:
         k = found.outputs
         size = (rows * k, columns * k)
-        total = self.rehearsal.values.new_zeros(size)
-        split = {name: torch.zeros_like(total) for name in found.layers} if self.layers else {}
-        return TangentKernel(total, split, k, found.fallback)
+        names = list(found.layers) if self.layers else []
+        total, *split = in_huge_pages(
+            self.rehearsal.values.new_empty(1 + len(names), *size)
+        ).zero_()
+        return TangentKernel(total, dict(zip(names, split, strict=True)), k, found.fallback)
 
     def _add(
         self,
@@ -221,10 +248,8 @@ class _Run:
             gram = kernel.layers.get(name, kernel.gram)
             if rows is not None and columns is not None:
                 gram = gram[times(rows, kernel.outputs), times(columns, kernel.outputs)]
-            others = right.layers[name] if right is not None else [None] * len(factors)
-            for one, two in zip(factors, others, strict=True):
-                route, cost = add_products(gram, one, two, self.workspace_bytes)
-                kernel.plan.steps.append(Step(name, route, cost))
+            others = right.layers[name] if right is not None else None
+            kernel.plan.steps += add_layer(gram, name, factors, others, self.workspace)
 
     def _finished(self, kernel: TangentKernel, *, symmetric: bool) -> TangentKernel:
         for gram in [*kernel.layers.values()] or [kernel.gram]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from functools import cache
+
 import torch
+from torch import Tensor
 
 CPU_BUDGET_BYTES = 3 * 2**30
 CUDA_SHARE = 0.6
@@ -31,3 +36,25 @@ def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[sli
         return [slice(0, examples)]
     step = max(1, room // 2)
     return [slice(start, min(start + step, examples)) for start in range(0, examples, step)]
+
+
+MADV_HUGEPAGE = 14
+HUGE_PAGE_BYTES = 2 * 2**20
+
+
+def in_huge_pages(fresh: Tensor) -> Tensor:
+    """Ask Linux to back a large new CPU tensor by pages of 2 MiB; anywhere else, nothing happens.
+
+    The first touch of an ordinary page costs up to 2.4 microseconds on a virtual machine: half a
+    second for a gigabyte, as much as the products that fill it.
+    """
+    first = -(-fresh.data_ptr() // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
+    last = (fresh.data_ptr() + fresh.nbytes) // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
+    if fresh.device.type == "cpu" and last > first and sys.platform == "linux":
+        _libc().madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), MADV_HUGEPAGE)
+    return fresh
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)

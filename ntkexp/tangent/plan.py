@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from ntkexp.tangent.factors import Factor, Outer
-from ntkexp.tangent.routes import ROUTES, Cost, Route, Shape
+from ntkexp.tangent.positions import WithOne
+from ntkexp.tangent.routes import ROUTES, Cost, Jacobians, Route, Shape
 from ntkexp.tangent.routes.blocks import lower_blocks
+from ntkexp.tangent.workspace import Workspace
 
 # Operations the machine does in the time it moves a byte: about 140 GFLOP/s over 14 GB/s on two
 # CPU cores, 50 TFLOP/s over 3 TB/s on a large GPU.
@@ -55,20 +58,41 @@ def cheapest(shape: Shape, device: torch.device) -> type[Route]:
     return min(ROUTES, key=price)
 
 
-def add_products(
-    gram: Tensor, left: Factor, right: Factor | None, workspace_bytes: int
-) -> tuple[str, Cost]:
-    """gram += <left, right> by the cheapest route; with right None, its lower half at least."""
-    if isinstance(left, Outer) and (right is None or isinstance(right, Outer)):
-        shape = Shape.of(left, right)
-        route = cheapest(shape, gram.device)
-        route.add(gram, left, right, workspace_bytes)
-        return route.name, route.cost(shape)
+def add_layer(
+    gram: Tensor,
+    layer: str,
+    left: Mapping[str, Factor],
+    right: Mapping[str, Factor] | None,
+    workspace: Workspace,
+) -> list[Step]:
+    """gram += the products of a layer's features; with `right` None, its lower half at least.
+
+    A parameter that one side lacks has no gradient there.
+    """
+    steps, done = [], set()
+    for name, one in left.items():
+        two = None if right is None else right.get(name)
+        if name in done or (right is not None and two is None):
+            continue
+        if isinstance(one, Outer) and (two is None or isinstance(two, Outer)):
+            shape = Shape.of(one, two)
+            route = cheapest(shape, gram.device)
+            if one.bias and route is not Jacobians and (two is None or two.bias):
+                done.add(one.bias)
+                one = replace(one, u=WithOne(one.u))
+            route.add(gram, one, two, workspace)
+            steps.append(Step(layer, route.name, route.cost(shape)))
+        else:
+            steps.append(Step(layer, "direct", _add_direct(gram, one, two)))
+    return steps
+
+
+def _add_direct(gram: Tensor, left: Factor, right: Factor | None) -> Cost:
     rows = left.jacobian().flatten(0, 1)
     if right is not None:
         columns = right.jacobian().flatten(0, 1)
         gram.addmm_(rows, columns.t())
-        return "direct", Cost(2.0 * len(rows) * len(columns) * rows.shape[1], rows.nbytes)
+        return Cost(2.0 * len(rows) * len(columns) * rows.shape[1], rows.nbytes)
     for r, c in lower_blocks(len(rows), LEAST_ROWS):
         gram[r, c].addmm_(rows[r], rows[c].t())
-    return "direct", Cost(1.0 * len(rows) * (len(rows) + 1) * rows.shape[1], rows.nbytes)
+    return Cost(1.0 * len(rows) * (len(rows) + 1) * rows.shape[1], rows.nbytes)

@@ -15,11 +15,12 @@ from ntkexp.tangent.factors import Direct, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.features import features, receive
 from ntkexp.tangent.memory import blocks, default_budget
-from ntkexp.tangent.norms import squared_norm
+from ntkexp.tangent.norms import norm_workspace, squared_norm
 from ntkexp.tangent.outputs import Outputs, chosen
 from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
 from ntkexp.tangent.rehearsal import rehearse
 from ntkexp.tangent.untouched import untouched
+from ntkexp.tangent.workspace import Workspace
 
 Estimate: TypeAlias = Literal["signs", "hutchinson"]
 
@@ -66,17 +67,17 @@ def _exact(
     parameters: dict[str, nn.Parameter],
     budget_bytes: int | None,
 ) -> Tensor:
-    total: Tensor | None = None
     first = rehearse(model, inputs, outputs, parameters)
+    workspace = norm_workspace(first.values)
+    total = first.values.new_zeros((), dtype=torch.float64)
     budget = budget_bytes or default_budget(first.values.device)
     for part in blocks(len(inputs), first.bytes_per_example, budget):
-        rehearsal = rehearse(model, inputs[part], outputs, parameters) if part.start else first
+        whole = len(inputs[part]) == len(inputs)
+        rehearsal = first if whole else rehearse(model, inputs[part], outputs, parameters)
         found = features(model, inputs[part], outputs, parameters, rehearsal)
         for factors in found.layers.values():
-            for factor in factors:
-                norm = squared_norm(factor)
-                total = norm if total is None else total + norm
-    assert total is not None
+            for factor in factors.values():
+                total += squared_norm(factor, workspace)
     return total
 
 
@@ -125,6 +126,7 @@ class SharedForward:
         self._modules = parameterised(model)
         self._calls: list[Call] = []
         self._slow: set[int] | None = None
+        self._workspace: Workspace | None = None
 
     @contextmanager
     def _recording(self) -> Iterator[None]:
@@ -158,15 +160,15 @@ class SharedForward:
         if self._slow is None:
             self._slow = self._distrusted(values, inputs)
         slow |= self._slow
-        total = torch.zeros((), dtype=torch.float64, device=values.device)
+        workspace = self._workspace = self._workspace or norm_workspace(values.detach())
+        total = values.new_zeros((), dtype=torch.float64)
         for key, factor in factors.items():
             if key not in slow:
-                total += squared_norm(factor)
+                total += squared_norm(factor, workspace)
         names = [name for name, p in self.parameters.items() if id(p) in slow]
         for rows in jacobians(self.model, inputs, self.outputs, names).values():
-            total += squared_norm(
-                Direct(torch.einsum("nk,nkp->np", cotangent, rows.values)[:, None])
-            )
+            pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
+            total += squared_norm(Direct(pulled.unsqueeze(1)), workspace)
         return total
 
     def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:

@@ -17,7 +17,7 @@ def untouched(model: nn.Module, *, tf32: bool = False) -> Iterator[None]:
     Gradients need no care: nothing in this package writes to `.grad`.
     """
     buffers = [
-        (module, name, buffer, buffer._version, buffer.detach().clone())
+        (module, name, buffer, buffer.detach().clone())
         for module in model.modules()
         for name, buffer in module._buffers.items()
         if buffer is not None
@@ -34,9 +34,10 @@ def untouched(model: nn.Module, *, tf32: bool = False) -> Iterator[None]:
         try:
             yield
         finally:
-            for module, name, buffer, version, value in buffers:
+            for module, name, buffer, value in buffers:
                 module._buffers[name] = buffer
-                if buffer._version != version:
+                # Not by version: batch norm moves its statistics without counting it.
+                if not torch.equal(buffer, value):
                     with torch.no_grad():
                         buffer.copy_(value)
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ntkexp.config import Augment
 from ntkexp.errors import Diverged, Interrupted, UserError
+from ntkexp.models.objective import correct
 from ntkexp.progress import Progress
-from ntkexp.training.evaluate import correct
 from ntkexp.training.loop import TRACE_STEPS, Trainer
 from ntkexp.training.schedule import learning_rate
 from ntkexp.training.stack import Stack
@@ -42,6 +42,7 @@ class Ensemble:
         self.members = [Member(index, trainer) for index, trainer in enumerate(trainers)]
         for member in self.members:
             refuse_what_mixes_examples(member.trainer)
+            refuse_what_hears(member.trainer)
         self.active: list[Member] = []
         self.ended = ended
         self._rooms: dict[tuple[int, ...], Tensor] = {}
@@ -168,3 +169,13 @@ def refuse_what_mixes_examples(trainer: Trainer) -> None:
             f"launcher=ensemble: the network has running statistics ({name}); "
             "take model.norm=none or launcher=local"
         )
+
+
+def refuse_what_hears(trainer: Trainer) -> None:
+    """The forward is that of the stack: no member has one of its own to listen to."""
+    for name, probe in trainer.probes.items():
+        if probe.hears():
+            raise UserError(
+                f"launcher=ensemble: probe.{name} looks at the forward of each minibatch; "
+                "take probe.complexity.batch=fixed or launcher=local"
+            )

@@ -1,28 +1,12 @@
-"""Loss and accuracy, of a minibatch and of whole sets."""
+"""Loss and accuracy of whole sets."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 from ntkexp.data import Split
-
-
-def losses(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Per example: cross-entropy, or binary cross-entropy on the one logit of a two-class net."""
-    if outputs.shape[1] == 1:
-        return functional.binary_cross_entropy_with_logits(
-            outputs[:, 0], targets.to(outputs.dtype), reduction="none"
-        )
-    return functional.cross_entropy(outputs, targets, reduction="none")
-
-
-def correct(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Per example: whether the decision is the target, as a bool."""
-    if outputs.shape[1] == 1:
-        return (outputs[:, 0] > 0) == (targets > 0)
-    return outputs.argmax(1) == targets
+from ntkexp.models.objective import correct, losses
 
 
 @torch.no_grad()

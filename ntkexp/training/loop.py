@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from ntkexp.config import Augment, TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.data.batches import Batches, crop_flip
 from ntkexp.errors import Diverged, Interrupted
-from ntkexp.probes import Batch, Moment, Probe, Rows, Update
+from ntkexp.models.objective import correct, losses
+from ntkexp.probes import Batch, Forward, Moment, Probe, Rows, Update
 from ntkexp.progress import Progress
 from ntkexp.results import Run, Table
-from ntkexp.training.evaluate import correct, evaluate, losses
+from ntkexp.training.evaluate import evaluate
 from ntkexp.training.saving import save_tensors
 from ntkexp.training.schedule import learning_rate, probe_steps
 from ntkexp.training.sgd import SGD
@@ -95,6 +96,7 @@ class Trainer:
         self.looks = probe_steps(config.probing, self.last)
         self.clock = Clock()
         self._trace: list[tuple[int, Tensor, Tensor]] = []
+        self._watched: list[tuple[int, Rows]] = []
         self._committed_at = time.monotonic()
         if run.checkpoint.exists():
             self._restore()
@@ -132,9 +134,10 @@ class Trainer:
 
     def _update(self) -> None:
         step = self.clock.step
+        watching = self._watching()
         inputs, targets = self.minibatch(step)
         lr = learning_rate(self.config.optim, step, self.last)
-        outputs = self.model(inputs)
+        outputs = self._forward(inputs, watching)
         loss = losses(outputs, targets).mean()
         loss.backward()  # type: ignore[no-untyped-call]
         self.sgd.accelerate()
@@ -153,19 +156,32 @@ class Trainer:
             inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
         return inputs, targets
 
+    def _watching(self) -> list[Probe]:
+        return [probe for probe in self.probes.values() if probe.watches(self.clock.step)]
+
+    def _forward(self, inputs: Tensor, watching: Sequence[Probe]) -> Tensor:
+        with ExitStack() as stack:
+            for probe in watching:
+                stack.enter_context(probe.listening(self.model))
+            outputs: Tensor = self.model(inputs)
+        for probe in watching:
+            probe.hear(Forward(self.clock.step, self.config.seed, self.model, inputs, outputs))
+        return outputs
+
     def watch(self, lr: float) -> None:
-        watching = [probe for probe in self.probes.values() if probe.watches(self.clock.step)]
+        """Let the probes that want it see the coming update, of which dw is known by now."""
+        watching = self._watching()
         if not watching:
             return
         update = Update(
             step=self.clock.step,
+            seed=self.config.seed,
             model=self.model,
             step_norm=self.sgd.step_norm(lr),
             batches=self.probe_batches,
         )
         with _evaluating(self.model):
-            for probe in watching:
-                self._add(probe.watch(update))
+            self._watched += [(self.clock.step, probe.watch(update)) for probe in watching]
 
     def _look(self, *, last: bool = False) -> None:
         self._fetch_trace()
@@ -174,10 +190,12 @@ class Trainer:
             self._evaluate()
         moment = Moment(
             step=self.clock.step,
+            seed=self.config.seed,
             last=last or self.clock.step >= self.last or self._fitted(),
             model=self.model,
             dataset=self.dataset,
             batches=self.probe_batches,
+            batch_norm=self.config.probing.batch_norm,
         )
         with _evaluating(self.model):
             for name, probe in self.probes.items():
@@ -239,9 +257,10 @@ class Trainer:
         return self.clock.recent_loss
 
     def _fetch_trace(self) -> None:
-        """Move the waiting minibatch figures from the device into the table."""
+        """Move the waiting figures of minibatches and watched iterations into their tables."""
         if not self._trace:
             return
+        self._fetch_watched()
         steps = [step for step, _, _ in self._trace]
         loss = torch.stack([loss for _, loss, _ in self._trace]).double().tolist()
         accuracy = torch.stack([accuracy for _, _, accuracy in self._trace]).tolist()
@@ -260,6 +279,17 @@ class Trainer:
             self._keep_steps(steps[:finite], loss[:finite], accuracy[:finite])
         if finite < len(loss):
             raise Diverged(steps[finite], self.clock.recent_loss)
+
+    def _fetch_watched(self) -> None:
+        columns: dict[str, dict[str, list[Any]]] = {}
+        for step, rows in self._watched:
+            for table, row in rows.items():
+                found = columns.setdefault(table, {})
+                for name, value in {"step": step, **row}.items():
+                    found.setdefault(name, []).append(value)
+        self._watched.clear()
+        for table, found in columns.items():
+            self.run.add(table, {name: _fetched(values) for name, values in found.items()})
 
     def _keep_steps(self, steps: list[int], loss: list[float], accuracy: list[float]) -> None:
         self.run.add(
@@ -317,6 +347,14 @@ class Trainer:
         if optim.epochs is not None:
             limits.append(optim.epochs * self.batches.steps_per_epoch)
         return min(limits)
+
+
+def _fetched(values: list[Any]) -> list[Any]:
+    """Scalars of one column as numbers: those on a device in one transfer, not one each."""
+    if not isinstance(values[0], Tensor):
+        return values
+    numbers: list[Any] = torch.stack(values).tolist()
+    return numbers
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from ntkexp.training.evaluate import losses
+from ntkexp.models.objective import losses
 from ntkexp.training.sgd import SGD
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ntkexp.tangent import tangent_kernel, tangent_trace
 from ntkexp.tangent.routes import ROUTES, Pairs
+from ntkexp.tangent.workspace import Workspace
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 EVEN_KERNELS = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
@@ -180,6 +181,6 @@ def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cros
     for route in ROUTES if small else [r for r in ROUTES if r is not Pairs]:
         for workspace in (1, 2**30):
             gram = torch.zeros_like(truth)
-            route.add(gram, left, right, workspace)
+            route.add(gram, left, right, Workspace(gram, workspace))
             expected = truth if right is not None else truth.tril()
             assert distance(gram if right is not None else gram.tril(), expected) < 1e-10

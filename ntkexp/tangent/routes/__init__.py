@@ -11,6 +11,7 @@ from ntkexp.tangent.routes.jacobians import Jacobians
 from ntkexp.tangent.routes.pairs import Pairs
 from ntkexp.tangent.routes.shape import Cost, Shape
 from ntkexp.tangent.routes.structured import Structured
+from ntkexp.tangent.workspace import Workspace
 
 
 class Route(Protocol):
@@ -27,8 +28,8 @@ class Route(Protocol):
         """What it takes."""
 
     @staticmethod
-    def add(gram: Tensor, left: Outer, right: Outer | None, workspace_bytes: int) -> None:
-        """Do it, with temporary tensors of about that size."""
+    def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:
+        """Do it, with temporary tensors of about the workspace's limit."""
 
 
 ROUTES: tuple[type[Route], ...] = (Jacobians, Structured, Pairs)

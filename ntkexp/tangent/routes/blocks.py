@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
+STRIPE = 250
+
 
 def lower_blocks(size: int, least: int, start: int = 0) -> Iterator[tuple[slice, slice]]:
     """Rectangles that cover everything on and below the diagonal of a size x size matrix.
@@ -26,15 +28,12 @@ def lower_blocks(size: int, least: int, start: int = 0) -> Iterator[tuple[slice,
 
 
 def mirror(gram: Tensor) -> None:
-    """Copy what is below the diagonal above it."""
-    size = gram.shape[0]
-    for rows, columns in lower_blocks(size, 64):
-        block = gram[rows, columns]
-        if rows == columns:
-            lower = block.tril(-1)
-            block.copy_(block.tril() + lower.t())
-        else:
-            gram[columns, rows] = block.t()
+    """Copy what is below the diagonal above it, in stripes the cache holds."""
+    for start in range(0, len(gram), STRIPE):
+        stripe = slice(start, start + STRIPE)
+        gram[:start, stripe] = gram[stripe, :start].t()
+        square = gram[stripe, stripe]
+        square.copy_(square.tril() + square.tril(-1).t())
 
 
 def times(examples: slice, k: int) -> slice:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
 from torch import Tensor
 
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.positions import split_features
 from ntkexp.tangent.routes.blocks import lower_blocks
 from ntkexp.tangent.routes.shape import Cost, Shape
+from ntkexp.tangent.workspace import Workspace
 
 LEAST_ROWS = 128
-WORKSPACE_BYTES = 192 * 2**20
+CHUNK_BYTES = 192 * 2**20
 
 
 class Jacobians:
@@ -34,34 +36,45 @@ class Jacobians:
         return Cost(per_weight * weights, 4 * rows * weights * shape.itemsize)
 
     @staticmethod
-    def add(gram: Tensor, left: Outer, right: Outer | None, workspace_bytes: int) -> None:
-        for groups, features in _chunks(left, right, min(workspace_bytes, WORKSPACE_BYTES)):
-            rows = jacobian(left, groups, features)
-            if right is not None:
-                gram.addmm_(rows, jacobian(right, groups, features).t())
+    def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:
+        sides = [left] if right is None else [left, right]
+        for groups, features in _chunks(sides, min(workspace.limit_bytes, CHUNK_BYTES)):
+            columns = (groups.stop - groups.start, features.stop - features.start)
+            spaces = workspace.tensors(*(_size(side, *columns) for side in sides))
+            rows, *others = (
+                jacobian(side, groups, features, space)
+                for side, space in zip(sides, spaces, strict=True)
+            )
+            if others:
+                gram.addmm_(rows, others[0].t())
                 continue
             for r, c in lower_blocks(rows.shape[0], LEAST_ROWS):
                 gram[r, c].addmm_(rows[r], rows[c].t())
 
 
-def _chunks(left: Outer, right: Outer | None, limit_bytes: int) -> Iterator[tuple[slice, slice]]:
+def _chunks(sides: list[Outer], limit_bytes: int) -> Iterator[tuple[slice, slice]]:
     """Groups and features at a time: many small groups together, or parts of a large one."""
-    sides = [left] if right is None else [left, right]
-    bytes_each = sum(side.v[:, :, 0, :, 0].numel() for side in sides) * left.v.element_size()
+    bytes_each = sum(side.v[:, :, 0, :, 0].numel() * side.v.element_size() for side in sides)
+    u = sides[0].u
     most = limit_bytes // max(bytes_each, 1)
-    together = max(1, most // left.u.features)
-    for group in range(0, left.u.groups, together):
-        groups = slice(group, min(group + together, left.u.groups))
-        for start, stop in split_features(left.u.features, left.u.unit, most):
+    together = max(1, most // u.features)
+    for group in range(0, u.groups, together):
+        groups = slice(group, min(group + together, u.groups))
+        for start, stop in split_features(u.features, u.unit, most):
             yield groups, slice(start, stop)
 
 
-def jacobian(side: Outer, groups: slice, features: slice) -> Tensor:
-    """The gradients by the weights of some input features, (N, G' O K')."""
+def _size(side: Outer, groups: int, features: int) -> tuple[int, ...]:
+    n, k, _, channels, _ = side.v.shape
+    return n, groups, k * channels, features
+
+
+def jacobian(side: Outer, groups: slice, features: slice, out: Tensor) -> Tensor:
+    """The gradients by the weights of some input features, (N, G' O K'), in `out` if they can."""
     n, k = side.v.shape[:2]
     u = side.u.columns(groups, features)  # (n, G', K', D)
     v = side.v[:, :, groups].transpose(1, 2).flatten(2, 3)  # (n, G', k O, D)
-    products = v @ u.transpose(2, 3)
-    if products.shape[1] > 1:
-        products = products.reshape(n, products.shape[1], k, -1).transpose(1, 2)
-    return products.reshape(n * k, -1)
+    torch.bmm(v.flatten(0, 1), u.flatten(0, 1).transpose(1, 2), out=out.flatten(0, 1))
+    if out.shape[1] > 1:
+        out = out.view(n, out.shape[1], k, -1).transpose(1, 2)
+    return out.reshape(n * k, -1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.positions import Positions
 from ntkexp.tangent.routes.blocks import lower_blocks, times
 from ntkexp.tangent.routes.shape import Cost, Shape
+from ntkexp.tangent.workspace import Workspace
 
-LEAST_EXAMPLES = 16
+LEAST_EXAMPLES = 32
 
 
 class Pairs:
@@ -31,20 +34,19 @@ class Pairs:
         return Cost(pairs * (inputs + outputs), 4 * d * d * pairs * shape.k**2 * shape.itemsize)
 
     @staticmethod
-    def add(gram: Tensor, left: Outer, right: Outer | None, workspace_bytes: int) -> None:
+    def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:
         for group in range(left.u.groups):
-            v_left, a_left = _apart(left, group)
-            v_right, a_right = (v_left, a_left) if right is None else _apart(right, group)
-            dtype = gram.dtype
+            v_left, u_left = _apart(left, group)
+            v_right, u_right = (v_left, u_left) if right is None else _apart(right, group)
             for d in range(len(v_left)):
+                one = (v_left[d], u_left[d])
                 for e in range(len(v_right) if right is not None else d):
-                    a = left.u.products(a_left[d], a_right[e]).to(dtype)
-                    whole = _weighted(v_left[d], v_right[e], a)
-                    gram += whole
+                    both = _multiplied(left.u, one, (v_right[e], u_right[e]), workspace)
+                    gram += both
                     if right is None:
-                        gram += whole.t()
+                        gram += both.t()
                 if right is None:
-                    _add_diagonal(gram, v_left[d], left.u.products(a_left[d], a_left[d]).to(dtype))
+                    _add_diagonal(gram, left.u, one, workspace)
 
 
 def _apart(side: Outer, group: int) -> tuple[Tensor, Tensor]:
@@ -53,15 +55,29 @@ def _apart(side: Outer, group: int) -> tuple[Tensor, Tensor]:
     return v, side.u.rows(group).transpose(0, 1).unsqueeze(2).contiguous()
 
 
-def _weighted(left: Tensor, right: Tensor, weights: Tensor) -> Tensor:
-    """<left_ic, right_jc'> weights_ij, (N_left, N_right)."""
-    products = left @ right.t()
-    k = len(left) // len(weights)
-    products.view(len(weights), k, -1, k).mul_(weights[:, None, :, None])
+def _multiplied(
+    u: Positions,
+    left: tuple[Tensor, Tensor],
+    right: tuple[Tensor, Tensor],
+    workspace: Workspace,
+) -> Tensor:
+    """<v_ic, v_jc'> <u_i, u_j> at one pair of positions, (N_left, N_right)."""
+    (v_left, u_left), (v_right, u_right) = left, right
+    rows, columns = len(u_left), len(u_right)
+    products, weights = workspace.tensors((len(v_left), len(v_right)), (rows, columns))
+    torch.mm(v_left, v_right.t(), out=products)
+    u.products(u_left, u_right, weights)
+    # Repeated along one axis, broadcast along the other: five times as fast as broadcasting both.
+    repeated = weights.repeat_interleave(len(v_right) // columns, dim=1)
+    products.view(rows, -1, len(v_right)).mul_(repeated.unsqueeze(1))
     return products
 
 
-def _add_diagonal(gram: Tensor, v: Tensor, weights: Tensor) -> None:
-    k = len(v) // len(weights)
-    for r, c in lower_blocks(len(weights), LEAST_EXAMPLES):
-        gram[times(r, k), times(c, k)] += _weighted(v[times(r, k)], v[times(c, k)], weights[r, c])
+def _add_diagonal(
+    gram: Tensor, u: Positions, side: tuple[Tensor, Tensor], workspace: Workspace
+) -> None:
+    v, inputs = side
+    k = len(v) // len(inputs)
+    for r, c in lower_blocks(len(inputs), LEAST_EXAMPLES):
+        rows, columns = (v[times(r, k)], inputs[r]), (v[times(c, k)], inputs[c])
+        gram[times(r, k), times(c, k)] += _multiplied(u, rows, columns, workspace)

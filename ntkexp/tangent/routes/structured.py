@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.routes.shape import Cost, Shape
+from ntkexp.tangent.workspace import Workspace
 
 # The products of one step should stay in the processor's last cache.
 CPU_BYTES = 8 * 2**20
@@ -41,37 +42,42 @@ class Structured:
         return Cost(inputs + middle + last, moved, SMALL_AREA / d**2 * middle + 3 * last)
 
     @staticmethod
-    def add(gram: Tensor, left: Outer, right: Outer | None, workspace_bytes: int) -> None:
-        limit = min(workspace_bytes, CUDA_BYTES if gram.is_cuda else CPU_BYTES)
+    def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:
         for group in range(left.u.groups):
-            _add_group(gram, left, right, group, limit)
+            _add_group(gram, left, right, group, workspace)
 
 
 def _add_group(
-    gram: Tensor, left: Outer, right: Outer | None, group: int, limit_bytes: int
+    gram: Tensor, left: Outer, right: Outer | None, group: int, workspace: Workspace
 ) -> None:
-    """gram rows are `left`'s examples j, its columns those of `right` (or `left`), i."""
+    """gram's rows belong to `left`'s examples j, its columns to i, of `right` or `left`."""
     v_rows = left.v[:, :, group].contiguous()  # (n, k, O, D)
     v_columns = v_rows if right is None else right.v[:, :, group].contiguous()
     u_rows = left.u.rows(group)
     u_columns = u_rows if right is None else right.u.rows(group)
     n_rows, k, channels, d_rows = v_rows.shape
     n_columns, _, _, d_columns = v_columns.shape
-    per_example = k * channels * max(d_rows, d_columns) + d_rows * d_columns * BLOCK
-    step = max(1, limit_bytes // (per_example * v_rows.element_size()))
-    space = v_rows.new_empty((min(step, n_rows), k * channels, d_columns))
+    per_example = k * channels * d_columns + d_rows * d_columns * BLOCK
+    limit = min(workspace.limit_bytes, CUDA_BYTES if gram.is_cuda else CPU_BYTES)
+    step = min(n_rows, max(1, limit // (per_example * v_rows.element_size())))
+    t, a = workspace.tensors((step, k * channels, d_columns), (step * d_rows * BLOCK * d_columns,))
     for first in range(0, n_columns, BLOCK):
-        last = min(first + BLOCK, n_columns)
+        block = min(BLOCK, n_columns - first)
         for start in range(first if right is None else 0, n_rows, step):
             stop = min(start + step, n_rows)
-            products = left.u.products(u_rows[start:stop], u_columns[first:last])
-            products = products.to(v_rows.dtype).view(stop - start, d_rows, -1, d_columns)
-            for i in range(first, last):
+            products = a[: (stop - start) * d_rows * block * d_columns]
+            products = products.view((stop - start) * d_rows, block * d_columns)
+            left.u.products(u_rows[start:stop], u_columns[first : first + block], products)
+            by_pair = products.view(stop - start, d_rows, block, d_columns)
+            for i in range(first, first + block):
                 j = max(start, i) if right is None else start
                 if j >= stop:
                     continue
-                t = space[: stop - j]
-                torch.bmm(v_rows[j:stop].flatten(1, 2), products[j - start :, :, i - first], out=t)
+                torch.bmm(
+                    v_rows[j:stop].flatten(1, 2),
+                    by_pair[j - start :, :, i - first],
+                    out=t[: stop - j],
+                )
                 gram[j * k : stop * k, i * k : (i + 1) * k].addmm_(
-                    t.view((stop - j) * k, -1), v_columns[i].view(k, -1).t()
+                    t[: stop - j].view((stop - j) * k, -1), v_columns[i].view(k, -1).t()
                 )

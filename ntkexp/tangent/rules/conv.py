@@ -10,6 +10,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.memory import in_huge_pages
 from ntkexp.tangent.positions import Columns, Patches, Positions, everything, padded, windows
 from ntkexp.tangent.rules.uses import UnfitError, copies, fold
 
@@ -28,7 +29,8 @@ class ConvRule:
         self.u: Positions | None = None
         if "weight" in wanted:
             self.u = self._patches(call, module)
-            self.v = call.input.new_empty((examples, outputs, channels, positions))
+            size = (examples, outputs, channels, positions)
+            self.v = in_huge_pages(call.input.new_empty(size))
         if "bias" in wanted:
             self.bias = call.input.new_empty((examples, outputs, channels))
 
@@ -80,7 +82,7 @@ class TransposedConvRule:
         self.bias: Tensor | None = None
         if "weight" in wanted:
             size = (examples, outputs, module.groups, features, positions)
-            self.v = call.input.new_empty(size)
+            self.v = in_huge_pages(call.input.new_empty(size))
         if "bias" in wanted:
             self.bias = call.input.new_empty((examples, outputs, module.out_channels))
 

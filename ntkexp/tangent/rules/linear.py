@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.memory import in_huge_pages
 from ntkexp.tangent.positions import Columns
 from ntkexp.tangent.rules.uses import copies
 
@@ -23,7 +24,7 @@ class LinearRule:
         self.v: Tensor | None = None
         self.bias: Tensor | None = None
         if "weight" in wanted:
-            self.v = self.inputs.new_empty((*size, positions))
+            self.v = in_huge_pages(self.inputs.new_empty((*size, positions)))
         if "bias" in wanted:
             self.bias = self.inputs.new_empty(size)
 

@@ -1,0 +1,36 @@
+"""Does it reproduce the paper? Every statement about its figures, with the number that decides it.
+
+One file a group of figures; LEDGER is all of them in order. No verdict is written by hand.
+"""
+
+from __future__ import annotations
+
+from ntkexp.claims import (
+    alignment,
+    directions,
+    disk,
+    fourier,
+    hierarchy,
+    linear,
+    measures,
+    spectrum,
+    theorems,
+)
+from ntkexp.claims.claim import Claim
+
+LEDGER: tuple[Claim, ...] = tuple(
+    sorted(
+        (
+            *disk.CLAIMS,
+            *spectrum.CLAIMS,
+            *alignment.CLAIMS,
+            *hierarchy.CLAIMS,
+            *linear.CLAIMS,
+            *measures.CLAIMS,
+            *directions.CLAIMS,
+            *fourier.CLAIMS,
+            *theorems.CLAIMS,
+        ),
+        key=lambda claim: claim.figure or 99,
+    )
+)

@@ -1,0 +1,155 @@
+"""What an entry of the ledger is: a statement, the number that decides it, and its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from ntkexp.claims.record import Record
+
+
+class Case(NamedTuple):
+    """One measured number: of a panel (the noise level, the architecture) and of a seed."""
+
+    panel: str
+    seed: int
+    value: float
+
+
+Statistic = Callable[[Sequence[Record]], Iterable[Case]]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How a value is written.
+
+    >>> percent.told(0.0132, 0.001)
+    '1.32 ± 0.1 %'
+    """
+
+    factor: float
+    sign: str
+
+    def told(self, value: float, spread: float | None = None) -> str:
+        around = "" if spread is None else f" ± {self.number(spread, 2)}"
+        return f"{self.number(value)}{around}{self.sign}"
+
+    def number(self, value: float, digits: int = 3) -> str:
+        shown = self.factor * value
+        return f"{shown:,.0f}" if 1000 <= abs(shown) < math.inf else f"{shown:.{digits}g}"
+
+
+plain, percent, times = Unit(1, ""), Unit(100, " %"), Unit(1, " ×")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The values with which a claim holds, bounds included. Not a number lies in none."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def told(self, unit: Unit) -> str:
+        if self.low == self.high:
+            return unit.told(self.low)
+        if math.isinf(self.high):
+            return f"≥ {unit.told(self.low)}"
+        if math.isinf(self.low):
+            return f"≤ {unit.told(self.high)}"
+        return f"{unit.number(self.low)} to {unit.told(self.high)}"
+
+
+def above(bound: float) -> Interval:
+    return Interval(low=bound)
+
+
+def below(bound: float) -> Interval:
+    return Interval(high=bound)
+
+
+def between(low: float, high: float) -> Interval:
+    return Interval(low, high)
+
+
+def within_factor(value: float, factor: float) -> Interval:
+    return Interval(value / factor, value * factor)
+
+
+# With fewer networks in a sweep a rank correlation says nothing.
+FEWEST = 3
+
+Source = Literal["paper", "notebooks"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the paper, or one curve of its authors' notebooks.
+
+    `statistic` gives `number` for every panel and seed; the claim holds for those whose value lies
+    in `holds`. With `somewhere` a seed needs only one of its panels in there. A claim that sets
+    experiments side by side is judged `jointly`: only on runs of one scale, and of all of them.
+    """
+
+    id: str
+    figure: int | None
+    says: str
+    paper: str
+    number: str
+    experiments: tuple[str, ...]
+    tables: tuple[str, ...]
+    statistic: Statistic
+    holds: Interval
+    unit: Unit = plain
+    source: Source = "paper"
+    somewhere: bool = False
+    jointly: bool = False
+
+    @property
+    def recipe(self) -> str:
+        """Whose training the number belongs to: the text's, or the released code's."""
+        return "paper" if self.source == "paper" else "released"
+
+
+def each_run(
+    value: Callable[[Record], float], panels: Mapping[str, str] | None = None
+) -> Statistic:
+    """One case a run; its panel is named by its experiment."""
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        for record in records:
+            panel = panels[record.experiment] if panels else ""
+            yield Case(panel, record.seed, value(record))
+
+    return cases
+
+
+def each_seed(table: str, value: Callable[[pd.DataFrame], float]) -> Statistic:
+    """One case for every seed that a study's table holds."""
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        for record in records:
+            for seed, frame in record.tables[table].groupby("seed"):
+                yield Case("", int(str(seed)), value(frame))
+
+    return cases
+
+
+def each_sweep(value: Callable[[Sequence[Record]], float], panels: Mapping[str, str]) -> Statistic:
+    """One case for the runs of an experiment that share a seed: a sweep over something else."""
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        sweeps: dict[tuple[str, int], list[Record]] = {}
+        for record in records:
+            sweeps.setdefault((record.experiment, record.seed), []).append(record)
+        for (experiment, seed), members in sorted(sweeps.items()):
+            if len(members) >= FEWEST:
+                yield Case(panels[experiment], seed, value(members))
+
+    return cases

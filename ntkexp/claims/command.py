@@ -1,0 +1,55 @@
+"""`ntkexp claims`: the ledger, judged on the runs at hand."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ntkexp.catalogue import OUTPUTS
+from ntkexp.claims import LEDGER
+from ntkexp.claims.record import collect
+from ntkexp.claims.rendering import FORMS, as_text
+from ntkexp.claims.verdict import Finding, judge
+from ntkexp.errors import UserError
+
+USAGE = "ntkexp claims [--runs DIR ...] [--figure N] [--json | --markdown | --summary]"
+
+
+def claims(words: Sequence[str]) -> str:
+    """The ledger as the command line asks for it."""
+    given = _parser().parse_args(words)
+    findings = judged(given.runs, given.figure)
+    form = next((form for name, form in FORMS.items() if getattr(given, name)), None)
+    return form(findings) if form else as_text(findings, shutil.get_terminal_size().columns)
+
+
+def judged(roots: Iterable[Path], figure: int | None = None) -> list[Finding]:
+    """A finding for every claim, or for those of one figure."""
+    roots = list(roots)
+    for root in roots:
+        if root != OUTPUTS and not root.is_dir():
+            raise UserError(f"--runs {root}: no such folder")
+    chosen = [claim for claim in LEDGER if figure in (None, claim.figure)]
+    if not chosen:
+        known = sorted({claim.figure for claim in LEDGER if claim.figure})
+        raise UserError(f"--figure {figure}: no claims; expected {known[0]} to {known[-1]}")
+    records = collect(roots)
+    return [judge(claim, records) for claim in chosen]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"claims: {message}\nusage: {USAGE}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="ntkexp claims", usage=USAGE, add_help=False)
+    parser.add_argument("--runs", nargs="+", type=Path, default=[OUTPUTS])
+    parser.add_argument("--figure", type=int)
+    form = parser.add_mutually_exclusive_group()
+    for name in FORMS:
+        form.add_argument(f"--{name}", action="store_true")
+    return parser

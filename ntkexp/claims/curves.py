@@ -1,0 +1,114 @@
+"""The curves that the figures draw, as functions of one run: a value for every probe step."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.record import Record
+from ntkexp.theory.spectrum import effective_rank, trace_ratios
+
+# Nothing before this iteration is on the figures' axes.
+FIRST_ITERATION = 10
+FITTED = 0.999
+
+
+@cache
+def accuracy(record: Record, split: str, subset: str = "all") -> pd.Series:
+    evals = record.tables["evals"]
+    chosen = evals[(evals["split"] == split) & (evals["subset"] == subset)]
+    return chosen.drop_duplicates("step").set_index("step")["accuracy"].sort_index()
+
+
+def fitted_step(record: Record) -> int:
+    """The first probe at which the training accuracy is 100 %; the last one if it never is."""
+    curve = accuracy(record, "train")
+    return int(curve.index[curve >= FITTED].min() if (curve >= FITTED).any() else curve.index[-1])
+
+
+def best_step(record: Record) -> int:
+    """The probe at which the test accuracy is highest: learning ends, overfitting begins."""
+    curve = accuracy(record, "test")
+    return int(curve.index.to_numpy()[curve.to_numpy().argmax()])
+
+
+@cache
+def spectra(record: Record, split: str) -> pd.DataFrame:
+    """Eigenvalues of the whole network's kernel, (steps, ranks)."""
+    spectrum = record.tables["spectrum"]
+    chosen = spectrum[(spectrum["split"] == split) & (spectrum["layer"] == "total")]
+    return chosen.pivot(index="step", columns="rank", values="eigenvalue")
+
+
+@cache
+def effective_ranks(record: Record, split: str = "train") -> pd.Series:
+    table = spectra(record, split)
+    return pd.Series([effective_rank(row) for row in table.to_numpy()], table.index)
+
+
+@cache
+def trace_ratio(record: Record, k: int, split: str = "train") -> pd.Series:
+    """T_k; one where there are no more than k eigenvalues."""
+    table = spectra(record, split)
+    return pd.Series([trace_ratios(row)[:k][-1] for row in table.to_numpy()], table.index)
+
+
+@cache
+def cka(record: Record, split: str, *, subset: str = "all", centring: str = "class") -> pd.Series:
+    """Alignment of the whole network's kernel with the labels."""
+    frame = _aligned(record, split, subset, centring)
+    return frame[frame["layer"] == "total"].set_index("step")["cka"].sort_index()
+
+
+@cache
+def layer_cka(record: Record, split: str, *, centring: str = "class") -> pd.DataFrame:
+    """Alignment of every layer's kernel, (steps, layers from the input on)."""
+    frame = _aligned(record, split, "all", centring)
+    layers = frame[frame["layer"] != "total"]
+    return layers.pivot(index="step", columns="layer_index", values="cka")
+
+
+def _aligned(record: Record, split: str, subset: str, centring: str) -> pd.DataFrame:
+    frame = record.tables["alignment"]
+    return frame[
+        (frame["split"] == split) & (frame["subset"] == subset) & (frame["centring"] == centring)
+    ]
+
+
+def at(curve: pd.Series, step: float) -> float:
+    """The curve's value at the probe nearest to `step`."""
+    steps = curve.index.to_numpy()
+    return float(curve.iloc[int(np.abs(steps - step).argmin())])
+
+
+def shown(curve: pd.Series) -> pd.Series:
+    """The part of a curve that the figures show; all of it when it ends before."""
+    part = curve[curve.index >= FIRST_ITERATION]
+    return part if len(part) else curve
+
+
+def crossing(curve: pd.Series, share: float) -> float:
+    """The iteration at which a curve has risen by `share` of its whole rise, log-interpolated."""
+    start, top = float(curve.iloc[0]), float(curve.max())
+    level = start + share * (top - start)
+    place = int((curve >= level).to_numpy().argmax())
+    if place == 0:
+        return float(curve.index[0])
+    before, after = curve.iloc[place - 1], curve.iloc[place]
+    part = (level - before) / (after - before)
+    ends = np.log1p(curve.index.to_numpy()[place - 1 : place + 1].astype(float))
+    return float(np.expm1(ends[0] + part * (ends[1] - ends[0])))
+
+
+def rank_correlation(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series) -> float:
+    """Spearman's; not a number when either is constant.
+
+    >>> rank_correlation(np.array([1, 2, 3]), np.array([10.0, 100.0, 1000.0]))
+    1.0
+    """
+    first, second = (pd.Series(np.asarray(values, float)).rank().to_numpy() for values in (x, y))
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float("nan")
+    return round(float(np.corrcoef(first, second)[0, 1]), 12)

@@ -1,0 +1,126 @@
+"""From a claim and the runs at hand to a verdict. Nothing here is written by hand."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ntkexp.claims.claim import Case, Claim
+from ntkexp.claims.record import SCALES, Record, choose, choose_jointly
+
+
+class Verdict(StrEnum):
+    """partly: for some seeds or panels, not for all."""
+
+    holds = "holds"
+    fails = "fails"
+    partly = "partly"
+    no_runs = "no runs"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, what was measured, and the runs it was measured on."""
+
+    claim: Claim
+    cases: tuple[Case, ...]
+    records: tuple[Record, ...]  # those that gave the cases; none without a case
+
+    @property
+    def verdict(self) -> Verdict:
+        kept = self.kept
+        if not kept:
+            return Verdict.no_runs
+        if all(kept.values()):
+            return Verdict.holds
+        return Verdict.partly if any(kept.values()) else Verdict.fails
+
+    @property
+    def kept(self) -> dict[tuple[str, int], bool]:
+        """Whether the claim holds for each panel and seed, or each seed where one panel will do."""
+        decided: dict[tuple[str, int], bool] = {}
+        for case in self.cases:
+            holds = case.value in self.claim.holds
+            if self.claim.somewhere:
+                key = ("", case.seed)
+                decided[key] = holds or decided.get(key, False)
+            else:
+                decided[case.panel, case.seed] = holds
+        if self.claim.somewhere and self.missing:
+            # The panel that shows it may be among those without runs.
+            return {key: holds for key, holds in decided.items() if holds}
+        return decided
+
+    @property
+    def panels(self) -> dict[str, list[Case]]:
+        found: dict[str, list[Case]] = {}
+        for case in self.cases:
+            found.setdefault(case.panel, []).append(case)
+        return found
+
+    @property
+    def measured(self) -> str:
+        """Mean and spread over seeds of every panel, with how many of them hold if not all do."""
+        told = "; ".join(
+            f"{panel}: {self._summary(cases)}" if panel else self._summary(cases)
+            for panel, cases in self.panels.items()
+        )
+        kept = self.kept
+        if self.verdict is Verdict.partly:
+            told += f" ({sum(kept.values())} of {len(kept)} hold)"
+        if self.cases and self.missing:
+            told += f" (no runs of {', '.join(self.missing)})"
+        return told
+
+    def _summary(self, cases: Sequence[Case]) -> str:
+        return self.claim.unit.told(*mean_and_spread([case.value for case in cases]))
+
+    @property
+    def seeds(self) -> int:
+        return len({case.seed for case in self.cases})
+
+    @property
+    def scale(self) -> str:
+        found = {record.scale for record in self.records}
+        return ", ".join(scale for scale in SCALES if scale in found)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(note for record in self.records for note in record.notes))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The experiments that have no runs to judge by."""
+        found = {record.experiment for record in self.records}
+        return tuple(name for name in self.claim.experiments if name not in found)
+
+
+def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
+    """Mean and standard deviation; no deviation of values that are all the same."""
+    if len(set(values)) == 1:
+        return values[0], None
+    if not all(map(math.isfinite, values)):
+        return math.nan, None
+    return statistics.fmean(values), statistics.stdev(values)
+
+
+def judge(claim: Claim, records: Iterable[Record]) -> Finding:
+    """The verdict on a claim by the runs that fit it."""
+    fitting: dict[str, list[Record]] = {name: [] for name in claim.experiments}
+    for record in records:
+        if record.experiment in fitting and _complete(record.tables, claim.tables):
+            fitting[record.experiment].append(record)
+    if claim.jointly:
+        chosen = choose_jointly(fitting, claim.recipe)
+    else:
+        chosen = [record for found in fitting.values() for record in choose(found, claim.recipe)]
+    # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
+    cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
+    return Finding(claim, cases, tuple(chosen) if cases else ())
+
+
+def _complete(tables: Mapping[str, object], needed: Iterable[str]) -> bool:
+    return all(name in tables for name in needed)

@@ -1,0 +1,134 @@
+"""The complexity of a training run, equation (18): C = sum_t |dw_t|_2 |Phi_t|_F.
+
+|Phi_t|_F = sqrt(Tr K_t) of the uncentred features at w_t, on the fixed training batch; dw_t is the
+change that momentum SGD really makes in iteration t. The sum is over iterations, not over the
+steps of the probe schedule.
+
+The estimate replaces Tr K_t by sum_i |Phi(x_i)^T v_i|^2 with fresh signs v_i in {-1, 1}^c at every
+iteration. It is unbiased for Tr K_t; its square root is low by CV^2 / 8, CV being the relative
+spread of one draw, and over T iterations the spread of C falls as 1 / sqrt(T). Measured on whole
+runs: docs/reproduction.md, Figure 6.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.config import Norm, TrainConfig
+from ntkexp.errors import UserError
+from ntkexp.probes.base import Forward, Probe, Rows, Update
+from ntkexp.results.table import Table
+from ntkexp.seeds import generator
+from ntkexp.tangent import SharedForward, tangent_trace
+
+COMPLEXITY = Table(
+    "complexity",
+    "one watched iteration, at the weights before its update: the norm of the update, the trace "
+    "of the uncentred tangent kernel, and the running sum C of equation (18), this iteration "
+    "included",
+    {"step": "int64", "step_norm": "float64", "trace": "float64", "complexity": "float64"},
+)
+
+
+class Mode(StrEnum):
+    exact = "exact"
+    estimate = "estimate"
+
+
+class On(StrEnum):
+    """fixed: the training batch of the probes. minibatch: what the iteration is trained on."""
+
+    fixed = "fixed"
+    minibatch = "minibatch"
+
+
+@dataclass
+class Complexity(Probe):
+    """`every: k` looks at every k-th iteration, which then stands for k of them.
+
+    `batch: minibatch` shares the forward of training; the sum is then over the features of other
+    examples at every iteration.
+    """
+
+    tables = (COMPLEXITY,)
+
+    every: int = 1
+    mode: Mode = Mode.estimate
+    batch: On = On.fixed
+
+    def __post_init__(self) -> None:
+        self._sum = torch.zeros((), dtype=torch.float64)
+        self._shared: SharedForward | None = None
+        self._heard: Tensor | None = None
+
+    def check(self, config: TrainConfig) -> None:
+        if self.every < 1:
+            raise UserError(f"probe.complexity.every={self.every}: expected 1 or more iterations")
+        if self.batch is On.fixed:
+            return
+        if self.mode is Mode.exact:
+            raise UserError(
+                "probe.complexity.batch=minibatch: shares the forward of training with the "
+                "estimate, got mode=exact; expected mode=estimate"
+            )
+        if getattr(config.model, "norm", None) is Norm.batch:
+            raise UserError(
+                f"probe.complexity.batch=minibatch: model={config.model.name} has batch "
+                "normalisation, which couples the examples of a training batch; expected "
+                "batch=fixed or model.norm=none"
+            )
+
+    def batches(self) -> frozenset[str]:
+        return frozenset({"train"} if self.batch is On.fixed else ())
+
+    def watches(self, step: int) -> bool:
+        return step % self.every == 0
+
+    def hears(self) -> bool:
+        return self.batch is On.minibatch
+
+    def listening(self, model: nn.Module) -> AbstractContextManager[object]:
+        return nullcontext() if self.batch is On.fixed else self._estimator(model)
+
+    def hear(self, forward: Forward) -> None:
+        if self.batch is On.minibatch:
+            self._heard = self._estimator(forward.model).trace(
+                forward.outputs, forward.inputs, _signs(forward)
+            )
+
+    def watch(self, update: Update) -> Rows:
+        trace, step_norm = self._trace(update), update.step_norm.double()
+        term = step_norm * trace.sqrt()
+        self._sum = self._sum.to(term.device) + self.every * term
+        return {"complexity": {"step_norm": step_norm, "trace": trace, "complexity": self._sum}}
+
+    def state(self) -> dict[str, Any]:
+        return {"sum": self._sum}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._sum = state["sum"]
+
+    def _trace(self, update: Update) -> Tensor:
+        if self._heard is not None:
+            heard, self._heard = self._heard, None
+            return heard
+        inputs = update.batches["train"].inputs
+        if self.mode is Mode.exact:
+            return tangent_trace(update.model, inputs)
+        return self._estimator(update.model).run(inputs, _signs(update))
+
+    def _estimator(self, model: nn.Module) -> SharedForward:
+        """One for the whole run: it holds its fast rules against a true gradient only once."""
+        if self._shared is None:
+            self._shared = SharedForward(model)
+        return self._shared
+
+
+def _signs(moment: Forward | Update) -> torch.Generator:
+    return generator(moment.seed, "complexity", moment.step)

@@ -1,0 +1,1 @@
+"""One page that shows everything: claims, figures, runs to explore, benchmarks."""

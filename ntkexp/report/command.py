@@ -1,0 +1,61 @@
+"""`ntkexp report`: the page, from the runs and figures at hand."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ntkexp.catalogue import OUTPUTS
+from ntkexp.claims.command import judged
+from ntkexp.claims.record import collect
+from ntkexp.errors import UserError
+from ntkexp.report.facts import drawings, groups
+from ntkexp.report.page import page
+from ntkexp.results.atomic import make_folder, write_text
+from ntkexp.results.facts import plain_tables
+
+USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR] [--out FILE]"
+
+
+def report(words: Sequence[str]) -> Path:
+    """Write the page and say where it is."""
+    given = _parser().parse_args(words)
+    findings, records = judged(given.runs), collect(given.runs)
+    found = groups(records)
+    text = page(
+        findings,
+        drawings(given.figures, Path("scripts"), found),
+        found,
+        plain_tables(given.bench),
+        plotly_script(),
+    )
+    out: Path = given.out
+    make_folder(out.parent)
+    write_text(out, text)
+    return out
+
+
+def plotly_script() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise UserError(
+            "report: needs plotly, which is not installed; pip install 'ntkexp[report]'"
+        ) from error
+    return str(get_plotlyjs())
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"report: {message}\nusage: {USAGE}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
+    parser.add_argument("--runs", nargs="+", type=Path, default=[OUTPUTS])
+    parser.add_argument("--figures", type=Path, default=OUTPUTS / "figures")
+    parser.add_argument("--bench", type=Path, default=OUTPUTS / "bench")
+    parser.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
+    return parser

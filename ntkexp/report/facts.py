@@ -1,0 +1,142 @@
+"""Where each figure comes from: command, config, hardware, time and seeds of its runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ntkexp.catalogue import experiments
+from ntkexp.claims.record import AXES, Record, choose
+from ntkexp.claims.rendering import command
+
+# What the config of a group says that its heading does not.
+HIDDEN = ("name", "seed", "study.seed", "study.name")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one experiment that the page shows."""
+
+    experiment: str
+    about: str
+    records: tuple[Record, ...]
+
+    @property
+    def command(self) -> str:
+        changes = {change for record in self.records for change in record.altered}
+        return " ".join([command(self.experiment), *sorted(changes)])
+
+    @property
+    def seeds(self) -> list[int]:
+        return sorted({record.seed for record in self.records})
+
+    @property
+    def swept(self) -> str:
+        """What the runs vary besides the seed."""
+        if self.experiment not in AXES:
+            return ""
+        values = sorted({record.axis for record in self.records})
+        return f"{AXES[self.experiment]} = {', '.join(f'{value:g}' for value in values)}"
+
+    @property
+    def scale(self) -> str:
+        return self.records[0].scale if self.records else "no runs"
+
+    @property
+    def hardware(self) -> str:
+        return "; ".join(dict.fromkeys(_hardware(record.life) for record in self.records))
+
+    @property
+    def seconds(self) -> float:
+        return sum(float(record.life.get("seconds", 0.0)) for record in self.records)
+
+    @property
+    def notes(self) -> list[str]:
+        return list(dict.fromkeys(note for record in self.records for note in record.notes))
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The config all runs share, by dotted key."""
+        hidden = {*HIDDEN, AXES.get(self.experiment)}
+        first = self.records[0].config if self.records else {}
+        return {key: value for key, value in first.items() if key not in hidden}
+
+
+def _hardware(life: Mapping[str, Any]) -> str:
+    if "gpu" in life:
+        return str(life["gpu"])
+    threads = life.get("threads")
+    cores = f"{threads} threads" if threads else f"{life.get('cpu_count', '?')} cores"
+    return f"{life.get('cpu') or 'CPU'}, {cores}"
+
+
+def groups(records: Sequence[Record]) -> list[Group]:
+    """Every experiment with the runs that count: as the ledger chooses them."""
+    found = []
+    for known in experiments():
+        own = [record for record in records if record.experiment == known.name]
+        chosen = sorted(choose(own, "paper"), key=_order)
+        found.append(Group(known.name, known.about, tuple(chosen)))
+    return found
+
+
+def _order(record: Record) -> tuple[float, int]:
+    return (record.axis if record.experiment in AXES else 0.0, record.seed)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn figure: its file, its caption, and whose runs it shows."""
+
+    stem: str
+    number: int | None
+    svg: str
+    caption: str
+    groups: tuple[Group, ...]
+
+    @property
+    def name(self) -> str:
+        return f"Figure {self.number}" if self.number else self.stem.removeprefix("fig_")
+
+    @property
+    def heading(self) -> str:
+        """The caption's first sentence."""
+        title = self.caption.partition("\n")[0].removesuffix(".")
+        return title if title.startswith(self.name) or not self.number else f"{self.name}: {title}"
+
+    @property
+    def told(self) -> str:
+        """The rest of the caption."""
+        return " ".join(self.caption.partition("\n")[2].split())
+
+
+def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawing]:
+    """Every SVG of `folder`, figures of the paper first."""
+    found = list(found)
+    figures = {known.name: known.figures for known in experiments()}
+    drawn = []
+    for file in sorted(folder.glob("fig*.svg")):
+        match = re.match(r"fig(\d+)_", file.stem)
+        number = int(match[1]) if match else None
+        own = [
+            group
+            for group in found
+            if (number in figures[group.experiment] if number else group.experiment in file.stem)
+        ]
+        if not own and number is None:
+            own = [group for group in found if group.experiment.split("_")[0] in file.stem]
+        svg = file.read_text(encoding="utf-8")
+        drawn.append(Drawing(file.stem, number, svg, caption(scripts, file.stem), tuple(own)))
+    return sorted(drawn, key=lambda drawing: (drawing.number is None, drawing.number, drawing.stem))
+
+
+def caption(scripts: Path, stem: str) -> str:
+    """The docstring of the script that draws a figure."""
+    script = scripts / f"{stem}.py"
+    if not script.is_file():
+        return ""
+    return ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""

@@ -1,0 +1,64 @@
+"""A figure on the page: drawing, caption, and where its numbers come from."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from ntkexp.report.facts import Drawing, Group
+from ntkexp.report.markup import pre, soft, text
+
+
+def figure(drawing: Drawing) -> str:
+    return (
+        f'<article class="sheet" id="{drawing.stem}"><h3>{text(drawing.heading)}</h3>'
+        f"{soft(drawing.told)}"
+        f'<div class="drawing">{inlined(drawing.svg, drawing.stem, drawing.heading)}</div>'
+        f"{''.join(map(_facts, drawing.groups))}</article>"
+    )
+
+
+def inlined(svg: str, prefix: str, label: str) -> str:
+    """An SVG as a part of a page: without its prologue, and with ids that no other figure has."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
+    body = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", body)
+    body = re.sub(r'((?:xlink:)?href)="#([^"]+)"', rf'\1="#{prefix}-\2"', body)
+    return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"', 1).strip()
+
+
+def _facts(group: Group) -> str:
+    if not group.records:
+        return pre(group.command) + soft("no runs")
+    told = {
+        "runs": f"{len(group.records)}, {_seeds(group.seeds)}",
+        "swept": group.swept,
+        "scale": group.scale,
+        "hardware": group.hardware,
+        "time": f"{duration(group.seconds)} in all",
+        "remarks": "; ".join(group.notes),
+    }
+    entries = "".join(f"<dt>{name}</dt><dd>{text(told[name])}</dd>" for name in told if told[name])
+    config = "\n".join(f"{key}: {value}" for key, value in group.config.items())
+    return (
+        f'{pre(group.command)}<dl class="facts">{entries}</dl>'
+        f"<details><summary>Config of {text(group.experiment)}</summary>{pre(config)}</details>"
+    )
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit that leaves more than one and a half of it.
+
+    >>> duration(4000), duration(6000)
+    ('67 minutes', '1.7 hours')
+    """
+    for size, name in ((3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds:.0f} seconds"

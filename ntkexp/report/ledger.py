@@ -1,0 +1,63 @@
+"""The claims as a table that the verdicts above it filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ntkexp.claims.rendering import commands, notes, row, summary
+from ntkexp.claims.verdict import Finding, Verdict
+from ntkexp.report.markup import code, folded, text
+
+HEADS = ("Figure", "Claim", "Paper", "Holds if", "Measured", "Verdict", "Scale")
+EXPLAINED = (
+    "A claim holds <em>partly</em> when it does for some of its seeds or panels. <em>narrow</em> "
+    "is a convolutional net of fewer channels, <em>small</em> a miniature. Verdicts are computed."
+)
+
+
+def ledger(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
+    """`drawn` tells under which id a figure stands on the page."""
+    heads = "".join(f"<th>{name}</th>" for name in HEADS)
+    rows = "\n".join(_claim(finding, drawn) for finding in findings)
+    return (
+        f"<p>{text(summary(findings))}. {EXPLAINED}</p>{_tally(findings)}"
+        f'<div class="scroll"><table class="claims"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>\n{rows}\n</tbody></table></div>"
+        + folded("About the runs", map(text, notes(findings)))
+        + folded("Commands that make the missing runs", map(code, commands(findings)))
+    )
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    counts = {verdict: sum(found.verdict is verdict for found in findings) for verdict in Verdict}
+    buttons = "".join(
+        f'<button type="button" aria-pressed="false" data-verdict="{_class(verdict)}">'
+        f'<span class="verdict {_class(verdict)}">{count}</span> {verdict}</button>'
+        for verdict, count in counts.items()
+    )
+    return f'<div class="tally" role="group" aria-label="Filter by verdict">{buttons}</div>'
+
+
+def _class(verdict: Verdict) -> str:
+    return verdict.replace(" ", "-")
+
+
+def _claim(finding: Finding, drawn: Mapping[int, str]) -> str:
+    claim, kind = finding.claim, _class(finding.verdict)
+    cells = {name: text(cell) for name, cell in row(finding).items()}
+    figure = cells["figure"]
+    if claim.figure is not None and claim.figure in drawn:
+        figure = f'<a href="#{drawn[claim.figure]}">{figure}</a>'
+    named = "".join(
+        f'<td class="wide {name.replace(" ", "-")}" data-name="{name.capitalize()}">{cells[name]}'
+        "</td>"
+        for name in ("paper", "holds if", "measured")
+    )
+    return (
+        f'<tr id="{claim.id}" data-verdict="{kind}">'
+        f'<td data-name="Figure">{figure}</td>'
+        f'<td class="wide">{text(claim.says)}<br>'
+        f'<span class="soft small">{text(claim.number)}</span></td>{named}'
+        f'<td><span class="verdict {kind}">{finding.verdict}</span></td>'
+        f'<td class="wide" data-name="Scale">{cells["scale"]}</td></tr>'
+    )

@@ -1,0 +1,81 @@
+"""The page: a template filled with the ledger, the figures, the runs and the benchmarks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from string import Template
+from typing import Any
+
+import pandas as pd
+
+from ntkexp.claims.record import Record
+from ntkexp.claims.verdict import Finding
+from ntkexp.report.benchmarks import benchmarks
+from ntkexp.report.facts import Drawing, Group
+from ntkexp.report.figure import figure
+from ntkexp.report.ledger import ledger
+from ntkexp.report.markup import soft, text
+from ntkexp.report.panels import panels
+
+HERE = resources.files("ntkexp.report")
+
+
+def page(
+    findings: Sequence[Finding],
+    drawings: Sequence[Drawing],
+    groups: Sequence[Group],
+    tables: Mapping[str, pd.DataFrame],
+    plotly: str,
+) -> str:
+    """One HTML document that needs nothing but itself. `plotly`: the library's script."""
+    shown = [group for group in groups if group.records]
+    drawn = {drawing.number: drawing.stem for drawing in drawings if drawing.number}
+    return Template(_file("page.html")).substitute(
+        style=_file("style.css"),
+        claims=ledger(findings, drawn),
+        figures="\n".join(map(figure, drawings)) or soft("No figure is drawn yet: make figures"),
+        explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
+        benchmarks=benchmarks(tables),
+        footer=_footer(shown),
+        runs=_json([_runs(group) for group in shown]),
+        plotly=plotly,
+        script=_file("page.js"),
+    )
+
+
+def _file(name: str) -> str:
+    return HERE.joinpath(name).read_text(encoding="utf-8").strip()
+
+
+def _json(value: object) -> str:
+    """JSON that a script element can hold: no `</script>` inside."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+
+
+def _runs(group: Group) -> dict[str, Any]:
+    return {"name": group.experiment, "runs": [_run(group, record) for record in group.records]}
+
+
+def _run(group: Group, record: Record) -> dict[str, Any]:
+    swept = f"{group.swept.partition(' ')[0]} {record.axis:g}, " if group.swept else ""
+    about = [group.about, f"run {record.run}", f"scale {record.scale}", *record.notes]
+    return {
+        "id": f"{record.experiment}/{record.run}",
+        "label": f"{record.experiment}, {swept}seed {record.seed}",
+        "about": "; ".join(about),
+        "panels": panels(record),
+    }
+
+
+def _footer(groups: Iterable[Group]) -> str:
+    versions = {
+        f"{name} {version}"
+        for group in groups
+        for record in group.records
+        for name, version in record.life.get("versions", {}).items()
+        if name in ("torch", "numpy")
+    }
+    told = f"Runs made with {', '.join(sorted(versions))}. " if versions else ""
+    return f"<p>{text(told)}Written by <code>ntkexp report</code>.</p>"

@@ -1,0 +1,139 @@
+"""Phi v, Phi^T u and the leading singular vectors of Phi, without Phi."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from scipy.sparse.linalg import eigsh
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.kernel import tangent_kernel
+from ntkexp.tangent.outputs import Outputs, chosen
+from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
+from ntkexp.tangent.untouched import untouched
+
+# Up to this size all eigenvectors cost less than an iteration for a few.
+DENSE_ROWS = 3000
+
+
+def push_forward(
+    model: nn.Module,
+    inputs: Tensor,
+    direction: Mapping[str, Tensor],
+    *,
+    outputs: Outputs = None,
+) -> Tensor:
+    """Phi v, (n, k): how the outputs move, to first order, when the parameters move along v.
+
+    `direction` has a tensor for some or all trainable parameters, by name; the others stand still.
+    Phi^T u is linear in u, so Phi v = d <Phi^T u, v> / du: one backward, differentiated once more.
+
+    >>> net = nn.Linear(2, 1, bias=False)
+    >>> push_forward(net, torch.tensor([[3.0, 4.0]]), {"weight": torch.tensor([[1.0, 1.0]])})
+    tensor([[7.]])
+    """
+    parameters = trainable(model)
+    refuse_coupled(model)
+    refuse_empty(inputs)
+    unknown = sorted(set(direction) - set(parameters))
+    if unknown or not direction:
+        raise UserError(f"direction: {unknown or 'nothing'} given; trainable are {[*parameters]}")
+    points = [parameters[name] for name in direction]
+    tangents = [
+        v.detach().reshape(p.shape).to(p) for v, p in zip(direction.values(), points, strict=True)
+    ]
+    # Fused attention has no second derivative.
+    with untouched(model), sdpa_kernel(SDPBackend.MATH):
+        values = chosen(model(inputs.detach().clone()), outputs, len(inputs))
+        u = torch.zeros_like(values, requires_grad=True)
+        pulled = torch.autograd.grad(
+            values, points, u, create_graph=True, allow_unused=True, materialize_grads=True
+        )
+        moving = [(g, v) for g, v in zip(pulled, tangents, strict=True) if g.requires_grad]
+        if not moving:
+            return torch.zeros_like(values)
+        gradients, along = zip(*moving, strict=True)
+        return torch.autograd.grad(gradients, u, along)[0].detach()
+
+
+def pull_back(
+    model: nn.Module, inputs: Tensor, cotangent: Tensor, *, outputs: Outputs = None
+) -> dict[str, Tensor]:
+    """Phi^T u = sum_ic u_ic grad f_ic by parameter, u (n, k) or flat: one backward."""
+    parameters = trainable(model)
+    refuse_coupled(model)
+    refuse_empty(inputs)
+    with untouched(model):
+        values = chosen(model(inputs.detach().clone()), outputs, len(inputs))
+        return _pulled(values, parameters, cotangent)
+
+
+def _pulled(
+    values: Tensor, parameters: dict[str, nn.Parameter], cotangent: Tensor
+) -> dict[str, Tensor]:
+    if cotangent.numel() != values.numel():
+        raise UserError(f"cotangent {tuple(cotangent.shape)} for outputs {tuple(values.shape)}")
+    grads = torch.autograd.grad(
+        values,
+        list(parameters.values()),
+        cotangent.reshape(values.shape).to(values),
+        retain_graph=True,
+        allow_unused=True,
+        materialize_grads=True,
+    )
+    return {name: grad.detach() for name, grad in zip(parameters, grads, strict=True)}
+
+
+def top_eigenvectors(gram: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest eigenvalues, non-increasing, and eigenvectors as columns, in float64.
+
+    >>> values, vectors = top_eigenvectors(torch.diag(torch.tensor([1.0, 3.0, 2.0])), 2)
+    >>> values
+    tensor([3., 2.], dtype=torch.float64)
+    """
+    size = len(gram)
+    if not 1 <= count <= size:
+        raise UserError(f"{count} eigenvectors of a {size} x {size} kernel: 1 to {size} can be had")
+    if size <= DENSE_ROWS or count > size // 10:
+        exact = gram.double()
+        values, vectors = torch.linalg.eigh((exact + exact.t()) / 2)
+        return values.flip(0)[:count], vectors.flip(1)[:, :count]
+    # The vectors of a file-backed kernel come from products with it, in its own precision.
+    start = torch.ones(size, dtype=gram.dtype).numpy()
+    found, columns = eigsh(gram.cpu().numpy(), k=count, which="LA", v0=start)
+    order = found.argsort()[::-1].copy()
+    return (
+        torch.as_tensor(found[order], dtype=torch.float64, device=gram.device),
+        torch.as_tensor(columns[:, order], dtype=torch.float64, device=gram.device),
+    )
+
+
+def right_singular_vectors(
+    model: nn.Module,
+    inputs: Tensor,
+    count: int,
+    *,
+    outputs: Outputs = None,
+    gram: Tensor | None = None,
+) -> Iterator[tuple[float, dict[str, Tensor]]]:
+    """(sigma_j, v_j) of Phi in order, v_j = Phi^T u_j / sigma_j of norm 1, by parameter.
+
+    u_j are eigenvectors of the kernel (given as `gram`, or computed); each v_j costs a backward
+    and the memory of one gradient, and ends the iteration where sigma is zero to rounding.
+    """
+    gram = (
+        tangent_kernel(model, inputs, outputs=outputs, layers=False).gram if gram is None else gram
+    )
+    values, vectors = top_eigenvectors(gram, count)
+    noise = len(gram) * torch.finfo(gram.dtype).eps * float(values[0])
+    for value, vector in zip(values.tolist(), vectors.t(), strict=True):
+        if value <= noise:
+            return
+        pulled = pull_back(model, inputs, vector, outputs=outputs)
+        # Not sqrt(value): the norm itself keeps |v| = 1 to rounding.
+        length = torch.stack([part.double().square().sum() for part in pulled.values()]).sum()
+        sigma = float(length.sqrt())
+        yield sigma, {name: part / sigma for name, part in pulled.items()}

@@ -1,0 +1,385 @@
+"""Time the tangent kernel engine against other ways to the same matrix.
+
+    python scripts/bench_tangent.py                      every case: 12 minutes on two CPU cores
+    python scripts/bench_tangent.py --case vgg19-100     one case; --list names them
+    python scripts/bench_tangent.py --device cuda
+    OMP_NUM_THREADS=1 python scripts/bench_tangent.py --cpu-seconds    on a machine others use, too
+
+Each case runs in a process of its own, so that its peak memory is its own. Ours is timed first,
+best of a few runs after a small one that warms up; the peers once, they take long. The rate of
+the machine's matrix product is measured in the same process, before and after.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import platform
+import resource
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from ntkexp.config import MLPConfig, ModelConfig, ResNetConfig, VGGConfig
+from ntkexp.models import build
+from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
+
+CLASSES = 10
+IMAGES = (3, 32, 32)
+MATRIX = 4096
+
+NETS: dict[str, tuple[ModelConfig, tuple[int, ...]]] = {
+    "vgg19": (VGGConfig(depth=19), IMAGES),
+    "vgg11": (VGGConfig(depth=11), IMAGES),
+    "resnet18": (ResNetConfig(), IMAGES),
+    "mlp": (MLPConfig(depth=6, width=80), (1, 28, 28)),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where, and by which clock."""
+
+    device: str
+    cpu_seconds: bool
+
+
+@dataclass
+class Row:
+    """One line of the table. `ratio` is the peer's seconds over ours, so more is better; for a
+    peer that is no rival but a yardstick (a training step) it is ours over the peer's."""
+
+    case: str
+    ours_seconds: float
+    peer: str
+    peer_seconds: float
+    ratio: float
+    target: str
+    difference: float
+    peak_gb: float
+    plan_tflop: float
+    matrix_gflops: float
+    share: float
+
+
+class Bench:
+    """One case's net and inputs, and the clock."""
+
+    def __init__(self, net: str, examples: int, setting: Setting) -> None:
+        config, shape = NETS[net]
+        self.device = torch.device(setting.device)
+        self.clock = time.process_time if setting.cpu_seconds else time.perf_counter
+        self.model = build(config, shape, CLASSES, seed=0).to(self.device).eval()
+        draws = torch.Generator().manual_seed(0)
+        if net == "resnet18":
+            _settle_statistics(self.model, draws)
+        self.inputs = torch.randn(examples, *shape, generator=draws).to(self.device)
+        self.labels = torch.randint(CLASSES, (examples,), generator=draws).to(self.device)
+        tangent_kernel(self.model, self.inputs[:2])
+        self.matrix_rate = self._matrix_rate()
+
+    def seconds(self, work: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
+        """The best of some runs, and the last result."""
+        best, result = float("inf"), None
+        for _ in range(repeats):
+            result = None
+            self._wait()
+            began = self.clock()
+            result = work()
+            self._wait()
+            best = min(best, self.clock() - began)
+        return best, result
+
+    def row(
+        self,
+        case: str,
+        ours: float,
+        target: str,
+        *,
+        kernel: TangentKernel | None = None,
+        peer: str = "",
+        peer_seconds: float = float("nan"),
+        yardstick: bool = False,
+        difference: float = float("nan"),
+        peak_gb: float = float("nan"),
+    ) -> Row:
+        rate = max(self.matrix_rate, self._matrix_rate())
+        flops = kernel.plan.flops if kernel is not None else float("nan")
+        return Row(
+            case=case,
+            ours_seconds=ours,
+            peer=peer,
+            peer_seconds=peer_seconds,
+            ratio=ours / peer_seconds if yardstick else peer_seconds / ours,
+            target=target,
+            difference=difference,
+            peak_gb=peak_gb,
+            plan_tflop=flops / 1e12,
+            matrix_gflops=rate / 1e9,
+            share=flops / ours / rate,
+        )
+
+    def peak_gb(self) -> float:
+        """Of the process on a CPU, of the allocator on a GPU; ask before a peer has run."""
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated() / 1e9
+        kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return kilobytes / (1e9 if sys.platform == "darwin" else 1e6)
+
+    def _matrix_rate(self) -> float:
+        a = torch.randn(MATRIX, MATRIX, device=self.device)
+        out = torch.empty_like(a)
+        torch.mm(a, a, out=out)
+        return 2 * MATRIX**3 / self.seconds(lambda: torch.mm(a, a, out=out), 3)[0]
+
+    def _wait(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+
+def _settle_statistics(model: nn.Module, draws: torch.Generator) -> None:
+    """Running statistics of a net that has seen data, not 0 and 1."""
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.copy_(torch.randn(module.running_mean.shape, generator=draws) / 10)
+            module.running_var.copy_(torch.rand(module.running_var.shape, generator=draws) + 0.5)
+
+
+def of_nngeometry(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Its axes are (c, n, c, n)."""
+    from nngeometry.gram import GramMatrix
+    from torch.utils.data import DataLoader, TensorDataset
+
+    loader = DataLoader(
+        TensorDataset(inputs, torch.zeros(len(inputs), dtype=torch.long)), batch_size=len(inputs)
+    )
+    found = GramMatrix(model, loader, function=lambda *batch: model(batch[0])).to_torch()
+    return found.permute(1, 0, 3, 2).reshape(found.shape[0] * found.shape[1], -1).detach()
+
+
+def of_torch_func(model: nn.Module, inputs: Tensor) -> Tensor:
+    """vmap of jacrev, contracted layer by layer."""
+    from torch.func import functional_call, jacrev, vmap
+
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+
+    def one(given: dict[str, Tensor], x: Tensor) -> Tensor:
+        return functional_call(model, given, (x.unsqueeze(0),)).squeeze(0)
+
+    gram: Tensor | None = None
+    for rows in vmap(jacrev(one), (None, 0))(parameters, inputs).values():
+        flat = rows.flatten(0, 1).flatten(1)
+        gram = flat @ flat.t() if gram is None else gram.addmm_(flat, flat.t())
+    assert gram is not None
+    return gram
+
+
+PEERS = {"nngeometry 0.4": of_nngeometry, "torch.func": of_torch_func}
+
+
+def against(
+    case: str, net: str, n: int, peer: str, target: str, repeats: int, setting: Setting
+) -> Row:
+    bench = Bench(net, n, setting)
+    ours, kernel = bench.seconds(lambda: tangent_kernel(bench.model, bench.inputs), repeats)
+    peak = bench.peak_gb()
+    theirs, gram = bench.seconds(lambda: PEERS[peer](bench.model, bench.inputs))
+    difference = float((kernel.gram - gram).abs().max() / gram.abs().max())
+    return bench.row(
+        case,
+        ours,
+        target,
+        kernel=kernel,
+        peer=peer,
+        peer_seconds=theirs,
+        difference=difference,
+        peak_gb=peak,
+    )
+
+
+def alone(case: str, net: str, n: int, target: str, repeats: int, setting: Setting) -> Row:
+    """Also held against one backward: y^T K y = |grad sum y f|^2."""
+    bench = Bench(net, n, setting)
+    ours, kernel = bench.seconds(lambda: tangent_kernel(bench.model, bench.inputs), repeats)
+    peak = bench.peak_gb()
+    y = nn.functional.one_hot(bench.labels, CLASSES).to(kernel.gram) - 1 / CLASSES
+    grads = torch.autograd.grad((bench.model(bench.inputs) * y).sum(), [*bench.model.parameters()])
+    square = sum(float(grad.double().square().sum()) for grad in grads)
+    form = float(y.flatten().double() @ kernel.gram.double() @ y.flatten().double())
+    return bench.row(
+        case, ours, target, kernel=kernel, difference=abs(form / square - 1), peak_gb=peak
+    )
+
+
+def layers_too(case: str, net: str, n: int, target: str, repeats: int, setting: Setting) -> Row:
+    bench = Bench(net, n, setting)
+    total, _ = bench.seconds(
+        lambda: tangent_kernel(bench.model, bench.inputs, layers=False), repeats
+    )
+    ours, kernel = bench.seconds(lambda: tangent_kernel(bench.model, bench.inputs), repeats)
+    return bench.row(
+        case,
+        ours,
+        target,
+        kernel=kernel,
+        peer="the total alone",
+        peer_seconds=total,
+        yardstick=True,
+        peak_gb=bench.peak_gb(),
+    )
+
+
+def exact_trace(case: str, net: str, n: int, target: str, repeats: int, setting: Setting) -> Row:
+    bench = Bench(net, n, setting)
+    ours, trace = bench.seconds(lambda: tangent_trace(bench.model, bench.inputs), repeats)
+    peak = bench.peak_gb()
+    parameters = [*bench.model.parameters()]
+
+    def full_backwards() -> None:
+        values = bench.model(bench.inputs)
+        for c in range(CLASSES):
+            torch.autograd.grad(values[:, c].sum(), parameters, retain_graph=True)
+
+    theirs, _ = bench.seconds(full_backwards, repeats)
+    few = bench.inputs[:10]
+    kernel = tangent_kernel(bench.model, few).gram.double().trace()
+    difference = abs(float(tangent_trace(bench.model, few) / kernel) - 1)
+    del trace
+    return bench.row(
+        case,
+        ours,
+        target,
+        peer="c full backwards",
+        peer_seconds=theirs,
+        yardstick=True,
+        difference=difference,
+        peak_gb=peak,
+    )
+
+
+def sign_estimate(case: str, net: str, n: int, target: str, repeats: int, setting: Setting) -> Row:
+    """An SGD step with the estimate on its forward, over the step alone; the difference is the
+    relative standard deviation of one draw, over 40 draws on at most 20 inputs."""
+    bench = Bench(net, n, setting)
+    optimiser = torch.optim.SGD(bench.model.parameters(), lr=1e-9, momentum=0.9)
+    shared = SharedForward(bench.model)
+    draws = torch.Generator().manual_seed(0)
+
+    def step(estimate: bool) -> None:
+        optimiser.zero_grad()
+        if estimate:
+            with shared:
+                outputs = bench.model(bench.inputs)
+            shared.trace(outputs, bench.inputs, draws)
+        else:
+            outputs = bench.model(bench.inputs)
+        nn.functional.cross_entropy(outputs, bench.labels).backward()
+        optimiser.step()
+
+    step(True)
+    alone_seconds, _ = bench.seconds(lambda: step(False), repeats + 2)
+    ours, _ = bench.seconds(lambda: step(True), repeats + 2)
+    few = bench.inputs[:20]
+    found = torch.stack([shared.run(few, draws) for _ in range(40)])
+    return bench.row(
+        case,
+        ours,
+        target,
+        peer="the step alone",
+        peer_seconds=alone_seconds,
+        yardstick=True,
+        difference=float(found.std() / found.mean()),
+        peak_gb=bench.peak_gb(),
+    )
+
+
+CASES: dict[str, Callable[..., Row]] = {
+    "mlp-100-nngeometry": partial(
+        against, net="mlp", n=100, peer="nngeometry 0.4", target="20 x", repeats=10
+    ),
+    "mlp-100-torch.func": partial(
+        against, net="mlp", n=100, peer="torch.func", target="5 x", repeats=10
+    ),
+    "vgg19-5-torch.func": partial(
+        against, net="vgg19", n=5, peer="torch.func", target="30 x", repeats=3
+    ),
+    "layers-too": partial(layers_too, net="vgg19", n=20, target="1.05 x the total", repeats=3),
+    "vgg19-100": partial(alone, net="vgg19", n=100, target="4 GB, 75 % of 2.5 TFLOP", repeats=2),
+    "resnet18-100": partial(alone, net="resnet18", n=100, target="5 GB, 65 %", repeats=2),
+    "trace-vgg19-100": partial(
+        exact_trace, net="vgg19", n=100, target="1.2 x c backwards", repeats=2
+    ),
+    "signs-vgg19-100": partial(
+        sign_estimate, net="vgg19", n=100, target="1.6 x a step; spread 1.5 to 6 %", repeats=3
+    ),
+    "signs-vgg11-100": partial(
+        sign_estimate, net="vgg11", n=100, target="1.6 x a step; spread 1.5 to 6 %", repeats=3
+    ),
+    "vgg11-20-nngeometry": partial(
+        against, net="vgg11", n=20, peer="nngeometry 0.4", target="150 x", repeats=3
+    ),
+    "vgg19-10-nngeometry": partial(
+        against, net="vgg19", n=10, peer="nngeometry 0.4", target="300 x", repeats=3
+    ),
+}
+
+
+def run(case: str, setting: Setting) -> Row:
+    return CASES[case](case, setting=setting)
+
+
+def shown(row: Row) -> str:
+    line = f"{row.case:<22}{row.ours_seconds:9.3f} s"
+    if row.peer:
+        line += f"   {row.peer} {row.peer_seconds:.3f} s, ratio {row.ratio:.2f}"
+    if row.difference == row.difference:
+        line += f"   difference {row.difference:.1e}"
+    line += f"   peak {row.peak_gb:.2f} GB"
+    if row.plan_tflop == row.plan_tflop:
+        line += f"   {row.plan_tflop:.4f} TFLOP at {100 * row.share:.0f} %"
+        line += f" of {row.matrix_gflops:.0f} GFLOP/s"
+    return f"{line}   (target {row.target})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--case", nargs="+", choices=CASES, default=[*CASES])
+    parser.add_argument("--list", action="store_true", help="name the cases and stop")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument(
+        "--cpu-seconds",
+        action="store_true",
+        help="of the process, not of the clock on the wall; sensible with one thread",
+    )
+    parser.add_argument("--out", type=Path, default=Path("outputs/bench"))
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(CASES))
+        return
+    print(
+        f"torch {torch.__version__}, {torch.get_num_threads()} threads, {options.device}, "
+        f"{platform.machine()}",
+        flush=True,
+    )
+    setting = Setting(options.device, options.cpu_seconds)
+    rows = []
+    options.out.mkdir(parents=True, exist_ok=True)
+    spawn = multiprocessing.get_context("spawn")
+    for case in options.case:
+        with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+            rows.append(pool.submit(run, case, setting).result())
+        print(shown(rows[-1]), flush=True)
+        pd.DataFrame([asdict(row) for row in rows]).to_parquet(options.out / "tangent.parquet")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Figure 6: complexity measures and the generalisation gap.
+
+a: by hidden width, one hidden layer on MNIST. b: by the share of random labels, 256 units.
+c: by channels, VGG19 on CIFAR-10. Every curve is divided by its largest value in its panel. Black:
+the gap between test and training error. Thick: the paper's measure, equation (18), and that of
+Neyshabur et al. (2018), for deeper networks its stand-in. --exp takes other experiments, separated
+by commas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import drawing
+import matplotlib.pyplot as plt
+import pandas as pd
+import trained
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+EXPERIMENTS = "complexity_width,complexity_noise,complexity_channels"
+TABLES = ("complexity", "measures")
+AXES = {
+    "complexity_width": ("model.width", "hidden units"),
+    "complexity_noise": ("data.noise", "share of random labels"),
+    "complexity_channels": ("model.base", "channels"),
+}
+SWEPT = tuple(key for key, _ in AXES.values())
+
+GAP, OURS, NEYSHABUR = "gap_error", "complexity", "neyshabur"
+# (measure, name, colour, marker); those without a colour of their own are told by their markers.
+BOLD = (
+    (GAP, "gap (error)", drawing.BLACK, "o"),
+    (OURS, "ours, (18)", drawing.VERMILION, "s"),
+    (NEYSHABUR, "Neyshabur 2018", drawing.BLUE, "D"),
+)
+OTHERS = (
+    ("parameters", "parameters"),
+    ("l2_norm", r"$\ell_2$ norm"),
+    ("distance", "distance from init"),
+    ("frobenius_product", "Frobenius product"),
+    ("spectral_product", "spectral product"),
+    ("l1_path_norm", r"$\ell_1$ path norm"),
+    ("l2_path_norm", r"$\ell_2$ path norm"),
+    ("spectral_two_one", "spectral × (2,1)"),
+    ("spectral_frobenius", "spectral × Frobenius"),
+    ("fisher_rao", "Fisher–Rao"),
+    ("inverse_squared_margin", r"1 / margin$^2$"),
+)
+COLOURS = (
+    drawing.GREEN,
+    drawing.PURPLE,
+    drawing.ORANGE,
+    drawing.SKY,
+    "#8C6D31",
+    "#7F7F7F",
+    drawing.GREEN,
+    drawing.PURPLE,
+    drawing.ORANGE,
+    drawing.SKY,
+    "#7F7F7F",
+)
+MARKERS = ("v", "^", "<", ">", "p", "h", "x", "+", "1", "2", "*")
+
+
+def values(groups: Sequence[trained.Group], key: str) -> pd.DataFrame:
+    """One row a run: every measure at the end, C included, and the swept value in `x`."""
+    frames = []
+    for group in groups:
+        measures = group.tables["measures"]
+        table = measures.pivot(index="run", columns="measure", values="value")
+        table[OURS] = group.tables["complexity"].groupby("run")["complexity"].last()
+        # Two layers have the bound itself; deeper networks a stand-in of its kind.
+        bound = "neyshabur_bound" if "neyshabur_bound" in table else "spectral_frobenius"
+        table[NEYSHABUR] = table[bound]
+        frames.append(table.assign(x=group.config[key]))
+    return pd.concat(frames)
+
+
+def draw(found: Sequence[Sequence[trained.Group]]) -> Figure:
+    figure, panels = plt.subplots(
+        1, len(found), figsize=(drawing.PAGE, 3.5), squeeze=False, sharey=True
+    )
+    for axes, groups in zip(panels[0], found, strict=True):
+        key, words = AXES[groups[0].config["name"]]
+        panel(axes, values(groups, key))
+        axes.set(xlabel=words, title=title(groups[0]))
+        if key == "model.width":
+            axes.set_xscale("log", base=2)
+    panels[0, 0].set(ylabel="value / largest value", ylim=(0, 1.05))
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=5, columnspacing=1.0, labelspacing=0.3
+    )
+    trained.note(figure, [group for groups in found for group in groups])
+    return figure
+
+
+def title(group: trained.Group) -> str:
+    """What the panel does not vary."""
+    data = "MNIST" if group.config["data.name"] == "mnist" else "CIFAR-10"
+    size = group.config["data.train_examples"]
+    net = {
+        "complexity_width": "one hidden layer",
+        "complexity_noise": f"{group.config.get('model.width')} hidden units",
+        "complexity_channels": "VGG19",
+    }[group.config["name"]]
+    return f"{net}\n{f'{size:,} of ' if size else ''}{data}"
+
+
+def panel(axes: Axes, table: pd.DataFrame) -> None:
+    """Means over seeds; the band, of the bold curves."""
+    for (measure, name), colour, marker in zip(OTHERS, COLOURS, MARKERS, strict=True):
+        mean = table.groupby("x")[measure].mean()
+        axes.plot(
+            mean.index,
+            mean / mean.max(),
+            color=colour,
+            marker=marker,
+            label=name,
+            linewidth=0.6,
+            markersize=3.5,
+            markeredgewidth=0.7,
+            alpha=0.9,
+        )
+    for measure, name, colour, marker in BOLD:
+        by_x = table.groupby("x")[measure]
+        mean, scale = by_x.mean(), by_x.mean().max()
+        low, high = by_x.quantile(0.1) / scale, by_x.quantile(0.9) / scale
+        if (by_x.size() > 1).any():
+            axes.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(
+            mean.index,
+            mean / scale,
+            color=colour,
+            marker=marker,
+            label=name,
+            linewidth=2.0,
+            markersize=4,
+        )
+
+
+def correlations(table: pd.DataFrame) -> pd.Series:
+    """Kendall's rank correlation of each measure's mean with the gap's."""
+    means = table.groupby("x").mean()
+    names = [GAP, OURS, NEYSHABUR, *(name for name, _ in OTHERS)]
+    return means[names].corr("kendall")[GAP].drop(GAP)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    given = drawing.options(__doc__, EXPERIMENTS, argv)
+    names = given.experiment.split(",")
+    found = trained.groups(given, dict.fromkeys(names, TABLES), swept=SWEPT, multirun=True)
+    for name in names:
+        told = correlations(values(found[name], AXES[name][0])).round(2)
+        print(f"{name}: Kendall's tau with the gap\n{told.to_string(header=False)}")
+    figure = draw([found[name] for name in names])
+    for path in drawing.save(figure, given.out, "fig06_complexity"):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Figure 11: alignment of the tangent kernel with the labels of test examples.
+
+Left to right: an MLP on MNIST, VGG19 and ResNet18 on CIFAR-10. Kernels are centred by class.
+--exp takes other experiments, separated by commas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import drawing
+import matplotlib.pyplot as plt
+import trained
+from matplotlib.figure import Figure
+
+EXPERIMENTS = "mlp_mnist,vgg19_clean,resnet18_cifar10"
+TABLES = ("evals", "alignment")
+
+
+def draw(found: Sequence[trained.Group], centring: str) -> Figure:
+    figure, panels = plt.subplots(
+        1, len(found), figsize=(drawing.PAGE, 2.2), squeeze=False, sharey=True
+    )
+    for axes, group in zip(panels[0], found, strict=True):
+        alignment = group.tables["alignment"]
+        chosen = alignment[
+            (alignment["layer"] == "total")
+            & (alignment["centring"] == centring)
+            & (alignment["split"] == "test")
+        ]
+        trained.curve(axes, chosen, "cka", colour=drawing.BLUE, linestyle=trained.TEST)
+        trained.along_training([axes], group)
+        axes.set(title=group.title, xlabel="iteration")
+    word = "uncentred alignment" if centring == "none" else "CKA"
+    panels[0, 0].set(ylabel=f"{word}, test", ylim=(0, None))
+    trained.note(figure, found)
+    return figure
+
+
+def main(argv: Sequence[str] | None = None, centring: str = "class", stem: str = "") -> int:
+    given = drawing.options(__doc__, EXPERIMENTS, argv)
+    names = given.experiment.split(",")
+    found = trained.groups(given, dict.fromkeys(names, TABLES))
+    figure = draw([found[name][0] for name in names], centring)
+    for path in drawing.save(figure, given.out, stem or "fig11_test_alignment"):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

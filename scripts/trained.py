@@ -1,0 +1,187 @@
+"""What the figures of trained networks share: runs grouped by seed, curves along training."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import drawing
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp import results
+from ntkexp.results.reading import flat_config
+
+TRAIN, TEST = "-", "--"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Finished runs of one experiment that differ in nothing but their seed."""
+
+    config: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    seeds: int
+
+    @property
+    def title(self) -> str:
+        """The network and its data, in words."""
+        name = self.config["model.name"]
+        net = {
+            "mlp": f"MLP {self.config['model.depth']} × {self.config.get('model.width')}",
+            "vgg": f"VGG{self.config['model.depth']}" if name == "vgg" else "",
+            "resnet18": "ResNet18",
+        }[name]
+        data = {"mnist": "MNIST", "cifar10": "CIFAR-10", "kmnist": "KMNIST", "disk": "disk"}
+        return f"{net}, {data[self.config['data.name']]}"
+
+    @property
+    def made_smaller(self) -> str:
+        """What is smaller than in the paper; empty for the paper's size."""
+        parts = []
+        if self.config.get("model.base", 64) < 64:
+            parts.append(f"{self.config['model.base']} channels for 64")
+        if self.config["scale.name"] != "paper":
+            parts += [
+                f"{self.config['data.train_examples']:,} training examples",
+                f"kernels on {self.config['probing.examples']}",
+            ]
+        return ", ".join(parts)
+
+
+def groups(
+    given: drawing.Options,
+    wanted: Mapping[str, Iterable[str]],
+    *,
+    swept: Sequence[str] = (),
+    multirun: bool = False,
+) -> dict[str, list[Group]]:
+    """For each experiment with the tables it needs: its runs, one group for each swept value.
+
+    Where runs differ in other keys too, those at the paper's scale come first, then those with
+    more seeds; what is left out is said. Experiments without runs are named with the commands
+    that make them, and the script ends with code 3.
+    """
+    found = {name: _groups(given, name, list(tables), swept) for name, tables in wanted.items()}
+    missing = [name for name, its in found.items() if not its]
+    if missing:
+        flag = "-m " if multirun else ""
+        for name in missing:
+            where = ", ".join(map(str, given.runs or drawing.folders(name)))
+            print(
+                f"{name}: no finished run with {', '.join(wanted[name])} in {where}\n"
+                f"to make it: ntkexp train {flag}+exp={name}",
+                file=sys.stderr,
+            )
+        raise SystemExit(drawing.MISSING_RUNS)
+    return found
+
+
+def _groups(
+    given: drawing.Options, name: str, tables: list[str], swept: Sequence[str]
+) -> list[Group]:
+    paths = [path for path in (given.runs or drawing.folders(name)) if Path(path).is_dir()]
+    alike: dict[tuple[str, str], dict[Path, dict[str, Any]]] = {}
+    for folder in results.finished(paths):
+        config = flat_config(folder)
+        if config["name"] == name and all((folder / f"{t}.parquet").exists() for t in tables):
+            rest = {k: v for k, v in config.items() if k != "seed" and k not in swept}
+            axis = repr([config[key] for key in swept])
+            alike.setdefault((axis, repr(sorted(rest.items()))), {})[folder] = config
+    kinds = {rest for _, rest in alike}
+    if not kinds:
+        return []
+    chosen = min(kinds, key=lambda rest: _rank(rest, alike))
+    if len(kinds) > 1:
+        kept = [f for (_, rest), its in alike.items() if rest == chosen for f in its]
+        print(
+            f"{name}: runs of {len(kinds)} configs, drawing those like {min(kept)}; "
+            "--runs chooses others",
+            file=sys.stderr,
+        )
+    return [
+        Group(next(iter(its.values())), results.load(its, tables), len(its))
+        for (_, rest), its in sorted(alike.items(), key=lambda item: _axis(item[1], swept))
+        if rest == chosen
+    ]
+
+
+def _rank(
+    rest: str, alike: Mapping[tuple[str, str], dict[Path, dict[str, Any]]]
+) -> tuple[bool, int, str]:
+    members = [its for (_, other), its in alike.items() if other == rest]
+    paper = all(c["scale.name"] == "paper" for its in members for c in its.values())
+    return not paper, -sum(map(len, members)), rest
+
+
+def _axis(members: dict[Path, dict[str, Any]], swept: Sequence[str]) -> list[Any]:
+    config = next(iter(members.values()))
+    return [config[key] for key in swept]
+
+
+def note(figure: Figure, found: Iterable[Group]) -> None:
+    """Below the panels: how many seeds, and that a miniature is one."""
+    found = list(found)
+    seeds = sorted({group.seeds for group in found})
+    count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    words = [f"{count} seed{'' if seeds == [1] else 's'}"]
+    if seeds != [1]:
+        words.append("mean and 10th to 90th centile")
+    smaller = sorted({group.made_smaller for group in found} - {""})
+    text = "; ".join(words)
+    if smaller:
+        text += "\nminiature: " + "\nminiature: ".join(smaller)
+    figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+
+
+def curve(
+    axes: Axes,
+    frame: pd.DataFrame,
+    value: str,
+    *,
+    colour: Any,
+    linestyle: str = TRAIN,
+    label: str | None = None,
+    band: bool = True,
+    **style: Any,
+) -> None:
+    """One curve along training: the mean over runs and, of several, the band."""
+    steps, values = over_runs(frame, value)
+    if band and len(values) > 1:
+        drawing.mean_and_band(axes, steps, values, colour=colour, label=label, linestyle=linestyle)
+    else:
+        mean = values.mean(axis=0)
+        axes.plot(steps, mean, color=colour, label=label, linestyle=linestyle, **style)
+
+
+def over_runs(frame: pd.DataFrame, value: str) -> tuple[np.ndarray, np.ndarray]:
+    """Steps that every run has, and the values (runs, steps) there."""
+    table = frame.pivot(index="run", columns="step", values=value).dropna(axis="columns")
+    return table.columns.to_numpy(), table.to_numpy()
+
+
+def accuracy(axes: Axes, evals: pd.DataFrame) -> None:
+    """Training and test accuracy."""
+    for split, style in (("train", TRAIN), ("test", TEST)):
+        part = evals[(evals["split"] == split) & (evals["subset"] == "all")]
+        curve(axes, part, "accuracy", colour=drawing.BLACK, linestyle=style, label=split)
+    axes.set_ylim(0, 1)
+
+
+def along_training(panels: Iterable[Axes], found: Group) -> None:
+    """The iteration axis of all panels of one experiment."""
+    for axes in panels:
+        drawing.iteration_axis(axes, found.tables["evals"]["step"].max())
+        axes.set_xlabel("")
+
+
+def layers(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The layers of an alignment table, from input to output, without the total."""
+    order = frame[frame["layer_index"] >= 0].groupby("layer_index")["layer"].first()
+    for index, layer in order.items():
+        yield str(layer), frame[frame["layer_index"] == index]

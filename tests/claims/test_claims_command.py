@@ -1,0 +1,67 @@
+"""The ledger on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import TINY_DISK, Ntkexp
+
+
+@pytest.fixture(scope="module")
+def disk_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from ntkexp.cli import main
+
+    outputs = tmp_path_factory.mktemp("outputs")
+    for seed in (0, 1):
+        assert main(["train", *TINY_DISK, f"seed={seed}", f"paths.outputs={outputs}",
+                     "probe.eigenfunctions.count=20"]) == 0  # fmt: skip
+    return outputs
+
+
+def test_an_empty_folder_gives_every_claim_no_runs_and_the_commands(ntkexp: Ntkexp) -> None:
+    done = ntkexp("claims")
+    assert done.returncode == 0, done.stderr
+    assert "no runs" in done.stdout
+    assert "to make: ntkexp train +exp=disk" in done.stdout
+
+
+def test_json_holds_cases_verdict_and_runs(ntkexp: Ntkexp, disk_runs: Path) -> None:
+    done = ntkexp("claims", "--runs", str(disk_runs), "--figure", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    entries = json.loads(done.stdout)
+    assert {entry["figure"] for entry in entries} == {1}
+    anisotropy = next(entry for entry in entries if entry["id"] == "fig01-anisotropy")
+    assert anisotropy["seeds"] == 2
+    assert len(anisotropy["cases"]) == 2
+    assert anisotropy["verdict"] in ("holds", "fails", "partly")
+    assert all(run.startswith("disk/") for run in anisotropy["runs"])
+
+
+def test_markdown_is_one_table(ntkexp: Ntkexp, disk_runs: Path) -> None:
+    done = ntkexp("claims", "--runs", str(disk_runs), "--figure", "10", "--markdown")
+    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 3
+    assert len({row.count("|") for row in rows}) == 1
+
+
+def test_the_summary_has_a_row_a_figure(ntkexp: Ntkexp, disk_runs: Path) -> None:
+    done = ntkexp("claims", "--runs", str(disk_runs), "--summary")
+    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 14 + 1
+    assert rows[-1].startswith("| theorems |")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--figure", "99"], "--figure 99: no claims; expected 1 to 14"),
+        (["--runs", "nowhere"], "--runs nowhere: no such folder"),
+        (["--jsn"], "usage: ntkexp claims"),
+    ],
+)
+def test_bad_words_are_refused_in_a_line(ntkexp: Ntkexp, words: list[str], told: str) -> None:
+    done = ntkexp("claims", *words)
+    assert done.returncode == 2
+    assert told in done.stderr

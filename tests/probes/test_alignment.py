@@ -1,0 +1,63 @@
+"""The alignment of a run: every layer, every centring, both parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from omegaconf import OmegaConf
+from tiny_runs import TINY, composed, train
+
+from ntkexp import data, models
+from ntkexp.errors import UserError
+from ntkexp.probes import Moment
+from ntkexp.theory.alignment import label_cka
+from ntkexp.theory.centring import CENTRINGS, centre, centre_labels
+from ntkexp.training.experiment import build_probes, probe_batches
+
+pytestmark = pytest.mark.usefixtures("made_images")
+
+NET = ("model=mlp", "data=mnist", "model.depth=2", "model.width=9", "optim.steps=1")
+PARTS = ("data.difficult=random_labels", "data.difficult_examples=20")
+SUBSETS = ("probe=[alignment]", "probe.alignment.subsets=true", *PARTS)
+
+
+def test_every_row_is_the_cka_of_the_centred_kernel_with_the_labels(tmp_path: Path) -> None:
+    words = (*TINY, *NET, *SUBSETS)
+    rows = pd.read_parquet(train(tmp_path, *words) / "alignment.parquet").query("step == 0")
+    config = OmegaConf.to_object(composed(words))
+    dataset = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
+    model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).eval()
+    batches = probe_batches(config, dataset, build_probes(config))
+    moment = Moment(step=0, seed=0, last=False, model=model, dataset=dataset, batches=batches)
+    names = {("train", "all"): "train", ("test", "all"): "test"}
+    for (split, subset), part in rows.groupby(["split", "subset"]):
+        name = names.get((split, subset), subset)
+        kernel = moment.kernels[name]
+        grams = {"total": kernel.gram, **kernel.layers}
+        labels = np.eye(10)[batches[name].targets.numpy()]
+        assert part["layer"].drop_duplicates().tolist() == list(grams)
+        for row in part.itertuples():
+            K = grams[row.layer].double().numpy()
+            expected = label_cka(centre(K, 10, row.centring), centre_labels(labels, row.centring))
+            assert row.cka == pytest.approx(expected, rel=1e-5)
+    assert len(rows) == 4 * 4 * len(CENTRINGS)
+
+
+def test_easy_and_difficult_batches_are_equally_large_and_of_their_kind(tmp_path: Path) -> None:
+    config = OmegaConf.to_object(composed([*TINY, *NET, *SUBSETS]))
+    dataset = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
+    batches = probe_batches(config, dataset, build_probes(config))
+    easy = dataset.train.inputs[~dataset.train.difficult].flatten(1)
+    for name, member in (("easy", True), ("difficult", False)):
+        assert len(batches[name].targets) == config.probing.examples
+        for image in batches[name].inputs.flatten(1):
+            assert bool((easy == image).all(1).any()) is member
+
+
+def test_more_examples_than_there_are_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"probing\.examples=21: .*20 difficult"):
+        train(tmp_path, *TINY, *NET, *SUBSETS, "probing.examples=21")

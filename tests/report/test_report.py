@@ -1,0 +1,199 @@
+"""The page in a real browser, and what it is made of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import browser
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import TINY_DISK
+
+from ntkexp.cli import main
+from ntkexp.report.benchmarks import table
+from ntkexp.report.figure import inlined
+from ntkexp.report.markup import text
+from ntkexp.report.panels import POINTS, rounded, sampled
+
+pytest.importorskip("plotly", reason="no plotly: pip install 'ntkexp[report]'")
+
+SVG = """<?xml version="1.0"?>
+<svg xmlns:xlink="http://www.w3.org/1999/xlink"><metadata>x</metadata>
+<defs><clipPath id="p1"><rect/></clipPath></defs><g clip-path="url(#p1)"><use xlink:href="#m"/></g>
+</svg>"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on two real runs of the disk, one of them with spectrum and alignment."""
+    root = tmp_path_factory.mktemp("report")
+    outputs = root / "outputs"
+    probes = "probe=[eigenfunctions,spectrum,alignment]"
+    for seed in (0, 1):
+        words = [*TINY_DISK, probes, "probing.examples=10", f"seed={seed}"]
+        assert main(["train", *words, f"paths.outputs={outputs}"]) == 0
+    figures, bench = root / "figures", root / "bench"
+    figures.mkdir()
+    bench.mkdir()
+    (figures / "fig01_disk_eigenfunctions.svg").write_text(SVG)
+    pd.DataFrame({"case": ["a<b"], "seconds": [0.123456]}).to_parquet(bench / "speed.parquet")
+    out = root / "index.html"
+    assert main(["report", "--runs", str(outputs), "--figures", str(figures),
+                 "--bench", str(bench), "--out", str(out)]) == 0  # fmt: skip
+    return out
+
+
+@pytest.fixture(scope="module")
+def window(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
+    if reason := browser.missing():
+        pytest.skip(reason)
+    with browser.Browser(tmp_path_factory.mktemp("profile")) as opened:
+        opened.open(page, width=1280)
+        yield opened
+
+
+def test_the_page_is_one_file_that_asks_for_nothing(page: Path) -> None:
+    # The library's own text mentions addresses; what the page adds must fetch none.
+    markup = re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.DOTALL)
+    assert not re.search(r"""(src|href)=["'](?!#|data:)""", markup)
+    assert "default-src 'none'" in markup
+
+
+def test_the_page_shows_command_config_hardware_and_seeds_of_a_figure(page: Path) -> None:
+    markup = page.read_text()
+    assert "ntkexp train +exp=disk" in markup
+    assert "model.width: 8" in markup
+    assert "seeds 0, 1" in markup
+    assert "<dt>hardware</dt>" in markup
+    assert "a&lt;b" in markup
+
+
+def test_it_is_the_same_page_every_time(page: Path, tmp_path: Path) -> None:
+    root, again = page.parent, tmp_path / "again.html"
+    main(["report", "--runs", str(root / "outputs"), "--figures", str(root / "figures"),
+          "--bench", str(root / "bench"), "--out", str(again)])  # fmt: skip
+    assert again.read_bytes() == page.read_bytes()
+
+
+def test_it_loads_without_a_word_on_the_console(window: browser.Browser) -> None:
+    assert window.complaints() == []
+    assert window.run("return document.querySelectorAll('#panels .js-plotly-plot').length") > 5
+
+
+def test_the_slider_moves_eigenfunctions_and_spectrum(window: browser.Browser) -> None:
+    pixels = "return JSON.stringify(document.querySelector('.image .plot').data[0].z)"
+    curve = "return JSON.stringify(plots.find((p) => p.panel.kind === 'spectrum').place.data[0].y)"
+    before = window.run(pixels), window.run(curve)
+    window.run(
+        "const slider = document.getElementById('step');"
+        "slider.value = 0; slider.dispatchEvent(new Event('input'));"
+    )
+    window.wait_for("document.getElementById('step-told').textContent === '0'")
+    after = window.run(pixels), window.run(curve)
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
+def test_a_split_can_be_switched_off(window: browser.Browser) -> None:
+    names = "return plots.find((p) => p.panel.title === 'Accuracy').place.data.map((t) => t.name)"
+    assert window.run(names) == ["train", "test"]
+    window.run("document.getElementById('show-test').click()")
+    assert window.run(names) == ["train"]
+    window.run("document.getElementById('show-test').click()")
+    assert window.run(names) == ["train", "test"]
+
+
+def test_layers_can_be_switched_off(window: browser.Browser) -> None:
+    count = "return plots.filter((plot) => plot.panel.layers).length"
+    assert window.run(count) == 2
+    window.run("document.getElementById('show-layers').click()")
+    assert window.run(count) == 0
+    window.run("document.getElementById('show-layers').click()")
+    assert window.run(count) == 2
+
+
+def test_another_run_can_be_picked(window: browser.Browser) -> None:
+    window.run(
+        "const picker = document.getElementById('run');"
+        "picker.selectedIndex = 1; picker.dispatchEvent(new Event('change'));"
+    )
+    assert window.run("return state.run.label") == "disk, seed 1"
+    window.wait_for("document.querySelector('#panels .js-plotly-plot')")
+
+
+def test_zooming_one_panel_zooms_the_others(window: browser.Browser) -> None:
+    window.wait_for("plots.filter((plot) => plot.linked).length > 2")
+    window.run(
+        "const first = plots.find((plot) => plot.linked);"
+        "Plotly.relayout(first.place, {'xaxis.range[0]': 0.5, 'xaxis.range[1]': 1});"
+    )
+    others = "plots.filter((plot) => plot.linked).map((plot) => plot.place.layout.xaxis.range)"
+    window.wait_for(f"{others}.every((range) => range[0] === 0.5 && range[1] === 1)")
+
+
+def test_verdicts_filter_the_ledger(window: browser.Browser) -> None:
+    shown = "return [...document.querySelectorAll('.claims tbody tr')].filter((r) => !r.hidden)"
+    everything = window.run(f"{shown}.length")
+    window.run("document.querySelector('[data-verdict=no-runs]').click()")
+    assert 0 < window.run(f"{shown}.length") < everything
+    assert window.run(f"{shown}.every((row) => row.dataset.verdict === 'no-runs')")
+    window.run("document.querySelector('[data-verdict=no-runs]').click()")
+    assert window.run(f"{shown}.length") == everything
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_the_window_and_can_be_read(
+    window: browser.Browser, page: Path, width: int, dark: bool
+) -> None:
+    window.open(page, width=width, dark=dark)
+    assert window.run("return document.documentElement.scrollWidth") == width
+    ink, paper = (
+        window.run(f"return getComputedStyle(document.body).{name}")
+        for name in ("color", "backgroundColor")
+    )
+    assert contrast(ink, paper) > 7
+    font = "return plots[0].place.querySelector('.plot')._fullLayout.font.color"
+    assert contrast(window.run(font), paper) > 7
+    assert window.complaints() == []
+
+
+def contrast(first: str, second: str) -> float:
+    """The WCAG's contrast ratio of two colours."""
+    high, low = sorted(map(_luminance, (first, second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    if colour.startswith("#"):
+        channels = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    else:
+        channels = [int(part) for part in re.findall(r"\d+", colour)[:3]]
+    shares = np.array(channels) / 255
+    linear = np.where(shares <= 0.03928, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_ids_of_two_drawings_do_not_meet() -> None:
+    drawn = inlined(SVG, "fig01", "a figure")
+    assert 'id="fig01-p1"' in drawn
+    assert "url(#fig01-p1)" in drawn
+    assert 'xlink:href="#fig01-m"' in drawn
+    assert "<?xml" not in drawn
+    assert "metadata" not in drawn
+
+
+def test_numbers_of_the_page_are_short_and_finite() -> None:
+    assert json.dumps(rounded([1 / 3, 2.0, float("inf")])) == "[0.3333, 2, null]"
+    x, _ = sampled(np.arange(10000.0), np.arange(10000.0))
+    assert len(x) <= POINTS
+    assert (x[0], x[-1]) == (0, 9999)
+
+
+def test_words_are_escaped_and_units_stay_with_their_numbers() -> None:
+    assert text("< 10 ± 2 %") == "&lt; 10\u00a0±\u00a02\u00a0%"
+    assert "<td>a&lt;b</td>" in table(pd.DataFrame({"case": ["a<b"]}))

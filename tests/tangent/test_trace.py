@@ -1,0 +1,144 @@
+"""The trace, exact and estimated."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from dense_jacobian import jacobian, layer_kernels
+from torch import nn
+from trap_nets import CASES, case
+
+from ntkexp.tangent import SharedForward, tangent_kernel, tangent_trace
+
+DRAWS = 300
+
+
+def draws(name: str, estimate: str) -> torch.Tensor:
+    model, inputs = case(name)
+    generator = torch.Generator().manual_seed(3)
+    return torch.stack(
+        [tangent_trace(model, inputs, estimate=estimate, generator=generator) for _ in range(DRAWS)]
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exact_trace_is_the_sum_of_squared_gradients(name: str) -> None:
+    model, inputs = case(name)
+    truth = sum(rows.square().sum() for rows in jacobian(model, inputs).values())
+    for budget in (None, 2000):
+        trace = tangent_trace(model, inputs, budget_bytes=budget)
+        assert trace.dtype == torch.float64
+        assert torch.allclose(trace, truth, rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimate", ["signs", "hutchinson"])
+@pytest.mark.parametrize("name", ["in-place ReLU", "norms", "tied embedding"])
+def test_estimates_are_unbiased(name: str, estimate: str) -> None:
+    model, inputs = case(name)
+    found = draws(name, estimate)
+    error = found.mean() - tangent_trace(model, inputs)
+    assert abs(error) < 4 * found.std() / DRAWS**0.5
+
+
+def test_variance_of_signs_is_that_of_the_diagonal_blocks() -> None:
+    model, inputs = case("in-place ReLU")
+    kernel = tangent_kernel(model, inputs)
+    four = kernel.gram.view(kernel.shape)
+    blocks = torch.stack([four[i, :, i] for i in range(len(inputs))])
+    off_diagonal = blocks - torch.diag_embed(blocks.diagonal(dim1=1, dim2=2))
+    expected = 2 * off_diagonal.square().sum()
+    assert torch.isclose(draws("in-place ReLU", "signs").var(), expected, rtol=0.3)
+
+
+def test_a_draw_is_the_generators() -> None:
+    model, inputs = case("norms")
+
+    def draw(seed: int) -> torch.Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        return tangent_trace(model, inputs, estimate="signs", generator=generator)
+
+    assert draw(0) == draw(0) and draw(0) != draw(1)
+
+
+def test_one_output_needs_no_luck() -> None:
+    model, inputs = case("norms")
+    exact = tangent_trace(model, inputs, outputs=[1])
+    generator = torch.Generator().manual_seed(0)
+    estimate = tangent_trace(model, inputs, outputs=[1], estimate="signs", generator=generator)
+    assert torch.isclose(exact, estimate, rtol=1e-10)
+
+
+def test_trace_of_chosen_outputs() -> None:
+    model, inputs = case("functional use")
+    kernel = tangent_kernel(model, inputs, outputs=lambda f: f[:, 0] - f[:, 1])
+    trace = tangent_trace(model, inputs, outputs=lambda f: f[:, 0] - f[:, 1])
+    assert torch.isclose(trace, kernel.gram.trace(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["in-place ReLU", "functional use"])
+def test_a_shared_forward_serves_the_estimate_and_the_step(name: str) -> None:
+    model, inputs = case(name)
+    labels = torch.zeros(len(inputs), dtype=torch.long)
+    shared = SharedForward(model)
+    for seed in range(2):  # the second time the rules are trusted
+        model.zero_grad()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        plain = [p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        with shared:
+            outputs = model(inputs)
+        trace = shared.trace(outputs, inputs, torch.Generator().manual_seed(seed))
+        nn.functional.cross_entropy(outputs, labels).backward()
+        assert all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), plain, strict=True))
+        alone = tangent_trace(
+            model, inputs, estimate="signs", generator=torch.Generator().manual_seed(seed)
+        )
+        assert torch.isclose(trace, alone, rtol=1e-10)
+
+
+def test_centred_kernels() -> None:
+    model, inputs = case("norms")
+    kernel = tangent_kernel(model, inputs)
+    n, c = len(inputs), kernel.outputs
+    examples = torch.eye(n, dtype=torch.float64) - 1 / n
+    operators = {
+        "class": torch.kron(examples, torch.eye(c, dtype=torch.float64)),
+        "joint": torch.eye(n * c, dtype=torch.float64) - 1 / (n * c),
+        "none": torch.eye(n * c, dtype=torch.float64),
+    }
+    for kind, operator in operators.items():
+        centred = kernel.centred(kind)
+        assert torch.allclose(centred.gram, operator @ kernel.gram @ operator)
+        assert torch.allclose(sum(centred.layers.values()), centred.gram)
+        for layer, gram in kernel.layers.items():
+            assert torch.allclose(centred.layers[layer], operator @ gram @ operator)
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm1d(4), nn.Dropout(0.5)])
+def test_the_batch_function_has_a_kernel_by_name(layer: nn.Module) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), layer, nn.Tanh(), nn.Linear(4, 2)).double().train()
+    inputs = torch.randn(5, 3, dtype=torch.float64)
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    torch.manual_seed(7)
+    values = model(inputs)
+    parameters = dict(model.named_parameters())
+    rows: dict[str, list[torch.Tensor]] = {name: [] for name in parameters}
+    for value in values.flatten():
+        grads = torch.autograd.grad(value, list(parameters.values()), retain_graph=True)
+        for name, grad in zip(parameters, grads, strict=True):
+            rows[name].append(grad.flatten())
+    truth = layer_kernels({name: torch.stack(grads) for name, grads in rows.items()})
+    model.load_state_dict(state)
+    for budget in (None, 1000):
+        torch.manual_seed(7)
+        kernel = tangent_kernel(model, inputs, batch_function=True, budget_bytes=budget)
+        assert torch.allclose(kernel.gram, sum(truth.values()), rtol=1e-10)
+        assert all(torch.allclose(kernel.layers[k], truth[k], rtol=1e-10) for k in truth)
+    assert all(torch.equal(value, state[k]) for k, value in model.state_dict().items())
+
+
+def test_the_batch_function_of_independent_examples_is_the_kernel() -> None:
+    model, inputs = case("residual, batch norm, zero scale")
+    whole = tangent_kernel(model, inputs, batch_function=True)
+    assert torch.allclose(whole.gram, tangent_kernel(model, inputs).gram, rtol=1e-10)

@@ -1,0 +1,95 @@
+"""Every experiment there is composes, and lives through its first two steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Ntkexp
+from omegaconf import OmegaConf
+from tiny_runs import composed, train
+
+from ntkexp.catalogue import Experiment, experiments
+from ntkexp.config import TrainConfig, identity
+from ntkexp.training.experiment import build_probes
+
+pytestmark = pytest.mark.usefixtures("made_images")
+
+TRAINED = [experiment for experiment in experiments() if experiment.command == "train"]
+
+# Two steps of a sliver of each; the keys a network or data set does not have are left out.
+TINY = {
+    "data.train_examples": 40,
+    "data.test_examples": 30,
+    "data.difficult_examples": 20,
+    "data.grid": 5,
+    "model.width": 8,
+    "model.base": 2,
+    "probing.examples": 4,
+    "probe.eigenfunctions.count": 4,
+    "probe.directions.count": 2,
+    "probe.directions.examples": 10,
+    "optim.steps": 2,
+    "progress": "false",
+    "device": "cpu",
+}
+
+
+def made_tiny(words: list[str]) -> list[str]:
+    config = composed(words)
+    there = {k: v for k, v in TINY.items() if _value(config, k) not in (None, 0)}
+    # A size that is not limited is null: both kinds of images have it.
+    if config.data.name != "disk":
+        there |= {k: TINY[k] for k in ("data.train_examples", "data.test_examples")}
+    return [*words, *(f"{key}={value}" for key, value in there.items()), "optim.steps=2"]
+
+
+def _value(config: object, key: str) -> object:
+    try:
+        return OmegaConf.select(config, key)  # type: ignore[call-overload]
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("experiment", TRAINED, ids=lambda experiment: experiment.name)
+@pytest.mark.parametrize("scale", ["paper", "small"])
+def test_a_training_experiment_composes_and_its_probes_agree(
+    experiment: Experiment, scale: str
+) -> None:
+    config = composed([f"+exp={experiment.name}", f"scale={scale}"])
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    assert build_probes(plain)
+    assert config.name == experiment.name
+    assert config.figures
+
+
+@pytest.mark.parametrize("experiment", TRAINED, ids=lambda experiment: experiment.name)
+def test_a_training_experiment_trains(experiment: Experiment, tmp_path: Path) -> None:
+    run = train(tmp_path, *made_tiny([f"+exp={experiment.name}"]))
+    assert '"finished"' in (run / "status.json").read_text()
+    assert len(list(run.glob("*.parquet"))) >= 3
+
+
+def test_a_sweep_declared_in_the_experiment_runs_whole_and_a_typed_axis_overrides_it(
+    ntkexp: Ntkexp, tmp_path: Path
+) -> None:
+    words = ["+exp=easy_difficult_depth", "scale=small", "probe=[]", "model.width=4"]
+    words += ["data.train_examples=40", "data.difficult_examples=20", "optim.steps=2"]
+    words += ["data.test_examples=30", "probing.examples=6", "progress=false"]
+    done = ntkexp("train", "-m", *words)
+    assert done.returncode == 0, done.stderr
+    assert "4 finished" in done.stdout
+    done = ntkexp("train", "-m", *words, "model.depth=1,2,3")
+    assert done.returncode == 0, done.stderr
+    assert "6 finished" in done.stdout
+
+
+def test_no_two_experiments_are_the_same_run() -> None:
+    names = [experiment.name for experiment in TRAINED]
+    assert len({identity(composed([f"+exp={name}"])) for name in names}) == len(names)
+
+
+def test_every_trained_figure_has_its_experiment() -> None:
+    figures = {figure for experiment in TRAINED for figure in experiment.figures}
+    assert {2, 3, 4, 6, 7, 11, 12, 13, 14} <= figures

@@ -1,0 +1,93 @@
+"""Runs of a second, in this process, on images that are made up here."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hydra import compose, initialize_config_module
+from omegaconf import DictConfig, OmegaConf
+from PIL import Image
+
+from ntkexp import schemas
+from ntkexp.config import TrainConfig, check, shrink
+from ntkexp.errors import Interrupted
+from ntkexp.execute import folder_of
+from ntkexp.launch import plugin
+from ntkexp.results import Run
+from ntkexp.training import experiment
+
+SHAPES = {"mnist": (28, 28), "kmnist": (28, 28), "cifar10": (32, 32, 3)}
+SIZES = {"train": 300, "test": 60}
+
+# A network with examples enough for the probes, trained for a moment.
+TINY = (
+    "data.train_examples=60",
+    "data.test_examples=30",
+    "probing.examples=6",
+    "optim.batch_size=20",
+    "optim.stop_loss=null",
+    "progress=false",
+    "device=cpu",
+)
+
+
+def make_images(folder: Path) -> None:
+    """mnist, kmnist and cifar10 as image parquet: ten blurred kinds of noise, easily told apart."""
+    for number, (name, shape) in enumerate(SHAPES.items()):
+        rng = np.random.default_rng(number)
+        kinds = rng.integers(0, 160, (10, *shape))
+        (folder / name).mkdir(parents=True)
+        for split, count in SIZES.items():
+            labels = rng.permutation(np.arange(count) % 10)
+            pixels = kinds[labels] + rng.integers(0, 95, (count, *shape))
+            frame = {_column(name): [_png(image) for image in pixels], "label": labels}
+            pd.DataFrame(frame).to_parquet(folder / name / f"{split}-00000-of-00001.parquet")
+
+
+def _column(name: str) -> str:
+    return "img" if name == "cifar10" else "image"
+
+
+def _png(pixels: np.ndarray) -> dict[str, Any]:
+    file = io.BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).save(file, format="PNG")
+    return {"bytes": file.getvalue(), "path": None}
+
+
+def composed(words: Sequence[str], name: str = "train") -> DictConfig:
+    """The config that the command line would make of `words`."""
+    schemas.register()
+    plugin.register()
+    with initialize_config_module("ntkexp.configs", version_base="1.3"):
+        config = compose(name, overrides=list(words))
+    if name == "train":
+        shrink(config, typed={word.lstrip("+").partition("=")[0] for word in words})
+        check(config)
+    return config
+
+
+def train(outputs: Path, *words: str, stop_at: int | None = None) -> Path:
+    """Train as `ntkexp train` does and return the run's folder; `stop_at` interrupts it once."""
+    config = composed([*words, f"paths.outputs={outputs}"])
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    built = experiment.build_probes(plain)
+    questions = iter(range(10**9))
+
+    def stop_asked() -> bool:
+        return next(questions) == stop_at
+
+    with Run(folder_of(config), experiment.tables(built)) as run:
+        run.begin(OmegaConf.to_yaml(config, resolve=True), {})
+        try:
+            experiment.train(plain, built, run, stop_asked)
+        except Interrupted:
+            assert stop_at is not None
+        else:
+            run.finish()
+    return run.folder
