@@ -128,10 +128,15 @@ def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
     words = [f"{count} seed{'' if seeds == [1] else 's'}"]
     if seeds != [1]:
         words.append("mean and 10th to 90th centile")
-    smaller = sorted({group.made_smaller for group in found} - {""})
-    text = seeds_told or "; ".join(words)
-    if smaller:
-        text += "\nminiature: " + "\nminiature: ".join(smaller)
+    nets: dict[str, list[str]] = {}
+    for group in found:
+        name = group.title.partition(",")[0]
+        if group.made_smaller and name not in nets.setdefault(group.made_smaller, []):
+            nets[group.made_smaller].append(name)
+    text = "\n".join(
+        [seeds_told or "; ".join(words)]
+        + [f"miniature ({', '.join(names)}): {smaller}" for smaller, names in nets.items()]
+    )
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
 
 
