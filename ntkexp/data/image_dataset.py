@@ -16,7 +16,6 @@ from ntkexp.data.sources import checksums, read, remarks
 from ntkexp.errors import UserError
 from ntkexp.seeds import generator
 
-
 # The checksums of source files -> the channel moments of the images in them.
 _moments: dict[tuple[str, ...], tuple[tuple[float, ...], tuple[float, ...]]] = {}
 
