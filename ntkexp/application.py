@@ -8,8 +8,9 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
+from typing import Any
 
 import hydra
 from hydra.errors import HydraException
@@ -42,10 +43,17 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     """
     task = Task(command)
     with _arguments(hoisted(words)), _plain_errors():
-        hydra.main(config_path=CONFIGS, config_name=config_name, version_base="1.3")(task)()
+        _entry(config_name)(task)()
     if task.complaints:
         raise task.complaints[0]
     return max(task.codes)
+
+
+def _entry(config_name: str) -> Callable[[Any], Any]:
+    # Hydra 1.3 warns where it is not told whose habits to follow, 1.4 where it is.
+    told = {"version_base": "1.3"} if hydra.__version__.startswith("1.3") else {}
+    entry: Callable[[Any], Any] = hydra.main(config_path=CONFIGS, config_name=config_name, **told)
+    return entry
 
 
 def complete(config_name: str, line: str) -> list[str]:
@@ -55,7 +63,7 @@ def complete(config_name: str, line: str) -> list[str]:
     # on which it would stumble, is gone by now.
     os.environ["COMP_LINE"] = f"ntkexp {line}"
     with _arguments(["-sc", "query=bash"]), contextlib.redirect_stdout(found):
-        hydra.main(config_path=CONFIGS, config_name=config_name, version_base="1.3")(_nothing)()
+        _entry(config_name)(_nothing)()
     return [word for word in found.getvalue().split() if not word.startswith("schema")]
 
 

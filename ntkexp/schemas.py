@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import omegaconf
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, OmegaConf
 
@@ -26,7 +27,10 @@ def register() -> None:
         ("model", "resnet", config.ResNetConfig),
     ):
         store.store(group=f"schema/{group}" if group else "schema", name=name, node=node)
-    OmegaConf.register_new_resolver("at_scale", at_scale, replace=True)
+    # OmegaConf 2.4 warns of the long name; up to 2.3 the short one is something else.
+    major, minor = map(int, omegaconf.__version__.split(".")[:2])
+    add = "register_resolver" if (major, minor) >= (2, 4) else "register_new_resolver"
+    getattr(OmegaConf, add)("at_scale", at_scale, replace=True)
 
 
 def at_scale(paper: Any, small: Any, *, _root_: DictConfig) -> Any:

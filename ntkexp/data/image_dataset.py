@@ -16,6 +16,9 @@ from ntkexp.data.sources import checksums, read, remarks
 from ntkexp.errors import UserError
 from ntkexp.seeds import generator
 
+# The checksums of source files -> the channel moments of the images in them.
+_moments: dict[tuple[str, ...], tuple[tuple[float, ...], tuple[float, ...]]] = {}
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -64,7 +67,7 @@ def load_images(
     if config.difficult is Difficult.kmnist:
         sources["kmnist"] = read("kmnist", "train", progress=progress)
     train = sources[config.name]
-    mean, std = (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(train.pixels)
+    mean, std = (kind.mean, kind.std) if kind.mean and kind.std else _moments_of(train)
     parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
     notes = [note for name, images in sources.items() for note in remarks(name, "train", images)]
     files = tuple(file for images in (*sources.values(), test) for file in images.files)
@@ -164,6 +167,14 @@ def chosen_rows(
         raise UserError(f"{key}={count:,}: there are {available:,}")
     order = torch.randperm(available, generator=generator(seed, purpose))
     return order if count is None else order[:count]
+
+
+def _moments_of(train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Computed once a process: the members of an ensemble all load the same images."""
+    files = tuple(file.sha256 for file in train.files)
+    if files not in _moments:
+        _moments[files] = channel_moments(train.pixels)
+    return _moments[files]
 
 
 def channel_moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -30,7 +30,9 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
         # Somewhere else: a folder relative to here means nothing there.
         job.config.paths.outputs = str(job.folder.parent.parent.absolute())
     work = [ClusterJob(command, job.config, job.folder.absolute()) for job in jobs]
-    submitted = _executor(launcher).map_array(ClusterJob.__call__, work)
+    executor = _executor(launcher)
+    with executor.batch():  # one array
+        submitted = [executor.submit(job) for job in work]
     print(f"submitted {len(jobs)} jobs: {submitted[0].job_id} to {submitted[-1].job_id}")
     waiting = dict(zip(submitted, jobs, strict=True))
     total = settled + len(jobs)

@@ -39,9 +39,12 @@ def documented() -> dict[str, dict[str, dict[str, str]]]:
         elif line.startswith("### "):
             table = line[4:]
             found[group][table] = {}
-        elif table and (row := re.match(r"\| (\w+) \| (\w+) \| (.+) \|$", line)):
-            if row[1] != "column":
-                found[group][table][row[1]] = row[2]
+        elif (
+            table
+            and (row := re.match(r"\| (\w+) \| (\w+) \| (.+) \|$", line))
+            and row[1] != "column"
+        ):
+            found[group][table][row[1]] = row[2]
     return found
 
 
