@@ -53,6 +53,15 @@ report: $(VENV)/.installed-report figures
 bench: $(VENV)/.installed-bench
 	$(BIN)/python scripts/bench_tangent.py
 
+# Together every training experiment there is.
+TRAINED := disk mlp_mnist easy_difficult_noise easy_difficult_kmnist vgg19_clean vgg19_noise20 \
+           vgg19_noise50 vgg19_clean_lr003 vgg19_noise50_lr003 resnet18_cifar10 vgg11_directions
+SWEPT   := easy_difficult_depth complexity_width complexity_noise complexity_channels
+
+small: $(VENV)/.installed-base
+	for exp in $(TRAINED); do $(BIN)/ntkexp train +exp=$$exp scale=small || exit 1; done
+	for exp in $(SWEPT); do $(BIN)/ntkexp train -m +exp=$$exp scale=small || exit 1; done
+
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -47,21 +47,13 @@ OTHERS = (
     ("spectral_frobenius", "spectral × Frobenius"),
     ("fisher_rao", "Fisher–Rao"),
     ("inverse_squared_margin", r"1 / margin$^2$"),
+    ("frobenius_bound", "Frobenius bound"),
+    ("neyshabur_core", "core of Neyshabur 2018"),
 )
-COLOURS = (
-    drawing.GREEN,
-    drawing.PURPLE,
-    drawing.ORANGE,
-    drawing.SKY,
-    "#8C6D31",
-    "#7F7F7F",
-    drawing.GREEN,
-    drawing.PURPLE,
-    drawing.ORANGE,
-    drawing.SKY,
-    "#7F7F7F",
-)
-MARKERS = ("v", "^", "<", ">", "p", "h", "x", "+", "1", "2", "*")
+# Every colour twice: a pair is told apart by its markers, filled and not.
+HUES = (drawing.GREEN, drawing.PURPLE, drawing.ORANGE, drawing.SKY, "#8C6D31", "#7F7F7F", "#BBBBBB")
+COLOURS = (*HUES[:6], *HUES)
+MARKERS = ("v", "^", "<", ">", "p", "h", "x", "+", "1", "2", "*", "3", "4")
 
 
 def values(groups: Sequence[trained.Group], key: str) -> pd.DataFrame:
@@ -71,9 +63,12 @@ def values(groups: Sequence[trained.Group], key: str) -> pd.DataFrame:
         measures = group.tables["measures"]
         table = measures.pivot(index="run", columns="measure", values="value")
         table[OURS] = group.tables["complexity"].groupby("run")["complexity"].last()
-        # Two layers have the bound itself; deeper networks a stand-in of its kind.
-        bound = "neyshabur_bound" if "neyshabur_bound" in table else "spectral_frobenius"
-        table[NEYSHABUR] = table[bound]
+        two_layers = "neyshabur_bound" in table
+        # Two layers have bounds of their own; for deeper networks a stand-in takes their place.
+        table[NEYSHABUR] = table["neyshabur_bound" if two_layers else "spectral_frobenius"]
+        for measure in ("spectral_two_one", "spectral_frobenius"):
+            if two_layers:
+                table[measure] = table[f"two_layer_{measure}"]
         frames.append(table.assign(x=group.config[key]))
     return pd.concat(frames)
 
@@ -90,8 +85,14 @@ def draw(found: Sequence[Sequence[trained.Group]]) -> Figure:
             axes.set_xscale("log", base=2)
     panels[0, 0].set(ylabel="value / largest value", ylim=(0, 1.05))
     handles, labels = panels[0, 0].get_legend_handles_labels()
+    bold = len(BOLD)
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=5, columnspacing=1.0, labelspacing=0.3
+        handles[-bold:] + handles[:-bold],
+        labels[-bold:] + labels[:-bold],
+        loc="outside upper center",
+        ncols=5,
+        columnspacing=1.0,
+        labelspacing=0.3,
     )
     trained.note(figure, [group for groups in found for group in groups])
     return figure
@@ -112,6 +113,8 @@ def title(group: trained.Group) -> str:
 def panel(axes: Axes, table: pd.DataFrame) -> None:
     """Means over seeds; the band, of the bold curves."""
     for (measure, name), colour, marker in zip(OTHERS, COLOURS, MARKERS, strict=True):
+        if measure not in table:
+            continue
         mean = table.groupby("x")[measure].mean()
         axes.plot(
             mean.index,
@@ -144,7 +147,7 @@ def panel(axes: Axes, table: pd.DataFrame) -> None:
 def correlations(table: pd.DataFrame) -> pd.Series:
     """Kendall's rank correlation of each measure's mean with the gap's."""
     means = table.groupby("x").mean()
-    names = [GAP, OURS, NEYSHABUR, *(name for name, _ in OTHERS)]
+    names = [GAP, OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in means)]
     return means[names].corr("kendall")[GAP].drop(GAP)
 
 

@@ -31,14 +31,10 @@ class Group:
     @property
     def title(self) -> str:
         """The network and its data, in words."""
-        name = self.config["model.name"]
-        net = {
-            "mlp": f"MLP {self.config['model.depth']} × {self.config.get('model.width')}",
-            "vgg": f"VGG{self.config['model.depth']}" if name == "vgg" else "",
-            "resnet18": "ResNet18",
-        }[name]
+        depth, width = self.config.get("model.depth"), self.config.get("model.width")
+        nets = {"mlp": f"MLP {depth} × {width}", "vgg": f"VGG{depth}", "resnet18": "ResNet18"}
         data = {"mnist": "MNIST", "cifar10": "CIFAR-10", "kmnist": "KMNIST", "disk": "disk"}
-        return f"{net}, {data[self.config['data.name']]}"
+        return f"{nets[self.config['model.name']]}, {data[self.config['data.name']]}"
 
     @property
     def made_smaller(self) -> str:
@@ -91,7 +87,7 @@ def _groups(
         config = flat_config(folder)
         if config["name"] == name and all((folder / f"{t}.parquet").exists() for t in tables):
             rest = {k: v for k, v in config.items() if k != "seed" and k not in swept}
-            axis = repr([config[key] for key in swept])
+            axis = repr([config.get(key) for key in swept])
             alike.setdefault((axis, repr(sorted(rest.items()))), {})[folder] = config
     kinds = {rest for _, rest in alike}
     if not kinds:
@@ -121,21 +117,26 @@ def _rank(
 
 def _axis(members: dict[Path, dict[str, Any]], swept: Sequence[str]) -> list[Any]:
     config = next(iter(members.values()))
-    return [config[key] for key in swept]
+    return [config.get(key) for key in swept]
 
 
-def note(figure: Figure, found: Iterable[Group]) -> None:
-    """Below the panels: how many seeds, and that a miniature is one."""
+def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
+    """Below the panels: how many seeds, unless told otherwise, and that a miniature is one."""
     found = list(found)
     seeds = sorted({group.seeds for group in found})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     words = [f"{count} seed{'' if seeds == [1] else 's'}"]
     if seeds != [1]:
         words.append("mean and 10th to 90th centile")
-    smaller = sorted({group.made_smaller for group in found} - {""})
-    text = "; ".join(words)
-    if smaller:
-        text += "\nminiature: " + "\nminiature: ".join(smaller)
+    nets: dict[str, list[str]] = {}
+    for group in found:
+        name = group.title.partition(",")[0]
+        if group.made_smaller and name not in nets.setdefault(group.made_smaller, []):
+            nets[group.made_smaller].append(name)
+    text = "\n".join(
+        [seeds_told or "; ".join(words)]
+        + [f"miniature ({', '.join(names)}): {smaller}" for smaller, names in nets.items()]
+    )
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from functools import cache
 
 import torch
 from torch import Tensor
 
-CPU_BUDGET_BYTES = 3 * 2**30
+CPU_BUDGET_BYTES = 5 * 2**30
 CUDA_SHARE = 0.6
 # What a pass leaves for activations and gradients; the rest is workspace for products.
 PASS_SHARE = 0.8
 
 
 def default_budget(device: torch.device) -> int:
-    """3 GiB, or 60 % of what is free on the GPU."""
+    """5 GiB but no more than half of the machine's; 60 % of what is free on a GPU."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         return int(CUDA_SHARE * free)
-    return CPU_BUDGET_BYTES
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min(CPU_BUDGET_BYTES, machine // 2)
 
 
 def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[slice]:

@@ -14,9 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.calls import parameterised, recorded
+from ntkexp.tangent.calls import Call, parameterised, recorded
 from ntkexp.tangent.factors import Factor
 from ntkexp.tangent.outputs import Outputs, chosen
+from ntkexp.tangent.rules import RULES
+from ntkexp.tangent.rules.norm import NormRule
 
 EXAMPLES = 2
 
@@ -62,6 +64,16 @@ def _scale(values: Tensor) -> float:
     return float(values.abs().max()) + 1e-30
 
 
+def _numbers(call: Call, outputs: int) -> int:
+    """What a call keeps: activations, and k gradients of its output where features need them.
+
+    A norm's are summed as they come.
+    """
+    rule = RULES.get(type(call.module))
+    norm = rule is not None and issubclass(rule, NormRule)
+    return call.shape.numel() * (3 if norm else outputs + 2) + call.input.numel()
+
+
 def rehearse(
     model: nn.Module, inputs: Tensor, outputs: Outputs, parameters: dict[str, nn.Parameter]
 ) -> Rehearsal:
@@ -83,7 +95,7 @@ def rehearse(
         )
     else:
         found = tuple(torch.zeros_like(parameter) for parameter in parameters.values())
-    numbers = sum(call.shape.numel() * (values.shape[1] + 2) + call.input.numel() for call in calls)
+    numbers = sum(_numbers(call, values.shape[1]) for call in calls)
     return Rehearsal(
         values=values.detach(),
         cotangent=cotangent,

@@ -7,7 +7,7 @@ import torch
 from dense_jacobian import distance, jacobian, layer_kernels
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
-from trap_nets import Twice, images
+from trap_nets import images
 
 from ntkexp.tangent import tangent_kernel
 
@@ -21,6 +21,15 @@ def theirs(model: nn.Module, inputs: Tensor) -> Tensor:
         model, DataLoader(data, batch_size=len(inputs)), function=lambda *batch: model(batch[0])
     ).to_torch()
     return found.permute(1, 0, 3, 2).flatten(2).flatten(0, 1).detach()
+
+
+class Twice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared, self.head = nn.Linear(4, 4), nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(torch.tanh(self.shared(torch.tanh(self.shared(x)))))
 
 
 def convolutional(**options: object) -> nn.Module:
@@ -46,8 +55,15 @@ def test_it_agrees_on_plain_nets() -> None:
 @pytest.mark.parametrize("options", [{"groups": 2}, {"padding_mode": "circular"}, "module twice"])
 def test_where_it_is_silently_wrong_we_are_not(options: object) -> None:
     torch.manual_seed(0)
-    model = Twice() if options == "module twice" else convolutional(**options)
-    model, inputs = model.double(), images().double()
+    model, inputs = (
+        (Twice(), torch.randn(5, 4))
+        if options == "module twice"
+        else (
+            convolutional(**options),
+            images(),
+        )
+    )
+    model, inputs = model.double(), inputs.double()
     truth = sum(layer_kernels(jacobian(model, inputs)).values())
     assert distance(tangent_kernel(model, inputs).gram, truth) < 1e-10
     assert distance(theirs(model, inputs), truth) > 1e-3

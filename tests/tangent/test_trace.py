@@ -10,7 +10,7 @@ from trap_nets import CASES, case
 
 from ntkexp.tangent import SharedForward, tangent_kernel, tangent_trace
 
-DRAWS = 300
+DRAWS = 120
 
 
 def draws(name: str, estimate: str) -> torch.Tensor:

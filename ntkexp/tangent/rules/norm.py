@@ -16,7 +16,7 @@ from ntkexp.tangent.rules.uses import UnfitError, copies
 INSTANCE_AXES = {nn.InstanceNorm1d: 3, nn.InstanceNorm2d: 4, nn.InstanceNorm3d: 5}
 
 
-class _NormRule:
+class NormRule:
     """Scale and shift over axis 1 (channels), everything after it summed."""
 
     def __init__(self, call: Call, wanted: frozenset[str], examples: int, outputs: int) -> None:
@@ -45,7 +45,7 @@ class _NormRule:
         return {name: Direct(values) for name, values in self.found.items()}
 
 
-class BatchNormRule(_NormRule):
+class BatchNormRule(NormRule):
     """In evaluation mode only: x_hat from the running statistics, no coupling of examples."""
 
     def _normalise(self, call: Call) -> Tensor:
@@ -61,7 +61,7 @@ class BatchNormRule(_NormRule):
         return super()._summed(values if values.dim() > 2 else values.unsqueeze(2))
 
 
-class GroupNormRule(_NormRule):
+class GroupNormRule(NormRule):
     def _normalise(self, call: Call) -> Tensor:
         assert isinstance(call.module, nn.GroupNorm)
         return functional.group_norm(call.input, call.module.num_groups, eps=call.module.eps)
@@ -70,7 +70,7 @@ class GroupNormRule(_NormRule):
         return super()._summed(values if values.dim() > 2 else values.unsqueeze(2))
 
 
-class InstanceNormRule(_NormRule):
+class InstanceNormRule(NormRule):
     """Statistics of the example itself, or the running ones when they are tracked and in eval."""
 
     def _normalise(self, call: Call) -> Tensor:
@@ -85,7 +85,7 @@ class InstanceNormRule(_NormRule):
         )
 
 
-class LayerNormRule(_NormRule):
+class LayerNormRule(NormRule):
     """Scale and shift over the last axes; those between them and the examples are summed."""
 
     def _normalise(self, call: Call) -> Tensor:

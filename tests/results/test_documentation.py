@@ -1,0 +1,56 @@
+"""docs/results.md tells every table, every column and its type, and nothing that is not there."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+from ntkexp import probes, studies
+from ntkexp.results import Table
+from ntkexp.training.loop import TABLES
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "results.md"
+
+
+def declared() -> dict[str, tuple[Table, ...]]:
+    """Tables by the heading they stand under."""
+    found = {"Training": tuple(TABLES)}
+    for name in probes.names():
+        module = importlib.import_module(f"ntkexp.probes.{name}")
+        kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))
+        found[f"Probe {name}"] = kind.tables
+    for entry in pkgutil.iter_modules(studies.__path__):
+        module = importlib.import_module(f"ntkexp.studies.{entry.name}")
+        if hasattr(module, "TABLES"):
+            found[f"Study {entry.name}"] = module.TABLES
+    return found
+
+
+def documented() -> dict[str, dict[str, dict[str, str]]]:
+    """heading -> table -> column -> type."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    group = table = ""
+    for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            group, table = line[3:], ""
+            found[group] = {}
+        elif line.startswith("### "):
+            table = line[4:]
+            found[group][table] = {}
+        elif (
+            table
+            and (row := re.match(r"\| (\w+) \| (\w+) \| (.+) \|$", line))
+            and row[1] != "column"
+        ):
+            found[group][table][row[1]] = row[2]
+    return found
+
+
+def test_every_table_and_column_is_told_and_no_other() -> None:
+    expected = {
+        heading: {table.name: dict(table.columns) for table in tables}
+        for heading, tables in declared().items()
+    }
+    assert documented() == expected

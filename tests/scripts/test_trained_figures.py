@@ -1,0 +1,126 @@
+"""Every figure of a trained network from real, tiny runs: the same bytes twice, without torch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_runs import make_images, train
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+# Enough steps for a curve from iteration 10 on, of networks as small as they come.
+SMALL = (
+    "data.train_examples=60",
+    "data.test_examples=30",
+    "probing.examples=6",
+    "optim.batch_size=20",
+    "optim.steps=20",
+    "probing.growth=1.5",
+    "progress=false",
+    "device=cpu",
+)
+VGG = (*SMALL, "model=vgg11", "model.base=2")
+SPLIT = (*SMALL, "model.depth=2", "model.width=8", "data.difficult_examples=20")
+ONE_LAYER = (*SMALL, "model.width=8", "optim.lr=0.05", "optim.steps=60")
+RUNS = {
+    "fig02_spectrum": [
+        ("+exp=vgg19_clean", *VGG),
+        ("+exp=vgg19_noise20", *VGG),
+        ("+exp=vgg19_noise50", *VGG, "seed=0"),
+        ("+exp=vgg19_noise50", *VGG, "seed=1"),
+    ],
+    "fig14_low_rate": [("+exp=vgg19_clean_lr003", *VGG), ("+exp=vgg19_noise50_lr003", *VGG)],
+    "fig04_easy_difficult": [
+        ("+exp=easy_difficult_noise", *SPLIT),
+        ("+exp=easy_difficult_kmnist", *SPLIT),
+    ],
+    "fig11_test_alignment": [
+        ("+exp=mlp_mnist", *SMALL, "model.depth=2", "model.width=8"),
+        ("+exp=resnet18_cifar10", *SMALL, "model.base=2"),
+    ],
+    "fig13_depth": [
+        ("+exp=easy_difficult_depth", *SPLIT, f"model.depth={depth}", f"seed={seed}")
+        for depth in (1, 2)
+        for seed in (0, 1)
+    ],
+    "fig07_directions": [
+        ("+exp=vgg11_directions", *VGG, "probe.directions.count=3", "probe.directions.examples=10")
+    ],
+    "fig06_complexity": [
+        *(("+exp=complexity_width", *ONE_LAYER, f"model.width={width}") for width in (8, 16)),
+        *(("+exp=complexity_noise", *ONE_LAYER, f"data.noise={q}") for q in (0, 0.5)),
+        *(("+exp=complexity_channels", *VGG, f"model.base={base}") for base in (1, 2)),
+    ],
+}
+# Figures that draw the runs of another one.
+DRAWN_FROM = {name: (name,) for name in RUNS} | {
+    "fig03_alignment": ("fig02_spectrum",),
+    "fig11_test_alignment": ("fig02_spectrum", "fig11_test_alignment"),
+    "fig12_uncentred": ("fig02_spectrum", "fig11_test_alignment"),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    make_images(folder / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NTKEXP_DATA", str(folder / "data"))
+        patch.setenv("NTKEXP_CACHE", str(folder / "cache"))
+        for figure, jobs in RUNS.items():
+            for words in jobs:
+                train(folder / figure, *words)
+    return folder
+
+
+def draw(stem: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    source = (
+        "import runpy, sys\n"
+        f"sys.argv = ['figure', *{list(words)!r}]\n"
+        f"sys.path.insert(0, {str(SCRIPTS)!r})\n"
+        f"sys.path.insert(0, {str(SCRIPTS.parent)!r})\n"
+        "try:\n"
+        f"    runpy.run_path({str(SCRIPTS / (stem + '.py'))!r}, run_name='__main__')\n"
+        "finally:\n    assert 'torch' not in sys.modules\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", source],
+        cwd=cwd,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("stem", DRAWN_FROM)
+def test_the_same_runs_give_the_same_bytes(runs: Path, tmp_path: Path, stem: str) -> None:
+    folders = [str(runs / name) for name in DRAWN_FROM[stem]]
+    drawn = []
+    for out in ("first", "second"):
+        done = draw(stem, "--runs", *folders, "--out", out, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        drawn.append({path.name: path.read_bytes() for path in (tmp_path / out).iterdir()})
+    assert sorted(drawn[0]) == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize(
+    ("stem", "commands"),
+    [
+        ("fig02_spectrum", ["ntkexp train +exp=vgg19_clean", "+exp=vgg19_noise50"]),
+        ("fig06_complexity", ["ntkexp train -m +exp=complexity_width", "+exp=complexity_noise"]),
+        ("fig07_directions", ["ntkexp train +exp=vgg11_directions"]),
+        ("fig13_depth", ["ntkexp train -m +exp=easy_difficult_depth"]),
+    ],
+)
+def test_without_runs_it_names_every_command_that_makes_them(
+    tmp_path: Path, stem: str, commands: list[str]
+) -> None:
+    done = draw(stem, cwd=tmp_path)
+    assert done.returncode == 3
+    for command in commands:
+        assert command in done.stderr
