@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import omegaconf
@@ -11,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp import config
 
 
+@cache
 def register() -> None:
     store = ConfigStore.instance()
     for group, name, node in (

@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from ntkexp.execute import DONE, FAILED, Command, folder_of
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
-from ntkexp.results.status import read_status
+from ntkexp.results.status import forget_parts, read_status
 
 # What a job writes to the terminal when it runs alone.
 LOG = "log.txt"
@@ -67,6 +67,7 @@ def look_up(job: Job, *, retry_failed: bool) -> None:
     if status is None or job.config.rerun:
         return
     if status["state"] == "finished":
+        forget_parts(job.folder)
         job.outcome = Outcome.already
     elif status["state"] == "failed" and not _came_from_outside(status):
         if retry_failed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +107,9 @@ class LauncherNode:
     _target_: str = f"{HOME}.SweepLauncher"
 
 
+@cache
 def register() -> None:
-    """Make `hydra/sweeper: ntkexp` and `hydra/launcher: ntkexp` known; harmless when repeated."""
+    """Make `hydra/sweeper: ntkexp` and `hydra/launcher: ntkexp` known; once a process."""
     store = ConfigStore.instance()
     for group, node, plugin in (
         ("hydra/sweeper", SweeperNode, SweepSweeper),

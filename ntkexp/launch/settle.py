@@ -13,7 +13,8 @@ from ntkexp.results.status import read_status
 def settle(job: Job, code: int, message: str, *, stopping: bool) -> None:
     """Judge by the run's status.json first: a process may be killed just after its work is done."""
     status = read_status(job.folder) or {"state": "missing"}
-    if status["state"] == "finished":
+    # In a rerun that was killed early what is finished may be the life before.
+    if status["state"] == "finished" and not (job.config.rerun and code < 0):
         job.outcome = Outcome.finished
     elif code == child.TAKEN:
         job.outcome, job.reason = Outcome.elsewhere, message

@@ -28,9 +28,7 @@ def slots(launcher: LauncherConfig, wanted: int, *, gpus: list[str]) -> list[Slo
     >>> slots(LauncherConfig(jobs=3, threads=1), 5, gpus=["0", "1"])[2]
     Slot(threads=1, gpu='0')
     """
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    cores = cores_of_this_process()
     count = max(1, min(wanted, launcher.jobs or len(gpus) or cores))
     given = os.environ.get(THREADS[0], "")
     threads = launcher.threads or (int(given) if given.isdigit() else max(1, cores // count))

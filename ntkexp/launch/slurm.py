@@ -18,6 +18,7 @@ from ntkexp.launch.job import Job, Outcome
 from ntkexp.launch.settle import settle
 from ntkexp.progress import Progress
 from ntkexp.results.status import read_status
+from ntkexp.results.store import Run
 
 POLL_SECONDS = 1.0
 
@@ -29,6 +30,11 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
     for job in jobs:
         # Somewhere else: a folder relative to here means nothing there.
         job.config.paths.outputs = str(job.folder.parent.parent.absolute())
+        if job.config.rerun:
+            # Here and now: a job that comes back after a preemption must not begin again.
+            with Run(job.folder, ()) as earlier:
+                earlier.clear()
+            job.config.rerun = False
     work = [ClusterJob(command, job.config, job.folder.absolute()) for job in jobs]
     executor = _executor(launcher)
     with executor.batch():  # one array
