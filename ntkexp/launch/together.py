@@ -16,20 +16,23 @@ from ntkexp.probes import Probe
 from ntkexp.results.store import Run
 from ntkexp.training import experiment
 from ntkexp.training.ensemble import Ensemble
-from ntkexp.training.loop import Trainer
 
 
 def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
     """Train the networks of these configs as one ensemble, every run in its own folder."""
     began = time.monotonic()
     names = [folder.name for _, folder in jobs]
-    unfinished: list[Run] = []
+    planned: list[tuple[TrainConfig, dict[str, Probe], Run]] = []
     code = DONE
     with ExitStack() as stack, signals() as asked:
         for config, folder in jobs:
-            run = stack.enter_context(Run(folder, experiment.tables(_probes(config))))
+            plain = OmegaConf.to_object(config)
+            assert isinstance(plain, TrainConfig)
+            probes = experiment.build_probes(plain)
+            run = stack.enter_context(Run(folder, experiment.tables(probes)))
             begin(run, config, strategy="ensemble", members=names)
-            unfinished.append(run)
+            planned.append((plain, probes, run))
+        unfinished = [run for _, _, run in planned]
 
         def ended(index: int, error: Diverged | None) -> None:
             nonlocal code
@@ -42,10 +45,7 @@ def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
             finish(trainer.run, began)
 
         try:
-            trainers = [
-                _trainer(config, run)
-                for (config, _), run in zip(jobs, list(unfinished), strict=True)
-            ]
+            trainers = [experiment.trainer_of(*plan) for plan in planned]
             ensemble = Ensemble(trainers, ended)
             ensemble.train(lambda: bool(asked), progress=jobs[0][0].progress)
         except Exception as error:
@@ -53,17 +53,3 @@ def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
             for run in unfinished:
                 code = cut_short(run, error, asked)
     return code
-
-
-def _probes(config: DictConfig) -> dict[str, Probe]:
-    return experiment.build_probes(_plain(config))
-
-
-def _trainer(config: DictConfig, run: Run) -> Trainer:
-    return experiment.trainer_of(_plain(config), _probes(config), run)
-
-
-def _plain(config: DictConfig) -> TrainConfig:
-    plain = OmegaConf.to_object(config)
-    assert isinstance(plain, TrainConfig)
-    return plain

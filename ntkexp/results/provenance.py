@@ -68,6 +68,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
