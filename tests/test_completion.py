@@ -15,7 +15,7 @@ from ntkexp.completion import candidates, script
 CASES = [
     ("ntkexp tr", ["train"]),
     ("ntkexp train data=", ["data=cifar10", "data=disk", "data=kmnist", "data=mnist"]),
-    ("ntkexp train +exp=vgg19_n", ["+exp=vgg19_noise20", "+exp=vgg19_noise50"]),
+    ("ntkexp train +exp=vgg11", ["+exp=vgg11_directions"]),
     ("ntkexp train +exp=disk -m optim.mo", ["optim.momentum="]),
     ("ntkexp study +exp=super", ["+exp=supernat"]),
 ]
@@ -56,11 +56,11 @@ def test_bash(shell_environment: dict[str, str], tmp_path: Path) -> None:
     # What bash itself sets before it calls the function.
     source = """
     source ./script
-    COMP_LINE='ntkexp train +exp=vgg19_n' COMP_POINT=25
+    COMP_LINE='ntkexp train +exp=vgg11' COMP_POINT=23
     _ntkexp
     printf '%s\\n' "${COMPREPLY[@]}"
     """
-    assert asked("bash", source, shell_environment, tmp_path) == ["vgg19_noise20", "vgg19_noise50"]
+    assert asked("bash", source, shell_environment, tmp_path) == ["vgg11_directions"]
 
 
 def test_zsh(shell_environment: dict[str, str], tmp_path: Path) -> None:
@@ -76,6 +76,6 @@ def test_zsh(shell_environment: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_fish(shell_environment: dict[str, str], tmp_path: Path) -> None:
-    source = "source ./script; complete -C 'ntkexp train +exp=vgg19_n'"
+    source = "source ./script; complete -C 'ntkexp train +exp=vgg11'"
     found = asked("fish", source, shell_environment, tmp_path)
-    assert found == ["+exp=vgg19_noise20", "+exp=vgg19_noise50"]
+    assert found == ["+exp=vgg11_directions"]
