@@ -82,7 +82,7 @@ def test_a_sweep_declared_in_the_experiment_runs_whole_and_a_typed_axis_override
     assert "4 finished" in done.stdout
     done = ntkexp("train", "-m", *words, "model.depth=1,2,3")
     assert done.returncode == 0, done.stderr
-    assert "6 finished" in done.stdout
+    assert "6 jobs: 4 finished, 2 done already" in done.stdout
 
 
 def test_no_two_experiments_are_the_same_run() -> None:
