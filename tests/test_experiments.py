@@ -24,7 +24,7 @@ TINY = {
     "data.difficult_examples": 20,
     "data.grid": 5,
     "model.width": 8,
-    "model.base": 8,
+    "model.base": 2,
     "probing.examples": 4,
     "probe.eigenfunctions.count": 4,
     "probe.directions.count": 2,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from ntkexp.config import Norm, ResNetConfig
 from ntkexp.errors import UserError
 
 BLOCKS_PER_STAGE = 2
+# Below so many input channels oneDNN writes past its workspace in the weight gradient of a strided
+# 1x1 convolution, if images lie channels last: wrong numbers or a crash (oneDNN issue 6035,
+# seen with PyTorch 2.13 on AVX2).
+LEAST_CHANNELS_LAST = 8
 
 
 class Block(nn.Module):
@@ -33,6 +38,9 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         residual: Tensor = self.norm1(self.conv1(x))
         residual = self.norm2(self.conv2(self.relu1(residual)))
+        if x.shape[1] < LEAST_CHANNELS_LAST:
+            # A clone: one channel alone counts as contiguous however it lies.
+            x = x.clone(memory_format=torch.contiguous_format)
         out: Tensor = self.relu2(self.shortcut_norm(self.shortcut(x)) + residual)
         return out
 

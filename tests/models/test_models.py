@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ntkexp.config import Init, MLPConfig, ModelConfig, Norm, ResNetConfig, VGGConfig
 from ntkexp.errors import UserError
 from ntkexp.models import build
+from ntkexp.models.resnet import Block
 
 CIFAR, DIGIT = (3, 32, 32), (1, 28, 28)
 SMALL: list[tuple[ModelConfig, tuple[int, ...]]] = [
@@ -87,6 +88,21 @@ def test_resnet_without_norm_has_biases_and_no_batch_statistics() -> None:
     assert not any(isinstance(m, nn.BatchNorm2d) for m in model.modules())
     assert all(m.bias is not None for m in model.modules() if isinstance(m, nn.Conv2d))
     assert list(model.buffers()) == []
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+def test_images_that_lie_channels_last_give_the_same_gradients(channels: int) -> None:
+    """A strided 1x1 convolution of few channels does not, by itself (oneDNN issue 6035)."""
+    block = Block(channels, 2 * channels, 2, Norm.none)
+    draws = torch.Generator().manual_seed(0)
+    x = torch.randn(4, channels, 16, 16, generator=draws)
+    cotangent = torch.randn(4, 2 * channels, 8, 8, generator=draws)
+    plain, last = (
+        torch.autograd.grad(block(images), [*block.parameters()], cotangent)
+        for images in (x, x.to(memory_format=torch.channels_last))
+    )
+    for one, other in zip(plain, last, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("config", "shape"), SMALL)

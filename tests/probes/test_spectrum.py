@@ -33,7 +33,7 @@ def test_the_traces_of_the_layers_sum_to_that_of_the_whole(tmp_path: Path) -> No
 
 
 def test_batch_normalisation_can_be_taken_with_the_statistics_of_the_batch(tmp_path: Path) -> None:
-    net = ("model=resnet18", "data=cifar10", "model.base=8", "optim.steps=3", "probe=[spectrum]")
+    net = ("model=resnet18", "data=cifar10", "model.base=2", "optim.steps=3", "probe=[spectrum]")
     found = {}
     for mode in ("eval", "train"):
         run = train(tmp_path, *TINY, *net, f"probing.batch_norm={mode}")

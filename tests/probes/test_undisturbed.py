@@ -12,8 +12,8 @@ pytestmark = pytest.mark.usefixtures("made_images")
 
 NETS = {
     "mlp": ("model=mlp", "data=mnist", "model.depth=2", "model.width=9"),
-    "vgg": ("model=vgg11", "data=cifar10", "model.base=8"),
-    "resnet": ("model=resnet18", "data=cifar10", "model.base=8"),
+    "vgg": ("model=vgg11", "data=cifar10", "model.base=2"),
+    "resnet": ("model=resnet18", "data=cifar10", "model.base=2"),
 }
 PROBES = {
     "mlp": "probe=[spectrum,alignment,complexity,measures,directions]",

@@ -23,7 +23,7 @@ SMALL = (
     "progress=false",
     "device=cpu",
 )
-VGG = (*SMALL, "model=vgg11", "model.base=8")
+VGG = (*SMALL, "model=vgg11", "model.base=2")
 SPLIT = (*SMALL, "model.depth=2", "model.width=8", "data.difficult_examples=20")
 ONE_LAYER = (*SMALL, "model.width=8", "optim.lr=0.05", "optim.steps=60")
 RUNS = {
@@ -40,7 +40,7 @@ RUNS = {
     ],
     "fig11_test_alignment": [
         ("+exp=mlp_mnist", *SMALL, "model.depth=2", "model.width=8"),
-        ("+exp=resnet18_cifar10", *SMALL, "model.base=8"),
+        ("+exp=resnet18_cifar10", *SMALL, "model.base=2"),
     ],
     "fig13_depth": [
         ("+exp=easy_difficult_depth", *SPLIT, f"model.depth={depth}", f"seed={seed}")
