@@ -37,7 +37,7 @@ demo: $(VENV)/.installed-base
 	@$(BIN)/python scripts/fig01_disk_eigenfunctions.py
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --durations=25
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .

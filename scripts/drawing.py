@@ -15,6 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -176,18 +179,15 @@ def letter_panels(panels: Iterable[Axes]) -> None:
 def save(figure: Figure, out: Path, stem: str) -> list[Path]:
     """PDF, PNG and SVG, the same bytes every time: no dates, no versions, fixed ids."""
     out.mkdir(parents=True, exist_ok=True)
-    unstamped = {
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None},
-        "svg": {"Date": None, "Creator": None},
-    }
-    # Lay out once for the three of them: that is most of the work.
+    # Lay out once for the three of them, and go past savefig, which would draw everything once
+    # more before it writes.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    paths = []
-    for kind, metadata in unstamped.items():
-        path = out / f"{stem}.{kind}"
-        figure.savefig(path, metadata=metadata)
-        paths.append(path)
+    pdf, png, svg = (out / f"{stem}.{kind}" for kind in ("pdf", "png", "svg"))
+    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+    undated = {"CreationDate": None, "Creator": None, "Producer": None}
+    FigureCanvasPdf(figure).print_pdf(pdf, metadata=undated)
+    figure.dpi = DPI  # for images within; the other left it at 72
+    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
     plt.close(figure)
-    return paths
+    return [pdf, png, svg]

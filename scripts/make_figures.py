@@ -5,8 +5,13 @@ python scripts/make_figures.py [2 4 rademacher ...]     only these; default all
 
 from __future__ import annotations
 
-import subprocess
+import io
+import os
+import runpy
 import sys
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -26,17 +31,36 @@ def scripts(chosen: list[str]) -> list[Path]:
     return picked
 
 
+def run(script: Path) -> tuple[int, str, str]:
+    """Exit code, output and errors of a script, run in a process that others were run in before:
+    what they import, matplotlib above all, is there already."""
+    out, errors = io.StringIO(), io.StringIO()
+    sys.argv = [str(script)]
+    code: object = 0
+    with redirect_stdout(out), redirect_stderr(errors):
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+        except Exception:
+            traceback.print_exc()
+            code = 1
+    return (code if isinstance(code, int) else int(bool(code))), out.getvalue(), errors.getvalue()
+
+
 def main() -> int:
     drawn, missing, broken = [], [], []
-    for script in scripts(sys.argv[1:]):
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-        if done.returncode == 0:
-            drawn.append(script)
-            print(f"{script.stem:<32} " + next(iter(done.stdout.split()), ""))
-        elif done.returncode == MISSING_RUNS:
-            missing.append((script, done.stderr.strip()))
-        else:
-            broken.append((script, done.stderr.strip()))
+    sys.path.insert(0, str(HERE))  # for the scripts; workers inherit it
+    chosen = scripts(sys.argv[1:])
+    with ProcessPoolExecutor(min(len(chosen), os.cpu_count() or 1)) as workers:
+        for script, (code, out, errors) in zip(chosen, workers.map(run, chosen), strict=True):
+            if code == 0:
+                drawn.append(script)
+                print(f"{script.stem:<32} " + next(iter(out.split()), ""), flush=True)
+            elif code == MISSING_RUNS:
+                missing.append((script, errors.strip()))
+            else:
+                broken.append((script, errors.strip()))
     for script, told in missing:
         print(f"{script.stem:<32} has no runs\n    " + told.replace("\n", "\n    "))
     for script, told in broken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,9 @@ hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ntkexp")
 
 Ntkexp = Callable[..., subprocess.CompletedProcess[str]]
+Script = Callable[[str], Callable[[list[str]], int]]
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 # Overrides that make the disk experiment a matter of milliseconds.
 TINY_DISK = (
@@ -50,6 +54,18 @@ def ntkexp(tmp_path: Path) -> Ntkexp:
         )
 
     return run
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Script:
+    """The `main` of a figure's script, by its stem; scripts find each other in their own folder."""
+
+    def load(stem: str) -> Callable[[list[str]], int]:
+        monkeypatch.syspath_prepend(str(SCRIPTS))
+        main: Callable[[list[str]], int] = runpy.run_path(str(SCRIPTS / f"{stem}.py"))["main"]
+        return main
+
+    return load
 
 
 @pytest.fixture(scope="session")

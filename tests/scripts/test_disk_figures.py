@@ -1,44 +1,33 @@
-"""Figures 1 and 10 from a real, tiny run: drawn twice to the same bytes, without torch."""
+"""Figures 1 and 10 from a real, tiny run, as a user draws them; what holds of all scripts."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import TINY_DISK, Ntkexp
+from conftest import SCRIPTS, TINY_DISK
+from tiny_runs import train
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 STEMS = ["fig01_disk_eigenfunctions", "fig10_disk_data"]
 
 
-def drawn(stem: str, tmp_path: Path, out: str) -> dict[str, bytes]:
-    source = (
-        "import runpy, sys\n"
-        f"sys.argv = ['figure', '--runs', 'outputs/disk', '--out', {out!r}]\n"
-        f"sys.path.insert(0, {str(SCRIPTS)!r})\n"
-        "try:\n"
-        f"    runpy.run_path({str(SCRIPTS / (stem + '.py'))!r}, run_name='__main__')\n"
-        "except SystemExit as end:\n    assert not end.code, end.code\n"
-        "assert 'torch' not in sys.modules\n"
-    )
+def drawn(stem: str, folder: Path, out: str, *flags: str) -> dict[str, bytes]:
     done = subprocess.run(
-        [sys.executable, "-c", source],
-        cwd=tmp_path,
-        env=os.environ,
+        [sys.executable, *flags, SCRIPTS / f"{stem}.py", "--runs", "runs", "--out", out],
+        cwd=folder,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    return {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()}
+    return {path.name: path.read_bytes() for path in (folder / out).iterdir()}
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_the_same_run_gives_the_same_bytes(ntkexp: Ntkexp, tmp_path: Path, stem: str) -> None:
-    assert ntkexp("train", *TINY_DISK, "probe.eigenfunctions.count=20").returncode == 0
-    first = drawn(stem, tmp_path, "first")
+def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, stem: str) -> None:
+    train(tmp_path / "runs", *TINY_DISK, "probe.eigenfunctions.count=20")
+    first = drawn(stem, tmp_path, "first", "-W", "error")
     assert sorted(first) == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
     assert first == drawn(stem, tmp_path, "second")
 
@@ -50,3 +39,36 @@ def test_without_runs_it_says_which_command_makes_them(tmp_path: Path, stem: str
     )
     assert done.returncode == 3
     assert "ntkexp train +exp=disk" in done.stderr
+
+
+def test_figures_need_no_torch() -> None:
+    source = (
+        "import runpy, sys\n"
+        "for path in sys.argv[1:]:\n    runpy.run_path(path)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    scripts = sorted(SCRIPTS.glob("fig*.py"))
+    assert len(scripts) >= 14
+    done = subprocess.run(
+        [sys.executable, "-c", source, *scripts],
+        env={"PYTHONPATH": str(SCRIPTS)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_all_figures_are_drawn_at_once_and_the_missing_ones_name_their_commands(
+    tmp_path: Path,
+) -> None:
+    train(tmp_path / "outputs", *TINY_DISK, "probe.eigenfunctions.count=20")
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "make_figures.py", "1", "10", "2"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 drawn, 1 without runs, 0 failed" in done.stdout
+    assert "ntkexp train +exp=vgg19_clean" in done.stdout
+    assert (tmp_path / "outputs" / "figures" / "fig10_disk_data.pdf").is_file()

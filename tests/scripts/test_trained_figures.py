@@ -1,16 +1,12 @@
-"""Every figure of a trained network from real, tiny runs: the same bytes twice, without torch."""
+"""Every figure of a trained network from real, tiny runs: the same bytes twice."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from conftest import Script
 from tiny_runs import make_images, train
-
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 # Enough steps for a curve from iteration 10 on, of networks as small as they come.
 SMALL = (
@@ -77,33 +73,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def draw(stem: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    source = (
-        "import runpy, sys\n"
-        f"sys.argv = ['figure', *{list(words)!r}]\n"
-        f"sys.path.insert(0, {str(SCRIPTS)!r})\n"
-        f"sys.path.insert(0, {str(SCRIPTS.parent)!r})\n"
-        "try:\n"
-        f"    runpy.run_path({str(SCRIPTS / (stem + '.py'))!r}, run_name='__main__')\n"
-        "finally:\n    assert 'torch' not in sys.modules\n"
-    )
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", source],
-        cwd=cwd,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-    )
-
-
 @pytest.mark.parametrize("stem", DRAWN_FROM)
-def test_the_same_runs_give_the_same_bytes(runs: Path, tmp_path: Path, stem: str) -> None:
+def test_the_same_runs_give_the_same_bytes(
+    script: Script, runs: Path, tmp_path: Path, stem: str
+) -> None:
     folders = [str(runs / name) for name in DRAWN_FROM[stem]]
     drawn = []
-    for out in ("first", "second"):
-        done = draw(stem, "--runs", *folders, "--out", out, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        drawn.append({path.name: path.read_bytes() for path in (tmp_path / out).iterdir()})
+    for out in (tmp_path / "first", tmp_path / "second"):
+        assert script(stem)(["--runs", *folders, "--out", str(out)]) == 0
+        drawn.append({path.name: path.read_bytes() for path in out.iterdir()})
     assert sorted(drawn[0]) == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
     assert drawn[0] == drawn[1]
 
@@ -118,9 +96,17 @@ def test_the_same_runs_give_the_same_bytes(runs: Path, tmp_path: Path, stem: str
     ],
 )
 def test_without_runs_it_names_every_command_that_makes_them(
-    tmp_path: Path, stem: str, commands: list[str]
+    script: Script,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stem: str,
+    commands: list[str],
 ) -> None:
-    done = draw(stem, cwd=tmp_path)
-    assert done.returncode == 3
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        script(stem)([])
+    assert end.value.code == 3
+    told = capsys.readouterr().err
     for command in commands:
-        assert command in done.stderr
+        assert command in told

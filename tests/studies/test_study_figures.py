@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from conftest import Script
 from omegaconf import OmegaConf
 
 from ntkexp import studies
 from ntkexp.results import Run
-
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 # study -> its script, and options that make it a matter of milliseconds
 FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -39,21 +35,6 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """A script as a module; scripts find `drawing` in their own folder."""
-
-    def load(name: str) -> ModuleType:
-        monkeypatch.syspath_prepend(str(SCRIPTS))
-        spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
-
-
 def run_study(name: str, options: dict[str, Any], folder: Path) -> None:
     chosen = studies.choose({"name": name, **options})
     with Run(folder, chosen.tables) as run:
@@ -69,11 +50,11 @@ def test_every_study_has_a_figure() -> None:
 
 @pytest.mark.parametrize("study", FIGURES)
 def test_a_figure_is_drawn_to_the_same_bytes_twice(
-    study: str, script: Callable[[str], ModuleType], tmp_path: Path
+    study: str, script: Script, tmp_path: Path
 ) -> None:
     stem, options = FIGURES[study]
     run_study(study, options, tmp_path / "runs" / "one")
-    main = script(stem).main
+    main = script(stem)
     for out in ("first", "second"):
         assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / out)]) == 0
     drawn = sorted(path.name for path in (tmp_path / "first").iterdir())
@@ -85,29 +66,24 @@ def test_a_figure_is_drawn_to_the_same_bytes_twice(
 
 
 def test_without_runs_a_figure_names_the_command_that_makes_them(
-    script: Callable[[str], ModuleType],
+    script: Script,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as exit_:
-        script("fig05_supernat").main([])
+        script("fig05_supernat")([])
     assert exit_.value.code == 3
     assert "ntkexp study +exp=supernat" in capsys.readouterr().err
 
 
 def test_of_several_runs_a_figure_says_which_it_draws(
-    script: Callable[[str], ModuleType], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for seed in (0, 1):
         options = {"n": 4, "iterations": 20, "seed": seed}
         run_study("linear_modes", options, tmp_path / "runs" / f"seed{seed}")
-    main = script("fig_linear_modes").main
+    main = script("fig_linear_modes")
     assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]) == 0
     assert "drawing seed0 of 2 runs" in capsys.readouterr().err
-
-
-def test_scripts_need_no_torch() -> None:
-    for path in SCRIPTS.glob("fig*.py"):
-        assert "torch" not in path.read_text(encoding="utf-8"), path.name
