@@ -19,7 +19,7 @@ from ntkexp.errors import UserError
 SCHEMA_VERSION = 1
 
 # Keys that say how or where a run is made, never what comes out of it.
-EXECUTION_KEYS = ("device", "paths", "checkpoint", "progress", "rerun", "launcher")
+EXECUTION_KEYS = ("device", "cuda_graph", "paths", "checkpoint", "progress", "rerun", "launcher")
 DESCRIPTION_KEYS = ("about", "figures")
 
 
@@ -251,6 +251,7 @@ class TrainConfig(ExperimentConfig):
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
     device: str = "auto"
+    cuda_graph: bool = True
     tf32: bool = False
     deterministic: bool = False
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)

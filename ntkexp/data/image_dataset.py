@@ -185,7 +185,9 @@ def channel_moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...
     values = np.arange(256) / 255
     means, stds = [], []
     for channel in range(pixels.shape[1]):
-        counts = np.bincount(pixels[:, channel].ravel(), minlength=256)
+        # torch counts bytes as they are; numpy makes eight of each first.
+        bytes_ = torch.from_numpy(np.ascontiguousarray(pixels[:, channel])).flatten()
+        counts = torch.bincount(bytes_, minlength=256).numpy()
         mean = float(counts @ values / counts.sum())
         means.append(mean)
         stds.append(float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum())))

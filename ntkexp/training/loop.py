@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import Augment, TrainConfig
+from ntkexp.config import Augment, Schedule, TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.data.batches import Batches, crop_flip
 from ntkexp.errors import Diverged, Interrupted
@@ -21,6 +21,7 @@ from ntkexp.models.objective import correct, losses
 from ntkexp.probes import Batch, Forward, Moment, Probe, Rows, Update
 from ntkexp.progress import Progress
 from ntkexp.results import Run, Table
+from ntkexp.training.captured import Captured
 from ntkexp.training.evaluate import evaluate
 from ntkexp.training.saving import save_tensors
 from ntkexp.training.schedule import learning_rate, probe_steps
@@ -95,6 +96,7 @@ class Trainer:
         self.last = self._last_step()
         self.looks = probe_steps(config.probing, self.last)
         self.clock = Clock()
+        self._captured: Captured | None = None
         self._trace: list[tuple[int, Tensor, Tensor]] = []
         self._watched: list[tuple[int, Rows]] = []
         self._committed_at = time.monotonic()
@@ -137,16 +139,42 @@ class Trainer:
         watching = self._watching()
         inputs, targets = self.minibatch(step)
         lr = learning_rate(self.config.optim, step, self.last)
+        if watching or not self._repeats(inputs):
+            loss, accuracy = self._plain(inputs, targets, lr, watching)
+        else:
+            loss, accuracy = self._replayed(inputs, targets, lr)
+        self._trace.append((step, loss, accuracy))
+        self.clock.step += 1
+        if len(self._trace) == TRACE_STEPS:
+            self._fetch_trace()
+
+    def _plain(
+        self, inputs: Tensor, targets: Tensor, lr: float, watching: Sequence[Probe] = ()
+    ) -> tuple[Tensor, ...]:
+        """One update; the loss and accuracy of its minibatch before it."""
         outputs = self._forward(inputs, watching)
         loss = losses(outputs, targets).mean()
         loss.backward()  # type: ignore[no-untyped-call]
         self.sgd.accelerate()
         self.watch(lr)
         self.sgd.move(lr)
-        self._trace.append((step, loss.detach(), correct(outputs, targets).double().mean()))
-        self.clock.step += 1
-        if len(self._trace) == TRACE_STEPS:
-            self._fetch_trace()
+        return loss.detach(), correct(outputs, targets).double().mean()
+
+    def _repeats(self, inputs: Tensor) -> bool:
+        """Whether this update is, but for its numbers, the same as most others on a GPU."""
+        optim = self.config.optim
+        return (
+            self.config.cuda_graph
+            and self.device.type == "cuda"
+            and optim.schedule is Schedule.constant
+            and len(inputs) == min(optim.batch_size or len(inputs), self.batches.examples)
+        )
+
+    def _replayed(self, inputs: Tensor, targets: Tensor, lr: float) -> tuple[Tensor, ...]:
+        if self._captured is None:
+            state = [*self.model.state_dict().values(), *self.sgd.velocity]
+            self._captured = Captured(lambda x, y: self._plain(x, y, lr), state, inputs, targets)
+        return self._captured(inputs, targets)
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         train = self.dataset.train

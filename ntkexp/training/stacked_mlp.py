@@ -59,7 +59,10 @@ class StackedMLP(Stack):
             if layer:
                 above, delta = delta, deltas[layer - 1]
                 torch.bmm(self._weights[layer].mT, above, out=delta)
-                delta.mul_(below[layer] > 0)
+                # The derivative of relu, in a sixth of the time of delta * (h > 0).
+                torch.ops.aten.threshold_backward.grad_input(
+                    delta, below[layer], 0, grad_input=delta
+                )
         return outputs.mT, loss
 
     def _kept_velocity(self) -> float:
