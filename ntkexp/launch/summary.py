@@ -26,7 +26,7 @@ def forecast(jobs: Sequence[Job]) -> str:
     """What a sweep would do (--dry-run): a line a job."""
     counts = Counter(_plan(job) for job in jobs)
     told = ", ".join(f"{count} {plan}" for plan, count in counts.items())
-    rows = ((job.name, _plan(job), str(job.folder), job.reason) for job in jobs)
+    rows = ((job.name, _plan(job), str(job.folder), _short(job.reason)) for job in jobs)
     return "\n".join([f"{len(jobs)} jobs: {told}", *_table(rows)])
 
 
@@ -41,7 +41,12 @@ def _plan(job: Job) -> str:
 
 
 def _row(job: Job) -> tuple[str, ...]:
-    return (job.name, str(job.outcome), job.reason, str(job.log or job.folder))
+    return (job.name, str(job.outcome), _short(job.reason), str(job.log or job.folder))
+
+
+def _short(reason: str) -> str:
+    """The first line: all of it is in the log that is named beside it."""
+    return reason.partition("\n")[0]
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:

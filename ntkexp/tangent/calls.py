@@ -98,28 +98,33 @@ def outside_uses(output: Tensor, calls: list[Call], parameters: list[nn.Paramete
     and the input of a call of a module that owns the parameter.
     """
     wanted = {id(parameter) for parameter in parameters}
+    following: dict[Node, list[Node]] = {}
     allowed: set[tuple[Node, int]] = set()
     for call in calls:
-        own = {id(p) for p in call.module.parameters(recurse=False)} & wanted
+        own = {id(p) for p in call.module._parameters.values()} & wanted
         stop = {call.input_node} if call.input_node is not None else set()
-        for node in _nodes(call.edge.node, stop):
+        for node in _nodes(call.edge.node, stop, following):
             allowed.update((node, key) for key in own)
     outside = set()
     if output.grad_fn is not None:
-        for node in _nodes(output.grad_fn, set()):
-            for following, _ in node.next_functions:
-                key = id(getattr(following, "variable", None))
+        for node in _nodes(output.grad_fn, set(), following):
+            for after in following[node]:
+                key = id(getattr(after, "variable", None))
                 if key in wanted and (node, key) not in allowed:
                     outside.add(key)
     return outside
 
 
-def _nodes(start: Node, stop: set[Node]) -> set[Node]:
+def _nodes(start: Node, stop: set[Node], following: dict[Node, list[Node]]) -> set[Node]:
+    """Those reachable from `start` but not through `stop`; `following` remembers the edges."""
     seen = {start}
     waiting = [start]
     while waiting:
-        for following, _ in waiting.pop().next_functions:
-            if following is not None and following not in seen and following not in stop:
-                seen.add(following)
-                waiting.append(following)
+        node = waiting.pop()
+        if node not in following:
+            following[node] = [after for after, _ in node.next_functions if after is not None]
+        for after in following[node]:
+            if after not in seen and after not in stop:
+                seen.add(after)
+                waiting.append(after)
     return seen

@@ -100,11 +100,9 @@ def receive(
     cotangents = list(cotangents)
     rules: list[tuple[Call, Rule]] = []
     for call in calls:
-        own = {key for key, p in call.module.named_parameters(recurse=False) if id(p) in wanted}
-        known = frozenset(own & {"weight", "bias"})
-        slow.update(
-            id(p) for key, p in call.module.named_parameters(recurse=False) if key in own - known
-        )
+        own = {key: id(p) for key, p in call.module._parameters.items() if id(p) in wanted}
+        known = frozenset(own) & {"weight", "bias"}
+        slow.update(key for name, key in own.items() if name not in known)
         if not known:
             continue
         try:

@@ -46,31 +46,32 @@ def _by_lengths(factor: Outer) -> Tensor:
     everything = slice(0, factor.u.groups), slice(0, factor.u.features)
     u = factor.u.columns(*everything).square().sum((2, 3))  # (n, G)
     v = factor.v.square().sum((1, 3, 4))
-    return torch.dot(u.double().flatten(), v.double().flatten())
+    return (u * v).sum(dtype=torch.float64)
 
 
 def _by_gradients(factor: Outer, group: int, workspace: Workspace) -> Tensor:
-    u = factor.u.columns(slice(group, group + 1), slice(0, factor.u.features)).squeeze(1)
     v = factor.v[:, :, group].flatten(1, 2)  # (n, k O, D)
+    features, positions = factor.u.features, v.shape[2]
+    everything = slice(group, group + 1), slice(0, features)
     total = v.new_zeros((), dtype=torch.float64)
-    for part in _parts(len(v), v.shape[1] * u.shape[1] * v.element_size(), workspace):
-        space = workspace.tensor(len(v[part]), v.shape[1], u.shape[1])
-        torch.bmm(v[part], u[part].transpose(1, 2), out=space)
+    # The cut out windows count as well: all examples' at once would be fresh memory, which is slow.
+    bytes_each = features * (v.shape[1] + positions) * v.element_size()
+    for part in _parts(len(v), bytes_each, workspace):
+        u = factor.u.part(part).columns(*everything).squeeze(1)
+        space = workspace.tensor(len(v[part]), v.shape[1], features)
+        torch.bmm(v[part], u.mT, out=space)
         total += _square(space)
     return total
 
 
 def _by_products(factor: Outer, group: int, workspace: Workspace) -> Tensor:
-    rows = factor.u.rows(group)  # (n, D, K)
-    v = factor.v[:, :, group].flatten(1, 2).contiguous()
-    d = v.shape[2]
+    v = factor.v[:, :, group].flatten(1, 2)  # (n, k O, D)
     total = v.new_zeros((), dtype=torch.float64)
-    for part in _parts(len(v), (v[0].numel() + d * d) * v.element_size(), workspace):
-        t, products = workspace.tensors(v[part].shape, (len(v[part]), d, d))
-        for row, out in zip(rows[part], products, strict=True):
-            factor.u.products(row[None], row[None], out)
-        torch.bmm(v[part], products, out=t)
-        total += torch.dot(t.flatten(), v[part].flatten()).double()
+    bytes_each = (v[0].numel() + factor.u.features * v.shape[2]) * v.element_size()
+    for part in _parts(len(v), bytes_each, workspace):
+        t = workspace.tensor(*v[part].shape)
+        torch.bmm(v[part], factor.u.part(part).own_products(group), out=t)
+        total += (t * v[part]).sum(dtype=torch.float64)
     return total
 
 

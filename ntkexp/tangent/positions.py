@@ -44,6 +44,9 @@ class Positions(Protocol):
     def products(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         """<u_id, u_je> from two sets of rows, into (n_left D, n_right D)."""
 
+    def own_products(self, group: int) -> Tensor:
+        """<u_id, u_ie> of every example with itself, (n, D, D)."""
+
     def part(self, examples: slice) -> Self:
         """Those examples only."""
 
@@ -82,6 +85,9 @@ class Columns:
 
     def products(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         torch.mm(left.flatten(0, 1), right.flatten(0, 1).t(), out=out)
+
+    def own_products(self, group: int) -> Tensor:
+        return torch.bmm(self.values[:, group].mT, self.values[:, group])
 
     def part(self, examples: slice) -> Self:
         return replace(self, values=self.values[examples])
@@ -136,6 +142,10 @@ class Patches:
     def products(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         torch.mm(left.flatten(0, 1), right.flatten(0, 1).t(), out=out)
 
+    def own_products(self, group: int) -> Tensor:
+        whole = self.columns(slice(group, group + 1), slice(0, self.features)).squeeze(1)
+        return torch.bmm(whole.mT, whole)
+
     def part(self, examples: slice) -> Self:
         return replace(self, image=self.image[examples])
 
@@ -178,6 +188,9 @@ class Indices:
     def products(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         torch.eq(left.flatten()[:, None], right.flatten(), out=out)
 
+    def own_products(self, group: int) -> Tensor:
+        return (self.index.unsqueeze(2) == self.index.unsqueeze(1)).to(self.dtype)
+
     def part(self, examples: slice) -> Self:
         return replace(self, index=self.index[examples])
 
@@ -217,6 +230,9 @@ class WithOne:
     def products(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         self.inner.products(left, right, out)
         out += 1
+
+    def own_products(self, group: int) -> Tensor:
+        return self.inner.own_products(group) + 1
 
     def part(self, examples: slice) -> Self:
         return replace(self, inner=self.inner.part(examples))

@@ -161,15 +161,14 @@ class SharedForward:
             self._slow = self._distrusted(values, inputs)
         slow |= self._slow
         workspace = self._workspace = self._workspace or norm_workspace(values.detach())
-        total = values.new_zeros((), dtype=torch.float64)
-        for key, factor in factors.items():
-            if key not in slow:
-                total += squared_norm(factor, workspace)
+        squares = [
+            squared_norm(factor, workspace) for key, factor in factors.items() if key not in slow
+        ]
         names = [name for name, p in self.parameters.items() if id(p) in slow]
         for rows in jacobians(self.model, inputs, self.outputs, names).values():
             pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
-            total += squared_norm(Direct(pulled.unsqueeze(1)), workspace)
-        return total
+            squares.append(squared_norm(Direct(pulled.unsqueeze(1)), workspace))
+        return torch.stack(squares).sum()
 
     def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:
         """Ids of the parameters whose pieces do not give the true gradient of two examples."""

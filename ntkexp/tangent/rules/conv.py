@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-import torch
 from torch import Tensor
 from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.memory import in_huge_pages
 from ntkexp.tangent.positions import Columns, Patches, Positions, everything, padded, windows
-from ntkexp.tangent.rules.uses import UnfitError, copies, fold
+from ntkexp.tangent.rules.uses import Received, UnfitError, copies, fold
 
 
 class ConvRule:
@@ -24,15 +22,10 @@ class ConvRule:
         self.examples, self.groups = examples, module.groups
         positions = prod(call.shape[2:]) * (call.shape[0] // examples)
         channels = module.out_channels
-        self.v: Tensor | None = None
-        self.bias: Tensor | None = None
-        self.u: Positions | None = None
-        if "weight" in wanted:
-            self.u = self._patches(call, module)
-            size = (examples, outputs, channels, positions)
-            self.v = in_huge_pages(call.input.new_empty(size))
-        if "bias" in wanted:
-            self.bias = call.input.new_empty((examples, outputs, channels))
+        size = (examples, outputs, channels)
+        self.u = self._patches(call, module) if "weight" in wanted else None
+        self.v = Received((*size, positions), call.input) if "weight" in wanted else None
+        self.bias = Received(size, call.input) if "bias" in wanted else None
 
     def _patches(self, call: Call, module: _ConvNd) -> Positions:
         image = padded(call.input, _padding(module), module.padding_mode)
@@ -51,16 +44,16 @@ class ConvRule:
     def receive(self, output: int, grad: Tensor) -> None:
         grad = fold(grad.flatten(2), self.examples)  # (n, O, D)
         if self.v is not None:
-            self.v[:, output] = grad
+            self.v.take(output, grad)
         if self.bias is not None:
-            torch.sum(grad, dim=2, out=self.bias[:, output])
+            self.bias.take(output, grad.sum(2))
 
     def factors(self) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         if self.v is not None and self.u is not None:
-            found["weight"] = Outer(self.u, _grouped(self.v, 2, self.groups))
+            found["weight"] = Outer(self.u, _grouped(self.v.values, 2, self.groups))
         if self.bias is not None:
-            found["bias"] = Direct(self.bias)
+            found["bias"] = Direct(self.bias.values)
         return found
 
 
@@ -78,19 +71,16 @@ class TransposedConvRule:
         self.image = call.input.flatten(2)  # (n T, C, D)
         positions = prod(self.space) * (call.shape[0] // examples)
         features = module.out_channels // module.groups * prod(module.kernel_size)
-        self.v: Tensor | None = None
-        self.bias: Tensor | None = None
-        if "weight" in wanted:
-            size = (examples, outputs, module.groups, features, positions)
-            self.v = in_huge_pages(call.input.new_empty(size))
-        if "bias" in wanted:
-            self.bias = call.input.new_empty((examples, outputs, module.out_channels))
+        size = (examples, outputs, module.groups, features, positions)
+        self.v = Received(size, call.input) if "weight" in wanted else None
+        size = (examples, outputs, module.out_channels)
+        self.bias = Received(size, call.input) if "bias" in wanted else None
 
     def receive(self, output: int, grad: Tensor) -> None:
         module = self.module
         if self.bias is not None:
             whole = fold(grad.flatten(2), self.examples)
-            torch.sum(whole, dim=2, out=self.bias[:, output])
+            self.bias.take(output, whole.sum(2))
         if self.v is not None:
             image = padded(grad, _reach(module, self.space, tuple(grad.shape[2:]))).contiguous()
             seen = windows(
@@ -101,15 +91,15 @@ class TransposedConvRule:
                 self.space,
             )
             seen = seen.reshape(grad.shape[0], module.groups, -1, prod(self.space))
-            self.v[:, output] = fold(seen, self.examples)
+            self.v.take(output, fold(seen, self.examples))
 
     def factors(self) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         if self.v is not None:
             inputs = _grouped(fold(self.image, self.examples), 1, self.module.groups)
-            found["weight"] = Outer(Columns(inputs), self.v, swapped=True)
+            found["weight"] = Outer(Columns(inputs), self.v.values, swapped=True)
         if self.bias is not None:
-            found["bias"] = Direct(self.bias)
+            found["bias"] = Direct(self.bias.values)
         return found
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from ntkexp.tangent.calls import Call
 from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.memory import in_huge_pages
 from ntkexp.tangent.positions import Columns
-from ntkexp.tangent.rules.uses import copies
+from ntkexp.tangent.rules.uses import Received, copies
 
 
 class LinearRule:
@@ -21,26 +19,22 @@ class LinearRule:
         self.inputs = call.input.reshape(examples, -1, call.module.in_features)
         positions = self.inputs.shape[1]
         size = (examples, outputs, call.module.out_features)
-        self.v: Tensor | None = None
-        self.bias: Tensor | None = None
-        if "weight" in wanted:
-            self.v = in_huge_pages(self.inputs.new_empty((*size, positions)))
-        if "bias" in wanted:
-            self.bias = self.inputs.new_empty(size)
+        self.v = Received((*size, positions), self.inputs) if "weight" in wanted else None
+        self.bias = Received(size, self.inputs) if "bias" in wanted else None
 
     def receive(self, output: int, grad: Tensor) -> None:
         grad = grad.reshape(*self.inputs.shape[:2], -1).transpose(1, 2)  # (n, O, D)
         if self.v is not None:
-            self.v[:, output] = grad
+            self.v.take(output, grad)
         if self.bias is not None:
-            torch.sum(grad, dim=2, out=self.bias[:, output])
+            self.bias.take(output, grad.sum(2))
 
     def factors(self) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         if self.v is not None:
             found["weight"] = Outer(
-                Columns(self.inputs.transpose(1, 2).unsqueeze(1)), self.v.unsqueeze(2)
+                Columns(self.inputs.transpose(1, 2).unsqueeze(1)), self.v.values.unsqueeze(2)
             )
         if self.bias is not None:
-            found["bias"] = Direct(self.bias)
+            found["bias"] = Direct(self.bias.values)
         return found

@@ -1,10 +1,11 @@
-"""What the rules share: how a call's batch axis relates to the examples."""
+"""What the rules share: how a call's batch axis relates to the examples, and room for gradients."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from ntkexp.tangent.calls import Call
+from ntkexp.tangent.memory import in_huge_pages
 
 
 class UnfitError(Exception):
@@ -31,3 +32,24 @@ def fold(values: Tensor, examples: int) -> Tensor:
         return values
     apart = values.reshape(examples, times, *values.shape[1:])
     return apart.movedim(1, -2).flatten(-2)
+
+
+class Received:
+    """Output gradients side by side, (n, k, ...). A single one is kept as it comes, uncopied."""
+
+    def __init__(self, shape: tuple[int, ...], like: Tensor) -> None:
+        self.shape, self.like = shape, like
+        self._values: Tensor | None = None
+
+    def take(self, output: int, grad: Tensor) -> None:
+        """Keep the gradient (n, ...) of one of the k outputs."""
+        if self.shape[1] == 1:
+            self._values = grad.unsqueeze(1)
+        else:
+            self.values[:, output] = grad
+
+    @property
+    def values(self) -> Tensor:
+        if self._values is None:
+            self._values = in_huge_pages(self.like.new_empty(self.shape))
+        return self._values
