@@ -56,7 +56,8 @@ def main() -> int:
         for script, (code, out, errors) in zip(chosen, workers.map(run, chosen), strict=True):
             if code == 0:
                 drawn.append(script)
-                print(f"{script.stem:<32} " + next(iter(out.split()), ""), flush=True)
+                path = next((word for word in out.split() if word.endswith(".pdf")), "")
+                print(f"{script.stem:<32} {path}", flush=True)
             elif code == MISSING_RUNS:
                 missing.append((script, errors.strip()))
             else:
