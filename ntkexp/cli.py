@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -29,10 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0 for done, 2 for bad input, 1 for a failed run."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        sys.stdout.flush()
     except UserError as error:
         print(f"ntkexp: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as in `ntkexp list | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return code
 
 
 def _dispatch(words: list[str]) -> int:

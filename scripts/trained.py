@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ from ntkexp import results
 from ntkexp.results.reading import flat_config
 
 TRAIN, TEST = "-", "--"
+# The paper's VGG and ResNet; a narrower one is said to be.
+FULL_CHANNELS = 64
+# Of the notes below a figure.
+CHARACTERS_PER_INCH = 19
 
 
 @dataclass(frozen=True)
@@ -37,17 +42,18 @@ class Group:
         return f"{nets[self.config['model.name']]}, {data[self.config['data.name']]}"
 
     @property
+    def channels(self) -> int | None:
+        """Of the first layer, where they are fewer than the paper's 64."""
+        channels: int = self.config.get("model.base", FULL_CHANNELS)
+        return channels if channels < FULL_CHANNELS else None
+
+    @property
     def made_smaller(self) -> str:
-        """What is smaller than in the paper; empty for the paper's size."""
-        parts = []
-        if self.config.get("model.base", 64) < 64:
-            parts.append(f"{self.config['model.base']} channels for 64")
-        if self.config["scale.name"] != "paper":
-            parts += [
-                f"{self.config['data.train_examples']:,} training examples",
-                f"kernels on {self.config['probing.examples']}",
-            ]
-        return ", ".join(parts)
+        """What else is smaller than in the paper; empty for the paper's size."""
+        if self.config["scale.name"] == "paper":
+            return ""
+        examples, kernels = self.config["data.train_examples"], self.config["probing.examples"]
+        return f", {examples:,} training examples, kernels on {kernels}"
 
 
 def groups(
@@ -128,16 +134,27 @@ def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
     words = [f"{count} seed{'' if seeds == [1] else 's'}"]
     if seeds != [1]:
         words.append("mean and 10th to 90th centile")
-    nets: dict[str, list[str]] = {}
-    for group in found:
-        name = group.title.partition(",")[0]
-        if group.made_smaller and name not in nets.setdefault(group.made_smaller, []):
-            nets[group.made_smaller].append(name)
-    text = "\n".join(
-        [seeds_told or "; ".join(words)]
-        + [f"miniature ({', '.join(names)}): {smaller}" for smaller, names in nets.items()]
-    )
+    lines = [seeds_told or "; ".join(words), *_miniatures(found)]
+    width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
+    text = "\n".join(textwrap.fill(line, width) for line in lines)
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+
+
+def _miniatures(found: Iterable[Group]) -> list[str]:
+    """What was made smaller, a line for all networks that share it."""
+    nets: dict[str, dict[str, set[int]]] = {}
+    for group in found:
+        if group.made_smaller or group.channels:
+            channels = nets.setdefault(group.made_smaller, {})
+            channels.setdefault(group.title.partition(",")[0], set()).update(
+                {group.channels} if group.channels else ()
+            )
+    lines = []
+    for smaller, channels in nets.items():
+        counts = sorted(set().union(*channels.values()))
+        told = f"{', '.join(map(str, counts))} channels for {FULL_CHANNELS}" if counts else ""
+        lines.append(f"miniature ({', '.join(channels)}): " + (told + smaller).removeprefix(", "))
+    return lines
 
 
 def curve(

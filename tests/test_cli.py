@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,21 @@ def test_help_names_every_command(ntkexp: Ntkexp) -> None:
 
     told = ntkexp("--help").stdout
     assert all(f"ntkexp {command}" in told for command in COMMANDS)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "ntkexp", "list"],
+        cwd=tmp_path,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    assert done.returncode == 141
+    assert done.stderr == ""
 
 
 def test_version(ntkexp: Ntkexp) -> None:

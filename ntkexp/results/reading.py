@@ -14,7 +14,17 @@ from ntkexp.errors import UserError
 from ntkexp.results.status import read_status
 
 # Facts of a run that say nothing of what was computed never become columns.
-UNTOLD = ("device", "paths", "checkpoint", "progress", "rerun", "about", "figures", "launcher")
+UNTOLD = (
+    "device",
+    "cuda_graph",
+    "paths",
+    "checkpoint",
+    "progress",
+    "rerun",
+    "about",
+    "figures",
+    "launcher",
+)
 
 
 def load(

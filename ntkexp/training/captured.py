@@ -26,7 +26,7 @@ WARM_UP = 3
 
 def record_on_gpu(work: Callable[[], tuple[Tensor, ...]]) -> tuple[tuple[Tensor, ...], Replay]:
     """What `work` returns, whose values every replay writes anew, and the replay."""
-    aside = torch.cuda.Stream()
+    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
         for _ in range(WARM_UP):

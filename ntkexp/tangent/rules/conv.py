@@ -73,8 +73,8 @@ class TransposedConvRule:
         features = module.out_channels // module.groups * prod(module.kernel_size)
         size = (examples, outputs, module.groups, features, positions)
         self.v = Received(size, call.input) if "weight" in wanted else None
-        size = (examples, outputs, module.out_channels)
-        self.bias = Received(size, call.input) if "bias" in wanted else None
+        sums = (examples, outputs, module.out_channels)
+        self.bias = Received(sums, call.input) if "bias" in wanted else None
 
     def receive(self, output: int, grad: Tensor) -> None:
         module = self.module
