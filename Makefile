@@ -22,7 +22,7 @@ help:
 # One stamp an extra: a changed setup.cfg or constraints.txt installs anew.
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".$(EXTRA)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".$(EXTRA)"
 	touch $@
 
 $(VENV)/.installed-dev: EXTRA = [dev]
