@@ -134,14 +134,8 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     return size
 
 
-def main(argv: Sequence[str] | None = None, default: str = EXPERIMENTS, stem: str = "") -> int:
-    given = drawing.options(__doc__, default, argv)
-    names = given.experiment.split(",")
-    found = trained.groups(given, dict.fromkeys(names, TABLES))
-    figure = draw([found[name][0] for name in names])
-    for path in drawing.save(figure, given.out, stem or "fig02_spectrum"):
-        print(path)
-    return 0
+def main(argv: Sequence[str] | None = None) -> int:
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig02_spectrum", argv)
 
 
 if __name__ == "__main__":

@@ -66,13 +66,7 @@ def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, EXPERIMENTS, argv)
-    names = given.experiment.split(",")
-    found = trained.groups(given, dict.fromkeys(names, TABLES))
-    figure = draw([found[name][0] for name in names])
-    for path in drawing.save(figure, given.out, "fig03_alignment"):
-        print(path)
-    return 0
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig03_alignment", argv)
 
 
 if __name__ == "__main__":

@@ -66,13 +66,7 @@ def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, EXPERIMENTS, argv)
-    names = given.experiment.split(",")
-    found = trained.groups(given, dict.fromkeys(names, TABLES))
-    figure = draw([found[name][0] for name in names])
-    for path in drawing.save(figure, given.out, "fig04_easy_difficult"):
-        print(path)
-    return 0
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig04_easy_difficult", argv)
 
 
 if __name__ == "__main__":

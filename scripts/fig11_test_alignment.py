@@ -18,7 +18,7 @@ EXPERIMENTS = "mlp_mnist,vgg19_clean,resnet18_cifar10"
 TABLES = ("evals", "alignment")
 
 
-def draw(found: Sequence[trained.Group], centring: str) -> Figure:
+def draw(found: Sequence[trained.Group], centring: str = "class") -> Figure:
     figure, panels = plt.subplots(
         1, len(found), figsize=(drawing.PAGE, 2.2), squeeze=False, sharey=True
     )
@@ -38,14 +38,8 @@ def draw(found: Sequence[trained.Group], centring: str) -> Figure:
     return figure
 
 
-def main(argv: Sequence[str] | None = None, centring: str = "class", stem: str = "") -> int:
-    given = drawing.options(__doc__, EXPERIMENTS, argv)
-    names = given.experiment.split(",")
-    found = trained.groups(given, dict.fromkeys(names, TABLES))
-    figure = draw([found[name][0] for name in names], centring)
-    for path in drawing.save(figure, given.out, stem or "fig11_test_alignment"):
-        print(path)
-    return 0
+def main(argv: Sequence[str] | None = None) -> int:
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig11_test_alignment", argv)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
-import fig11_test_alignment
+import trained
+from fig11_test_alignment import EXPERIMENTS, TABLES, draw
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return fig11_test_alignment.main(argv, "none", "fig12_uncentred")
+    uncentred = partial(draw, centring="none")
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, uncentred, "fig12_uncentred", argv)
 
 
 if __name__ == "__main__":

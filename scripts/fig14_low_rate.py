@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import fig02_spectrum
+import trained
+from fig02_spectrum import TABLES, draw
 
 EXPERIMENTS = "vgg19_clean_lr003,vgg19_noise50_lr003"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return fig02_spectrum.main(argv, EXPERIMENTS, "fig14_low_rate")
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig14_low_rate", argv)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,23 @@ def _rank(
 def _axis(members: dict[Path, dict[str, Any]], swept: Sequence[str]) -> list[Any]:
     config = next(iter(members.values()))
     return [config.get(key) for key in swept]
+
+
+def column_each(
+    about: str | None,
+    experiments: str,
+    tables: Iterable[str],
+    draw: Callable[[list[Group]], Figure],
+    stem: str,
+    argv: Sequence[str] | None,
+) -> int:
+    """The whole script of a figure with one column an experiment, named with commas between."""
+    given = drawing.options(about, experiments, argv)
+    names = given.experiment.split(",")
+    found = groups(given, dict.fromkeys(names, tables))
+    for path in drawing.save(draw([found[name][0] for name in names]), given.out, stem):
+        print(path)
+    return 0
 
 
 def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:

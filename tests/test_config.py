@@ -28,7 +28,13 @@ def composed(*words: str) -> DictConfig:
 
 @pytest.mark.parametrize(
     "word",
-    ["device=cuda", "paths.outputs=/elsewhere", "checkpoint.every_seconds=1", "progress=false"],
+    [
+        "device=cuda",
+        "cuda_graph=false",
+        "paths.outputs=/elsewhere",
+        "checkpoint.every_seconds=1",
+        "progress=false",
+    ],
 )
 def test_execution_keys_are_no_part_of_the_identity(word: str) -> None:
     assert identity(composed("+exp=disk", word)) == identity(composed("+exp=disk"))

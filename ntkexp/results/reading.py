@@ -9,22 +9,12 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.config import SCHEMA_VERSION
+from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS, SCHEMA_VERSION
 from ntkexp.errors import UserError
 from ntkexp.results.status import read_status
 
 # Facts of a run that say nothing of what was computed never become columns.
-UNTOLD = (
-    "device",
-    "cuda_graph",
-    "paths",
-    "checkpoint",
-    "progress",
-    "rerun",
-    "about",
-    "figures",
-    "launcher",
-)
+UNTOLD = EXECUTION_KEYS + DESCRIPTION_KEYS
 
 
 def load(
