@@ -10,10 +10,20 @@ from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.disk import check_disk, load_disk
 from ntkexp.data.image_dataset import check_images, load_images
 from ntkexp.data.image_kinds import KINDS
-from ntkexp.data.sources import verify
+from ntkexp.data.sources import reading_once, verify
 from ntkexp.errors import UserError
 
-__all__ = ["NAMES", "Batches", "Dataset", "Split", "check", "crop_flip", "load", "verify"]
+__all__ = [
+    "NAMES",
+    "Batches",
+    "Dataset",
+    "Split",
+    "check",
+    "crop_flip",
+    "load",
+    "reading_once",
+    "verify",
+]
 
 NAMES = (*KINDS, "disk")
 

@@ -49,12 +49,16 @@ class Batches:
         """(b,) int64 on the device: the examples of the update after `step` updates."""
         if self.batch_size is None:
             return torch.arange(self.examples, device=self.device)
-        epoch, position = divmod(step, self.steps_per_epoch)
-        order = self._order(epoch)
-        return order[position * self.batch_size : (position + 1) * self.batch_size]
+        return self.order(self.epoch(step))[self.part(step)]
 
-    def _order(self, epoch: int) -> Tensor:
-        """The permutation of an epoch; the latest one is kept."""
+    def part(self, step: int) -> slice:
+        """The part of its epoch's order that the update after `step` updates sees."""
+        size = self.batch_size or self.examples
+        first = step % self.steps_per_epoch * size
+        return slice(first, first + size)
+
+    def order(self, epoch: int) -> Tensor:
+        """The permutation of an epoch, on the device; the latest one is kept."""
         if epoch not in self._kept:
             self._kept.clear()
             drawn = torch.randperm(self.examples, generator=generator(self.seed, "batches", epoch))

@@ -10,6 +10,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import TrainConfig
+from ntkexp.data import reading_once
 from ntkexp.errors import Diverged
 from ntkexp.execute import DONE, begin, cut_short, finish, signals
 from ntkexp.probes import Probe
@@ -45,7 +46,8 @@ def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
             finish(trainer.run, began)
 
         try:
-            trainers = [experiment.trainer_of(*plan) for plan in planned]
+            with reading_once():
+                trainers = [experiment.trainer_of(*plan) for plan in planned]
             ensemble = Ensemble(trainers, ended)
             ensemble.train(lambda: bool(asked), progress=jobs[0][0].progress)
         except Exception as error:

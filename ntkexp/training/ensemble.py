@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ntkexp.config import Augment
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.models.objective import correct
 from ntkexp.progress import Progress
 from ntkexp.training.loop import TRACE_STEPS, Trainer
 from ntkexp.training.schedule import learning_rate
 from ntkexp.training.stack import Stack
+from ntkexp.training.stacked_batches import StackedBatches
 from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 
 # Called when a member's training is over: with the error if it diverged.
@@ -45,7 +45,6 @@ class Ensemble:
             refuse_what_hears(member.trainer)
         self.active: list[Member] = []
         self.ended = ended
-        self._rooms: dict[tuple[int, ...], Tensor] = {}
         self._trace: list[tuple[int, Tensor, Tensor]] = []
 
     def train(self, stop_asked: Callable[[], bool], *, progress: bool) -> None:
@@ -69,13 +68,14 @@ class Ensemble:
         models = [member.trainer.model for member in self.active]
         sgds = [member.trainer.sgd for member in self.active]
         stack = (StackedMLP if all(map(is_mlp, models)) else Stack)(models, sgds)
+        batches = StackedBatches([member.trainer for member in self.active])
         while len(self.active) == stack.count and self.active[0].step not in ahead:
             if (stopping := stop_asked()) or self.active[-1].trainer.commit_due():
                 self._commit()
                 if stopping:
                     raise Interrupted
             else:
-                self._update(stack)
+                self._update(stack, batches)
                 self._pause()
         self._fetch_trace()
         stack.release(models, sgds)
@@ -109,9 +109,9 @@ class Ensemble:
         for member in self.active:
             member.trainer.commit()
 
-    def _update(self, stack: Stack) -> None:
+    def _update(self, stack: Stack, batches: StackedBatches) -> None:
         step = self.active[0].step
-        inputs, targets = self._minibatches(step)
+        inputs, targets = batches.take(step)
         lrs = [learning_rate(m.trainer.config.optim, step, m.trainer.last) for m in self.active]
         outputs, loss = stack.accelerate(inputs, targets)
         for member, lr in zip(self.active, lrs, strict=True):
@@ -121,28 +121,6 @@ class Ensemble:
         self._trace.append((step, loss, hits.double().mean(1)))
         for member in self.active:
             member.trainer.clock.step += 1
-
-    def _minibatches(self, step: int) -> tuple[Tensor, Tensor]:
-        """(M, b, ...) inputs and (M, b) targets: every member's own."""
-        trainers = [member.trainer for member in self.active]
-        first = trainers[0]
-        if first.dataset.augment is not Augment.none or first.batches.batch_size is None:
-            inputs, targets = zip(*(t.minibatch(step) for t in trainers), strict=True)
-            return torch.stack(inputs), torch.stack(targets)
-        # Into their places at once: gathering and then stacking would move everything twice.
-        chosen = [trainer.batches.indices(step) for trainer in trainers]
-        room = self._room(len(chosen), len(chosen[0]), first.dataset.train.inputs)
-        for place, trainer, indices in zip(room, trainers, chosen, strict=True):
-            torch.index_select(trainer.dataset.train.inputs, 0, indices, out=place)
-        labels = [t.dataset.train.targets[i] for t, i in zip(trainers, chosen, strict=True)]
-        return room, torch.stack(labels)
-
-    def _room(self, members: int, examples: int, like: Tensor) -> Tensor:
-        """Room for minibatches, taken once: the last batch of an epoch may be a smaller one."""
-        size = (members, examples, *like.shape[1:])
-        if size not in self._rooms:
-            self._rooms[size] = like.new_empty(size)
-        return self._rooms[size]
 
     def _fetch_trace(self) -> None:
         """Hand every member the figures of its minibatches; those that diverged end here."""
