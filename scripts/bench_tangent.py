@@ -143,8 +143,8 @@ class Bench:
         """Of the process on a CPU, of the allocator on a GPU; ask before a peer has run."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated() / 1e9
-        kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return kilobytes / (1e9 if sys.platform == "darwin" else 1e6)
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most * (1 if sys.platform == "darwin" else 1024) / 1e9
 
     def _matrix_rate(self) -> float:
         a = torch.randn(MATRIX, MATRIX, device=self.device)

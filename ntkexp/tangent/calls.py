@@ -115,6 +115,25 @@ def outside_uses(output: Tensor, calls: list[Call], parameters: list[nn.Paramete
     return outside
 
 
+def passed_through(output: Tensor, calls: list[Call]) -> list[bool]:
+    """For each call, whether a backward of `output` goes on from it to another of the calls."""
+    following: dict[Node, list[Node]] = {}
+    if output.grad_fn is not None:
+        _nodes(output.grad_fn, set(), following)
+    before: dict[Node, list[Node]] = {}
+    for node, after in following.items():
+        for one in after:
+            before.setdefault(one, []).append(node)
+    waiting = [node for call in calls for node in before.get(call.edge.node, [])]
+    reaching = set(waiting)
+    while waiting:
+        for node in before.get(waiting.pop(), []):
+            if node not in reaching:
+                reaching.add(node)
+                waiting.append(node)
+    return [call.edge.node in reaching for call in calls]
+
+
 def _nodes(start: Node, stop: set[Node], following: dict[Node, list[Node]]) -> set[Node]:
     """Those reachable from `start` but not through `stop`; `following` remembers the edges."""
     seen = {start}

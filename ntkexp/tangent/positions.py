@@ -6,6 +6,7 @@ channels, K features a position, D positions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -95,10 +96,10 @@ class Columns:
 
 @dataclass
 class Patches:
-    """The windows of an image under a kernel, cut out only when they are needed.
+    """The windows of an image under a kernel, cut out, and padded, only when they are needed.
 
-    image (n, C, *space) already padded; `kernel`, `stride`, `dilation` and `output` one number
-    for each dimension of space.
+    image (n, C, *space); the rest has one entry for each dimension of space, `padding` how much
+    before and after.
     """
 
     image: Tensor
@@ -106,6 +107,8 @@ class Patches:
     kernel: tuple[int, ...]
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    padding_mode: str
     output: tuple[int, ...]
 
     @property
@@ -129,11 +132,13 @@ class Patches:
         return prod(self.kernel)
 
     def columns(self, groups: slice, features: slice) -> Tensor:
-        image = self.image.view(self.examples, self.groups, -1, *self.image.shape[2:])
         channels = slice(features.start // self.unit, features.stop // self.unit)
-        image = image[:, groups, channels]
+        n, _, *space = self.image.shape
+        image = self.image.reshape(n, self.groups, -1, *space)[:, groups, channels]
+        blocks = image.shape[1]
+        image = padded(image.flatten(1, 2), self.padding, self.padding_mode)
         seen = windows(image, self.kernel, self.stride, self.dilation, self.output)
-        return seen.reshape(*image.shape[:2], -1, self.positions)
+        return seen.reshape(n, blocks, -1, self.positions)
 
     def rows(self, group: int) -> Tensor:
         whole = self.columns(slice(group, group + 1), slice(0, self.features))
@@ -257,7 +262,7 @@ def windows(
     return image.as_strided(size, strides, image.storage_offset())
 
 
-def padded(image: Tensor, amounts: list[tuple[int, int]], mode: str = "zeros") -> Tensor:
+def padded(image: Tensor, amounts: Sequence[tuple[int, int]], mode: str = "zeros") -> Tensor:
     """Pad each dimension of space by (before, after); modes as in torch.nn.Conv2d."""
     if not any(before or after for before, after in amounts):
         return image

@@ -10,6 +10,7 @@ from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.errors import UserError
+from ntkexp.freed_memory import keep_freed_memory
 from ntkexp.probes import Batch, Probe
 from ntkexp.results import Run, Table
 from ntkexp.seeds import generator
@@ -46,6 +47,7 @@ def train(
 
 def trainer_of(config: TrainConfig, built: Mapping[str, Probe], run: Run) -> Trainer:
     """Data, model and probes, ready to begin or to go on."""
+    keep_freed_memory()
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
     dataset = data.load(config.data, config.seed, device, progress=config.progress)

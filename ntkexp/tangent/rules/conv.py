@@ -28,13 +28,14 @@ class ConvRule:
         self.bias = Received(size, call.input) if "bias" in wanted else None
 
     def _patches(self, call: Call, module: _ConvNd) -> Positions:
-        image = padded(call.input, _padding(module), module.padding_mode)
         patches = Patches(
-            image.contiguous(),
+            call.input,
             module.groups,
             tuple(module.kernel_size),
             tuple(module.stride),
             tuple(module.dilation),
+            tuple(_padding(module)),
+            module.padding_mode,
             tuple(call.shape[2:]),
         )
         if call.shape[0] == self.examples:
