@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import TrainConfig
 from ntkexp.data import reading_once
-from ntkexp.errors import Diverged
+from ntkexp.errors import Diverged, UserError
 from ntkexp.execute import DONE, begin, cut_short, finish, signals
 from ntkexp.probes import Probe
 from ntkexp.results.store import Run
@@ -30,9 +30,11 @@ def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
             plain = OmegaConf.to_object(config)
             assert isinstance(plain, TrainConfig)
             probes = experiment.build_probes(plain)
+            # All locks before any run begins: where one is taken, the others are as they were.
             run = stack.enter_context(Run(folder, experiment.tables(probes)))
-            begin(run, config, strategy="ensemble", members=names)
             planned.append((plain, probes, run))
+        for (config, _), (_, _, run) in zip(jobs, planned, strict=True):
+            begin(run, config, strategy="ensemble", members=names)
         unfinished = [run for _, _, run in planned]
 
         def ended(index: int, error: Diverged | None) -> None:
@@ -53,5 +55,8 @@ def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
         except Exception as error:
             # One process, one fate: whatever stopped it stopped all that were still training.
             for run in unfinished:
-                code = cut_short(run, error, asked)
+                with suppress(UserError):
+                    code = cut_short(run, error, asked)
+            if isinstance(error, UserError):
+                raise
     return code

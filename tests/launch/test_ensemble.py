@@ -135,6 +135,17 @@ def test_depths_make_ensembles_of_their_own(ntkexp: Ntkexp, tmp_path: Path) -> N
     assert len({tuple(life["members"]) for life in lives}) == 2
 
 
+def test_what_one_member_lacks_interrupts_them_all(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    """Known only once the data are there: nobody is left with the status of a running run."""
+    words = (*TINY_DISK, "probe=[eigenfunctions,spectrum]", "probing.examples=41", "seed=1,2")
+    done = ntkexp("train", "-m", *words, *ENSEMBLE)
+    assert done.returncode != 0
+    assert "probing.examples=41: there are 40 train examples" in done.stdout + done.stderr
+    found = [json.loads(f.read_text()) for f in tmp_path.glob("outputs/disk/*/status.json")]
+    assert [status["state"] for status in found] == ["interrupted"] * 2
+    assert all("probing.examples=41" in status["reason"] for status in found)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
