@@ -16,8 +16,8 @@ def keep_freed_memory() -> None:
     Pieces of over 64 MiB still go back: kept, they would leave holes that nothing fits.
 
     Left alone, malloc gives every large tensor back to Linux when it goes and takes new pages for
-    the next, each of which costs a first touch: a tenth of the time of a training step or of a
-    kernel of ResNet18. It is for programs to call, not for a library behind their backs.
+    the next, each of which costs a first touch: up to a fifth of the processor time of ResNet18's
+    kernel. It is for programs to call, not for a library behind their backs.
     """
     if sys.platform != "linux":
         return

@@ -139,9 +139,10 @@ def _pull_back(values: Tensor, rules: list[tuple[Call, Rule]], cotangents: list[
 
     Autograd would hand over the gradients at all layers at the end, half a gigabyte for ResNet18
     on 100 images. So it is asked for those where a backward ends only, and the others are listened
-    to on the way.
+    to on the way. For a single backward, as in a training step, that is not worth looking for.
     """
-    passed = passed_through(values, [call for call, _ in rules])
+    calls = [call for call, _ in rules]
+    passed = passed_through(values, calls) if len(cotangents) > 1 else [False] * len(calls)
     ends = [rule for rule, on_the_way in zip(rules, passed, strict=True) if not on_the_way]
     if not ends:
         return
