@@ -157,21 +157,37 @@ def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
 
 
-def _miniatures(found: Iterable[Group]) -> list[str]:
-    """What was made smaller, a line for all networks that share it."""
-    nets: dict[str, dict[str, set[int]]] = {}
+def _miniatures(found: list[Group]) -> list[str]:
+    """What was made smaller, a line for all networks that share it.
+
+    A network of which another experiment has a smaller or a larger one goes by its experiment.
+    """
+    ways: dict[str, dict[str, set[int]]] = {}
     for group in found:
-        if group.made_smaller or group.channels:
-            channels = nets.setdefault(group.made_smaller, {})
-            channels.setdefault(group.title.partition(",")[0], set()).update(
-                {group.channels} if group.channels else ()
-            )
+        if not (group.made_smaller or group.channels):
+            continue
+        name = str(group.config["name"]) if _differs(group, found) else _net(group)
+        channels = ways.setdefault(group.made_smaller, {}).setdefault(name, set())
+        channels.update({group.channels} if group.channels else ())
     lines = []
-    for smaller, channels in nets.items():
-        counts = sorted(set().union(*channels.values()))
+    for smaller, named in ways.items():
+        counts = sorted(set().union(*named.values()))
         told = f"{', '.join(map(str, counts))} channels for {FULL_CHANNELS}" if counts else ""
-        lines.append(f"miniature ({', '.join(channels)}): " + (told + smaller).removeprefix(", "))
+        lines.append(f"miniature ({', '.join(named)}): " + (told + smaller).removeprefix(", "))
     return lines
+
+
+def _differs(one: Group, found: list[Group]) -> bool:
+    return any(
+        _net(one) == _net(other)
+        and one.config["name"] != other.config["name"]
+        and (one.made_smaller, one.channels) != (other.made_smaller, other.channels)
+        for other in found
+    )
+
+
+def _net(group: Group) -> str:
+    return group.title.partition(",")[0]
 
 
 def curve(

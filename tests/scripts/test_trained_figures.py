@@ -110,3 +110,21 @@ def test_without_runs_it_names_every_command_that_makes_them(
     told = capsys.readouterr().err
     for command in commands:
         assert command in told
+
+
+def test_captions_tell_a_smaller_miniature_from_a_larger_one(script: Script) -> None:
+    trained = script("fig02_spectrum").__globals__["trained"]
+
+    def group(name: str, base: int, scale: str) -> object:
+        config = {"name": name, "model.name": "vgg", "model.depth": 19, "model.base": base}
+        config |= {"data.name": "cifar10", "data.train_examples": 2000, "probing.examples": 40}
+        return trained.Group(config | {"scale.name": scale}, {}, 1)
+
+    clean, half = group("vgg19_clean", 16, "paper"), group("vgg19_noise50", 16, "paper")
+    fifth, full = group("vgg19_noise20", 8, "small"), group("vgg19_clean", 64, "paper")
+    assert trained._miniatures([full]) == []
+    assert trained._miniatures([clean, half]) == ["miniature (VGG19): 16 channels for 64"]
+    assert trained._miniatures([clean, fifth, half]) == [
+        "miniature (vgg19_clean, vgg19_noise50): 16 channels for 64",
+        "miniature (vgg19_noise20): 8 channels for 64, 2,000 training examples, kernels on 40",
+    ]
