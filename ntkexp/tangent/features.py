@@ -68,7 +68,7 @@ def features(
 ) -> Features:
     """Record one forward, pull each output back to the layers, and check the pieces."""
     with recorded(parameterised(model)) as calls:
-        values = chosen(model(inputs.clone()), outputs, len(inputs))
+        values = chosen(model(_laid_out(inputs, rehearsal)), outputs, len(inputs))
     rehearsal.refuse_difference(values)
     refuse_overwritten(calls)
     order = list(dict.fromkeys(call.name for call in calls))
@@ -89,6 +89,13 @@ def features(
     found |= jacobians(model, inputs, outputs, names)
     layers = _by_layer(order, parameters, found)
     return Features(layers, len(inputs), rehearsal.outputs, names, cost)
+
+
+def _laid_out(inputs: Tensor, rehearsal: Rehearsal) -> Tensor:
+    """A copy, whatever the model does to it; images as they are quickest."""
+    if rehearsal.layout is torch.channels_last:
+        return inputs.clone(memory_format=torch.channels_last)
+    return inputs.clone()
 
 
 def receive(
