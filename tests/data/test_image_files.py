@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.data.sources import checksums, data_directory, read, verify
+from ntkexp.data.sources import checksums, data_directory, read, reading_once, verify
 from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
 
@@ -88,6 +88,15 @@ def test_images_are_decoded_once(made_up: Any, tmp_path: Path) -> None:
     mended = read("mnist", "train", progress=False)
     np.testing.assert_array_equal(first.pixels, mended.pixels)
     assert kept.stat().st_size > 100
+
+
+def test_members_of_an_ensemble_read_once(made_up: Any) -> None:
+    made_up.parquet("mnist")
+    with reading_once():
+        images = read("mnist", "train", progress=False)
+        assert read("mnist", "train", progress=False) is images
+        assert read("mnist", "test", progress=False) is not images
+    assert read("mnist", "train", progress=False) is not images
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(
