@@ -99,18 +99,20 @@ def outside_uses(output: Tensor, calls: list[Call], parameters: list[nn.Paramete
     """
     wanted = {id(parameter) for parameter in parameters}
     following: dict[Node, list[Node]] = {}
-    allowed: set[tuple[Node, int]] = set()
+    allowed: dict[Node, set[int]] = {}
     for call in calls:
         own = {id(p) for p in call.module._parameters.values()} & wanted
         stop = {call.input_node} if call.input_node is not None else set()
         for node in _nodes(call.edge.node, stop, following):
-            allowed.update((node, key) for key in own)
+            allowed.setdefault(node, set()).update(own)
     outside = set()
     if output.grad_fn is not None:
         for node in _nodes(output.grad_fn, set(), following):
             for after in following[node]:
+                if following[after]:
+                    continue  # asking a node that is no leaf for its variable is slow
                 key = id(getattr(after, "variable", None))
-                if key in wanted and (node, key) not in allowed:
+                if key in wanted and key not in allowed.get(node, ()):
                     outside.add(key)
     return outside
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
 from ntkexp.tangent.factors import Factor, Outer
+from ntkexp.tangent.positions import everything
 from ntkexp.tangent.workspace import Workspace
 
 # Gradients of a few examples at a time stay in the processor's cache.
@@ -17,8 +20,8 @@ def norm_workspace(like: Tensor) -> Workspace:
     return Workspace(like, CUDA_BYTES if like.is_cuda else CPU_BYTES)
 
 
-def squared_norm(factor: Factor, workspace: Workspace) -> Tensor:
-    """sum_ic |grad f_ic|^2 over one parameter, a float64 scalar.
+def squared_norms(factors: Iterable[Factor], workspace: Workspace) -> Tensor:
+    """sum_ic |grad f_ic|^2 over several parameters, a float64 scalar.
 
     For outer products the cheaper, per example, of
 
@@ -26,27 +29,41 @@ def squared_norm(factor: Factor, workspace: Workspace) -> Tensor:
         sum_de <u_d, u_e> <v_d, v_e>:                   2 D^2 K + 2 k D^2 O
 
     floating point operations; the second never forms a gradient and shares its first part among
-    the k outputs. At a single position both are |v|^2 |u|^2.
+    the k outputs. At a single position both are |v|^2 |u|^2, multiplied for all layers at once:
+    in a small network each operation costs more than what it does.
     """
-    if not isinstance(factor, Outer):
-        return _square(factor.jacobian())
+    squares: list[Tensor] = []
+    direct: list[Tensor] = []
+    lengths: list[tuple[Tensor, Tensor]] = []
+    for factor in factors:
+        if not isinstance(factor, Outer):
+            direct.append(factor.jacobian())
+        elif factor.v.shape[4] == 1:
+            lengths.append(_lengths(factor))
+        else:
+            squares += _by_group(factor, workspace)
+    if lengths:
+        u, v = (torch.cat(side).double() for side in zip(*lengths, strict=True))
+        squares.append(torch.dot(u * u, v * v))
+    if direct:
+        norms = torch.stack(torch._foreach_norm(direct)).double()
+        squares.append(torch.dot(norms, norms))
+    return torch.stack(squares).sum()
+
+
+def _lengths(factor: Outer) -> tuple[Tensor, Tensor]:
+    """|u| and |v|, the latter over all outputs, of every example and group, flat."""
+    norm = torch.linalg.vector_norm
+    u, v = norm(everything(factor.u), dim=(2, 3)), norm(factor.v, dim=(1, 3, 4))
+    return u.view(-1), v.view(-1)
+
+
+def _by_group(factor: Outer, workspace: Workspace) -> list[Tensor]:
     _, k, groups, channels, d = factor.v.shape
-    if d == 1:
-        return _by_lengths(factor)
     formed = k * d * channels * factor.u.features
     multiplied = d * d * (factor.u.features + k * channels)
     square = _by_products if multiplied < formed else _by_gradients
-    return sum(
-        (square(factor, group, workspace) for group in range(groups)),
-        start=torch.zeros((), dtype=torch.float64, device=factor.v.device),
-    )
-
-
-def _by_lengths(factor: Outer) -> Tensor:
-    everything = slice(0, factor.u.groups), slice(0, factor.u.features)
-    u = factor.u.columns(*everything).square().sum((2, 3))  # (n, G)
-    v = factor.v.square().sum((1, 3, 4))
-    return (u * v).sum(dtype=torch.float64)
+    return [square(factor, group, workspace) for group in range(groups)]
 
 
 def _by_gradients(factor: Outer, group: int, workspace: Workspace) -> Tensor:

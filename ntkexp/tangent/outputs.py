@@ -39,7 +39,8 @@ def chosen(raw: object, outputs: Outputs, examples: int) -> Tensor:
         raise UserError(f"the model's output has type {picked.dtype}; a real float is needed")
     if outputs is not None and not callable(outputs):
         picked = picked[:, _classes(outputs, picked.shape[1], picked.device)]
-    if not bool(torch.isfinite(picked).all()):
+    # One sum is quicker than a look at each number, and finite unless some number is not (or huge).
+    if not bool(torch.isfinite(picked.sum())) and not bool(torch.isfinite(picked).all()):
         bad = int((~torch.isfinite(picked)).any(1).nonzero()[0])
         raise UserError(f"the model's output for input {bad} is not finite (NaN or infinity)")
     return picked

@@ -281,6 +281,8 @@ def side_by_side(parts: list[Positions]) -> Positions:
 
 def everything(part: Positions) -> Tensor:
     """All vectors, (n, G, K, D)."""
+    if isinstance(part, Columns):
+        return part.values
     return part.columns(slice(0, part.groups), slice(0, part.features))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
 
 from ntkexp.errors import UserError
 
@@ -15,9 +17,24 @@ def refuse_coupled(model: nn.Module) -> None:
     With either, an example's output depends on the batch or on noise, and gradients of sums over
     examples are no longer sums of per-example gradients.
     """
-    for name, module in model.named_modules():
+    refuse_coupling(couplers(model))
+
+
+def couplers(model: nn.Module) -> dict[str, nn.Module]:
+    """The modules that couple examples or draw noise in some mode, by name."""
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, (_BatchNorm, nn.RReLU))
+        or (isinstance(module, _DropoutNd) and module.p > 0)
+    }
+
+
+def refuse_coupling(modules: dict[str, nn.Module]) -> None:
+    """The same for `couplers` found before: whether one of them is at work now."""
+    for name, module in modules.items():
         where = f"layer {name or type(module).__name__}"
-        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+        if isinstance(module, _BatchNorm):
             if module.training:
                 raise UserError(f"{where}: batch norm in training mode couples examples; {WAY_OUT}")
             if module.running_mean is None:
@@ -25,8 +42,7 @@ def refuse_coupled(model: nn.Module) -> None:
                     f"{where}: batch norm without running statistics couples examples in every "
                     "mode; ask for batch_function=True"
                 )
-        drops = isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0
-        if module.training and (drops or isinstance(module, nn.RReLU)):
+        elif module.training:
             raise UserError(f"{where}: {type(module).__name__} is active and random; {WAY_OUT}")
 
 

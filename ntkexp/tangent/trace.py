@@ -15,9 +15,15 @@ from ntkexp.tangent.factors import Direct, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.features import features, receive
 from ntkexp.tangent.memory import blocks, default_budget
-from ntkexp.tangent.norms import norm_workspace, squared_norm
+from ntkexp.tangent.norms import norm_workspace, squared_norms
 from ntkexp.tangent.outputs import Outputs, chosen
-from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
+from ntkexp.tangent.refusals import (
+    couplers,
+    refuse_coupled,
+    refuse_coupling,
+    refuse_empty,
+    trainable,
+)
 from ntkexp.tangent.rehearsal import rehearse
 from ntkexp.tangent.untouched import untouched
 from ntkexp.tangent.workspace import Workspace
@@ -75,9 +81,8 @@ def _exact(
         whole = len(inputs[part]) == len(inputs)
         rehearsal = first if whole else rehearse(model, inputs[part], outputs, parameters)
         found = features(model, inputs[part], outputs, parameters, rehearsal)
-        for factors in found.layers.values():
-            for factor in factors.values():
-                total += squared_norm(factor, workspace)
+        factors = [factor for layer in found.layers.values() for factor in layer.values()]
+        total += squared_norms(factors, workspace)
     return total
 
 
@@ -99,8 +104,8 @@ def _hutchinson(
 def signs(like: Tensor, generator: torch.Generator | None) -> Tensor:
     """Independent +-1 of the shape of `like`, drawn on the generator's device."""
     device = generator.device if generator is not None else like.device
-    coins = torch.randint(0, 2, like.shape, generator=generator, device=device)
-    return (2 * coins - 1).to(like)
+    coins = torch.randint(0, 2, like.shape, generator=generator, device=device, dtype=like.dtype)
+    return coins.mul_(2).sub_(1).to(like.device)
 
 
 class SharedForward:
@@ -123,7 +128,7 @@ class SharedForward:
     def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
         self.model, self.outputs = model, outputs
         self.parameters = trainable(model)
-        self._modules = parameterised(model)
+        self._modules, self._couplers = parameterised(model), couplers(model)
         self._calls: list[Call] = []
         self._slow: set[int] | None = None
         self._workspace: Workspace | None = None
@@ -135,7 +140,7 @@ class SharedForward:
         self._calls = calls
 
     def __enter__(self) -> SharedForward:
-        refuse_coupled(self.model)
+        refuse_coupling(self._couplers)
         self._open = self._recording()
         self._open.__enter__()
         return self
@@ -156,19 +161,16 @@ class SharedForward:
         values = chosen(raw, self.outputs, len(inputs))
         cotangent = signs(values, generator)
         uses, slow = receive(values, calls, self.parameters, [cotangent])
-        factors = {key: merged(found) for key, found in uses.items()}
         if self._slow is None:
             self._slow = self._distrusted(values, inputs)
         slow |= self._slow
         workspace = self._workspace = self._workspace or norm_workspace(values.detach())
-        squares = [
-            squared_norm(factor, workspace) for key, factor in factors.items() if key not in slow
-        ]
+        factors = [merged(found) for key, found in uses.items() if key not in slow]
         names = [name for name, p in self.parameters.items() if id(p) in slow]
         for rows in jacobians(self.model, inputs, self.outputs, names).values():
             pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
-            squares.append(squared_norm(Direct(pulled.unsqueeze(1)), workspace))
-        return torch.stack(squares).sum()
+            factors.append(Direct(pulled.unsqueeze(1)))
+        return squared_norms(factors, workspace)
 
     def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:
         """Ids of the parameters whose pieces do not give the true gradient of two examples."""

@@ -17,24 +17,29 @@ class LinearRule:
         copies(call, examples)
         assert isinstance(call.module, nn.Linear)
         self.inputs = call.input.reshape(examples, -1, call.module.in_features)
-        positions = self.inputs.shape[1]
+        self.positions = self.inputs.shape[1]
         size = (examples, outputs, call.module.out_features)
-        self.v = Received((*size, positions), self.inputs) if "weight" in wanted else None
+        apart = () if self.positions == 1 else (self.positions,)
+        self.v = Received((*size, *apart), self.inputs) if "weight" in wanted else None
         self.bias = Received(size, self.inputs) if "bias" in wanted else None
 
     def receive(self, output: int, grad: Tensor) -> None:
-        grad = grad.reshape(*self.inputs.shape[:2], -1).transpose(1, 2)  # (n, O, D)
+        if self.positions == 1:  # (n, O): no sum, and few of the small steps that add up
+            rows = summed = grad.reshape(len(self.inputs), -1)
+        else:
+            rows = grad.reshape(len(self.inputs), self.positions, -1).transpose(1, 2)  # (n, O, D)
+            summed = rows.sum(2)
         if self.v is not None:
-            self.v.take(output, grad)
+            self.v.take(output, rows)
         if self.bias is not None:
-            self.bias.take(output, grad.sum(2))
+            self.bias.take(output, summed)
 
     def factors(self) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         if self.v is not None:
-            found["weight"] = Outer(
-                Columns(self.inputs.transpose(1, 2).unsqueeze(1)), self.v.values.unsqueeze(2)
-            )
+            n, k, channels = self.v.shape[:3]
+            v = self.v.values.reshape(n, k, 1, channels, self.positions)
+            found["weight"] = Outer(Columns(self.inputs.transpose(1, 2).unsqueeze(1)), v)
         if self.bias is not None:
             found["bias"] = Direct(self.bias.values)
         return found
