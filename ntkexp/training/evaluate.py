@@ -11,7 +11,12 @@ from ntkexp.models.objective import correct, losses
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module, split: Split, *, examples: int | None, batch_size: int
+    model: nn.Module,
+    split: Split,
+    *,
+    examples: int | None,
+    batch_size: int,
+    layout: torch.memory_format = torch.contiguous_format,
 ) -> dict[str, tuple[float, float]]:
     """Mean loss and accuracy on the first `examples` of a split, by subset.
 
@@ -22,7 +27,7 @@ def evaluate(
     loss, right = [], []
     for start in range(0, count, batch_size):
         chosen = slice(start, min(start + batch_size, count))
-        outputs = model(split.inputs[chosen])
+        outputs = model(split.inputs[chosen].contiguous(memory_format=layout))
         loss.append(losses(outputs, split.targets[chosen]))
         right.append(correct(outputs, split.targets[chosen]))
     # Summed in float64: the mean then does not depend on the batch size beyond the last digits.

@@ -23,6 +23,7 @@ from ntkexp.progress import Progress
 from ntkexp.results import Run, Table
 from ntkexp.training.captured import Captured
 from ntkexp.training.evaluate import evaluate
+from ntkexp.training.layout import quick_layout
 from ntkexp.training.saving import save_tensors
 from ntkexp.training.schedule import learning_rate, probe_steps
 from ntkexp.training.sgd import SGD
@@ -90,6 +91,7 @@ class Trainer:
             weight_decay=config.optim.weight_decay,
         )
         self.device = dataset.train.inputs.device
+        self.layout = quick_layout(model, self.device)
         self.batches = Batches(
             len(dataset.train.targets), config.optim.batch_size, config.seed, self.device
         )
@@ -182,7 +184,7 @@ class Trainer:
         if self.dataset.augment is Augment.crop_flip:
             assert self.dataset.pad_value is not None
             inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
-        return inputs, targets
+        return inputs.contiguous(memory_format=self.layout), targets
 
     def _watching(self) -> list[Probe]:
         return [probe for probe in self.probes.values() if probe.watches(self.clock.step)]
@@ -240,7 +242,13 @@ class Trainer:
                 ("train", self.dataset.train, config.train_examples),
                 ("test", self.dataset.test, config.test_examples),
             ):
-                found = evaluate(self.model, split, examples=examples, batch_size=config.batch_size)
+                found = evaluate(
+                    self.model,
+                    split,
+                    examples=examples,
+                    batch_size=config.batch_size,
+                    layout=self.layout,
+                )
                 for subset, (loss, accuracy) in found.items():
                     row = {"split": name, "subset": subset, "loss": loss, "accuracy": accuracy}
                     self._add({"evals": row})
