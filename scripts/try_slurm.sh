@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A real SLURM on this machine alone, in a temporary folder: submits a small sweep, preempts one of
-# its jobs and shows that it goes on where it was.
+# its jobs, cancels another, and shows that both go on where they were.
 #   apt-get install slurm-wlm && pip install '.[slurm]' && sudo scripts/try_slurm.sh
-# Two minutes on two cores. Needs root, for the daemons and their user database; everything else is
+# Four minutes on two cores. Needs root, for the daemons and their user database; everything else is
 # in the temporary folder, and the daemons end with the script.
 set -euo pipefail
 
@@ -61,6 +61,13 @@ for _ in $(seq 30); do
 done
 sinfo
 
+again() {
+    $NTKEXP train -m +exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 \
+        data.grid=20 checkpoint.every_seconds=5 progress=false launcher=slurm \
+        launcher.partition=trial launcher.cpus=1 launcher.minutes=10 launcher.array=2 2>&1 |
+        grep -v "accounting storage"
+}
+
 cd "$top"
 echo "== the sweep"
 set -x
@@ -80,11 +87,17 @@ squeue --format "%.10i %.10P %.10T %.6M %R"
 # SLURM keeps a requeued job back for two minutes: not here.
 scontrol update jobid="$job" starttime=now
 
+cancelled=$(squeue --noheader --states RUNNING --format %i | sort | head -1)
+echo "== cancel job $cancelled"
+scancel "$cancelled"
+
 echo "== wait for the sweep"
 wait $sweep || true
 grep -v "accounting storage" sweep.log
 echo "== what the preempted job said, in both of its lives"
 cat outputs/.submitit/*/"${job}"_0_log.{err,out} | grep -E "srun|outputs"
+echo "== the same command again"
+again || true
 echo "== every step is there once"
 ${PYTHON:-python3} - <<'CHECK'
 import glob, json, pandas
@@ -93,6 +106,5 @@ for run in sorted(glob.glob("outputs/disk/*/")):
     lives = json.load(open(run + "provenance.json"))["lives"]
     print(run, len(lives), "lives,", len(steps), "steps, none twice:", steps.is_unique)
 CHECK
-echo "== the same command again"
-$NTKEXP train -m +exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 data.grid=20 \
-    checkpoint.every_seconds=5 progress=false launcher=slurm launcher.partition=trial
+echo "== and once more"
+again

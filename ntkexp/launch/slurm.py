@@ -15,12 +15,14 @@ from ntkexp.execute import DONE, Command
 from ntkexp.launch import child
 from ntkexp.launch.cluster_job import ClusterJob
 from ntkexp.launch.job import Job, Outcome
+from ntkexp.launch.queue import Queue
 from ntkexp.launch.settle import settle
 from ntkexp.progress import Progress
 from ntkexp.results.status import read_status
 from ntkexp.results.store import Run
 
 POLL_SECONDS = 1.0
+LEFT = "left the queue without a result: it was cancelled, or lost with its node"
 
 
 def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
@@ -39,12 +41,13 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
     executor = _executor(launcher)
     with executor.batch():  # one array
         submitted = [executor.submit(job) for job in work]
-    print(f"submitted {len(jobs)} jobs: {submitted[0].job_id} to {submitted[-1].job_id}")
+    ids = " to ".join(dict.fromkeys(submitted[end].job_id for end in (0, -1)))
+    print(f"submitted {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {ids}")
     waiting = dict(zip(submitted, jobs, strict=True))
     total = settled + len(jobs)
     with Progress("sweep", total, start=settled, shown=config.progress) as progress:
         try:
-            _wait(waiting, progress)
+            _wait(waiting, progress, Queue() if launcher.cluster == "slurm" else None)
         except KeyboardInterrupt:
             print("the jobs stay in the queue (scancel removes them); the same command looks again")
             return 130
@@ -79,21 +82,35 @@ def _executor(launcher: SlurmConfig) -> Any:
     return executor
 
 
-def _wait(waiting: dict[Any, Job], progress: Progress) -> None:
+def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> None:
     """Until all have ended, in any order."""
     while waiting:
-        for submitted in [found for found, job in waiting.items() if _ended(found, job)]:
-            job = waiting.pop(submitted)
-            if submitted.done():
-                settle(job, *_result(submitted), stopping=False)
+        left = queue.left([submitted.job_id for submitted in waiting]) if queue else set[str]()
+        for submitted, job in list(waiting.items()):
+            if _ended(submitted, job):
+                _settle(submitted, job)
+            elif submitted.job_id in left:
+                settle(job, child.BROKEN, f"job {submitted.job_id} {LEFT}", stopping=False)
             else:
-                job.outcome = Outcome.finished
-            if job.outcome is Outcome.failed and job.log is None:
+                continue
+            del waiting[submitted]
+            if (
+                job.outcome is Outcome.failed
+                and job.log is None
+                and submitted.paths.stderr.exists()
+            ):
                 job.log = submitted.paths.stderr
             progress.advance(1)
         progress.advance(0, waiting=len(waiting))
         if waiting:
             time.sleep(POLL_SECONDS)
+
+
+def _settle(submitted: Any, job: Job) -> None:
+    if submitted.done():
+        settle(job, *_result(submitted), stopping=False)
+    else:
+        job.outcome = Outcome.finished
 
 
 def _ended(submitted: Any, job: Job) -> bool:
