@@ -20,9 +20,9 @@ SEEDS=${SEEDS:-0,1,2}
 NARROW_SEEDS=${NARROW_SEEDS:-0}
 
 train() { $NTKEXP train -m "$@" progress=false; }
-# 24 epochs of 500 steps, no augmentation (recipe=paper has none); losses on 5,000 examples.
+# 16 channels for 64, no augmentation (recipe=paper has none); losses on 5,000 examples.
 narrow() {
-    train "$@" model.base=16 optim.epochs=24 seed="$NARROW_SEEDS" \
+    train "$@" model.base=16 seed="$NARROW_SEEDS" \
         evaluate.train_examples=5000 evaluate.test_examples=5000
 }
 
@@ -44,11 +44,11 @@ mlps() {
 }
 
 narrow_nets() {
-    for noise in clean noise20 noise50; do narrow +exp=vgg19_$noise; done
-    narrow +exp=vgg19_clean_lr003
-    narrow +exp=vgg19_noise50_lr003
-    train +exp=vgg11_directions model.base=16 seed="$NARROW_SEEDS"
-    train +exp=resnet18_cifar10 model.base=16 optim.epochs=10 seed="$NARROW_SEEDS"
+    for name in clean noise20 noise50 clean_lr003 noise50_lr003; do
+        narrow +exp=vgg19_$name optim.epochs=24
+    done
+    narrow +exp=vgg11_directions
+    narrow +exp=resnet18_cifar10 optim.epochs=10
 }
 
 full_nets() {
