@@ -396,10 +396,14 @@ def _fetched(values: list[Any]) -> list[Any]:
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
     """Eval mode inside, every module's own mode again afterwards."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
+    # Only what differs is set: model.eval() takes a tenth of a small network's step.
+    modes = [(module, module.training) for module in model.modules()]
+    for module, mode in modes:
+        if mode:
+            module.training = False
     try:
         yield
     finally:
-        for module, mode in modes.items():
-            module.training = mode
+        for module, mode in modes:
+            if module.training is not mode:
+                module.training = mode
