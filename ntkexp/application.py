@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import io
 import os
 import re
@@ -18,14 +17,16 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import schemas
-from ntkexp.errors import UserError
+from ntkexp.catalogue import experiments
+from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.execute import Command
 from ntkexp.launch import plugin
 from ntkexp.launch.task import Task
 
 CONFIGS = "pkg://ntkexp.configs"
-# Flags that take a word after them; all others stand alone.
+# Hydra's flags: those that take a word after them, and those that stand alone.
 WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--info", "-i"}
+ALONE = {"--multirun", "-m", "--run", "-r", "--resolve", "--help", "-h", "--hydra-help"}
 
 # Flags of ours, and the keys they stand for.
 KEYS_OF_FLAGS = {
@@ -42,7 +43,7 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
     task = Task(command)
-    with _arguments(hoisted(words)), _plain_errors():
+    with _arguments(hoisted(words)), _plain_errors(config_name, words):
         _entry(config_name)(task)()
     if task.complaints:
         raise task.complaints[0]
@@ -83,8 +84,13 @@ def hoisted(words: Sequence[str]) -> list[str]:
         elif word in KEYS_OF_FLAGS:
             overrides.append(f"{KEYS_OF_FLAGS[word]}=true")
             sweeping = sweeping or word != "--rerun"
-        else:
+        elif word.partition("=")[0] in WITH_VALUE | ALONE:
             flags += [word, *([next(rest, "")] if word in WITH_VALUE else [])]
+        else:
+            known = sorted(flag for flag in {*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE} if len(flag) > 3)
+            raise UserError(
+                f"{word}: no such flag{meant(word, known)}\naccepted are: {', '.join(known)}"
+            )
     if sweeping and not {"-m", "--multirun"} & set(flags):
         # The flags of sweeps make a sweep, if need be of one job.
         flags.insert(0, "-m")
@@ -112,11 +118,22 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _plain_errors() -> Iterator[None]:
+def _plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:
-        raise UserError(explained(error)) from error
+        raise UserError(_other_command(config_name, words) or explained(error)) from error
+
+
+def _other_command(config_name: str, words: Sequence[str]) -> str:
+    """That an experiment was asked of the wrong subcommand, if that is what happened."""
+    values = (word.partition("=")[2] for word in words if word.lstrip("+").startswith("exp="))
+    asked = {name for value in values for name in value.split(",")}
+    for experiment in experiments():
+        if experiment.name in asked and experiment.command != config_name:
+            what = "trains a network" if experiment.command == "train" else "trains no network"
+            return f"exp={experiment.name}: {what}; expected {experiment.line}"
+    return ""
 
 
 def explained(error: BaseException) -> str:
@@ -130,30 +147,37 @@ def explained(error: BaseException) -> str:
     if match := re.search(r"Error merging override (\S+)", text):
         key, _, value = match[1].lstrip("+").partition("=")
         return f"{key}={value}: {_one_line(reason)}"
+    if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
+        return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
     if match := re.search(r"You must specify '([^']+)'", text):
         return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
     return _one_line(text if cause is error else f"{text} {reason}")
 
 
 def _unknown_option(group: str, option: str) -> str:
+    choices = _options(group)
+    guess = meant(option, choices)
+    return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
+
+
+def _options(group: str) -> list[str]:
     folder = resources.files("ntkexp.configs").joinpath(group)
     files = folder.iterdir() if folder.is_dir() else ()
-    choices = sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
-    meant = _meant(option, choices)
-    return f"{group}={option}: no such option{meant}\n{group} takes: {', '.join(choices)}"
+    return sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
 
 
 def _unknown_key(key: str, parent: object) -> str:
-    node, _, leaf = key.rpartition(".")
-    choices = [str(name) for name in parent] if isinstance(parent, DictConfig) else []
-    where = node or "the top level"
-    takes = f"\n{where} takes: {', '.join(choices)}" if choices else ""
-    return f"{key}: no such key{_meant(leaf, choices)}{takes}"
-
-
-def _meant(word: str, choices: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, choices, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    if not isinstance(parent, DictConfig):
+        return unknown_key(key, "", [])
+    where = str(parent._get_full_key(None))
+    choices = [str(name) for name in parent if name != "hydra"]
+    if where == "probe":
+        probe = key.split(".")[1]
+        if probe not in _options("probe"):
+            return _unknown_option("probe", probe)
+        together = ",".join([*choices, probe])
+        return f"{key}: probe {probe} is not chosen; expected 'probe=[{together}]' beside it"
+    return unknown_key(key, where, choices)
 
 
 def _one_line(text: str) -> str:

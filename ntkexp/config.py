@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any
 
 from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, unknown_key
 
 SCHEMA_VERSION = 1
 
@@ -303,9 +304,34 @@ def check(config: DictConfig) -> None:
         if value is not None and not holds(value):
             raise UserError(f"{key}={value}: expected {accepted}")
     if config.optim.epochs is None and config.optim.steps is None:
-        raise UserError("optim.epochs and optim.steps are both null: give one of them")
+        way_out = (
+            ", or an experiment, +exp=NAME (see ntkexp list)" if config.name == "adhoc" else ""
+        )
+        raise UserError(f"optim.epochs and optim.steps are both null: give one of them{way_out}")
     if _has(config, "data.difficult"):
         _check_difficult(config)
+
+
+def refuse_added(config: DictConfig, where: str = "") -> None:
+    """Hydra's `+key=value` adds a key to any node: one that nothing would ever read."""
+    kind = OmegaConf.get_type(config)
+    for key in map(str, config):
+        full = f"{where}.{key}".lstrip(".")
+        if is_dataclass(kind) and key not in {known.name for known in fields(kind)}:
+            raise UserError(unknown_key(full, where, [known.name for known in fields(kind)]))
+        if not OmegaConf.is_missing(config, key) and isinstance(config[key], DictConfig):
+            refuse_added(config[key], full)
+
+
+def checked(kind: type, options: Any, where: str) -> Any:
+    """`options`, a node named `where`, as an instance of the dataclass `kind`."""
+    try:
+        return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), options or {}))
+    except OmegaConfBaseException as error:
+        key, names = f"{where}.{error.full_key}", [known.name for known in fields(kind)]
+        if error.full_key not in names:
+            raise UserError(unknown_key(key, where, names)) from error
+        raise UserError(f"{key}: {str(error.msg).splitlines()[0]}") from error
 
 
 def _check_difficult(config: DictConfig) -> None:

@@ -1,5 +1,8 @@
 """What can go wrong in ways that a user should hear about in one line."""
 
+import difflib
+from collections.abc import Sequence
+
 
 class UserError(Exception):
     """Bad input. The message names the key, file or layer, what came, and what is accepted.
@@ -18,3 +21,21 @@ class Diverged(Exception):
     def __init__(self, step: int, last_finite: float) -> None:
         super().__init__(f"the loss is not finite at step {step}; before it was {last_finite:.6g}")
         self.step, self.last_finite = step, last_finite
+
+
+def meant(word: str, choices: Sequence[str]) -> str:
+    """A guess, to go behind `no such ...`; nothing where none is near."""
+    near = difflib.get_close_matches(word, choices, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def unknown_key(key: str, where: str, choices: Sequence[str]) -> str:
+    """That the config node `where` ("" is the top) lacks what `key` asks of it.
+
+    >>> print(unknown_key("optm.lr", "", ["optim", "model"]))
+    optm.lr: no such key; did you mean optim?
+    the top level takes: optim, model
+    """
+    part = key.removeprefix(where).lstrip(".").partition(".")[0]
+    takes = f"\n{where or 'the top level'} takes: {', '.join(choices)}" if choices else ""
+    return f"{key}: no such key{meant(part, choices)}{takes}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.config import TrainConfig, check, identity, shrink
+from ntkexp.config import TrainConfig, check, identity, refuse_added, shrink
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.results.status import forget_parts, read_status
 
@@ -55,6 +55,7 @@ class Command:
 
 
 def _complete_training(config: DictConfig, typed: frozenset[str]) -> None:
+    refuse_added(config)
     shrink(config, typed)
     check(config)
 
@@ -110,7 +111,7 @@ def _study(config: DictConfig, folder: Path) -> int:
 
 
 train = Command(_complete_training, _warm_training, _train)
-study = Command(lambda config, typed: None, _warm_study, _study)
+study = Command(lambda config, typed: refuse_added(config), _warm_study, _study)
 
 
 def folder_of(config: DictConfig) -> Path:
@@ -202,7 +203,3 @@ def signals() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _resolved(config: DictConfig) -> str:
-    return OmegaConf.to_yaml(config, resolve=True)

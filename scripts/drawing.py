@@ -23,6 +23,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from ntkexp import results
 from ntkexp.errors import UserError
+from ntkexp.results.atomic import make_folder
 
 # Inches: one column, and the text width, of the paper's two-column page.
 COLUMN, PAGE = 3.25, 6.75
@@ -34,6 +35,7 @@ YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
 MISSING_RUNS = 3
+BAD_INPUT = 2
 FIRST_ITERATION = 10
 
 STYLE = {
@@ -178,7 +180,11 @@ def letter_panels(panels: Iterable[Axes]) -> None:
 
 def save(figure: Figure, out: Path, stem: str) -> list[Path]:
     """PDF, PNG and SVG, the same bytes every time: no dates, no versions, fixed ids."""
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        make_folder(out)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(BAD_INPUT) from error
     # Lay out once for the three of them, and go past savefig, which would draw everything once
     # more before it writes.
     figure.draw_without_rendering()

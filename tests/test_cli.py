@@ -14,6 +14,17 @@ import ntkexp as package
 
 BAD = [
     (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),
+    (("train", "optm.lr=0.1"), ("optm.lr", "did you mean optim?")),
+    (("train", "+exp=disk", "+optim.nesterov=true"), ("optim.nesterov", "momentum")),
+    (("train", "+exp=disk", "+foo=1"), ("foo", "the top level takes", "seed")),
+    (("train", "+exp=disk", "probe.complexity.every=2"), ("complexity", "probe=[eigenfunctions,")),
+    (("train", "+exp=disk", "+probe.eigenfunctions.bar=1"), ("eigenfunctions.bar", "centring")),
+    (("train", "+exp=disk", "model=vgg19"), ("exp=disk", "width", "VGGConfig")),
+    (("train", "+exp=disk", "--rreun"), ("--rreun", "did you mean --rerun?")),
+    (("train", "+exp=supernat"), ("exp=supernat", "ntkexp study +exp=supernat")),
+    (("study", "+exp=disk"), ("exp=disk", "ntkexp train +exp=disk")),
+    (("study", "+exp=supernat", "+study.foo=1"), ("study.foo", "kappa")),
+    (("train",), ("optim.epochs", "+exp=NAME")),
     (("train", "optim.lr=abc"), ("optim.lr=abc", "Float")),
     (("train", "optim.lr=-1", "optim.steps=1"), ("optim.lr=-1", "above 0")),
     (("train", "data=mnits"), ("data=mnits", "did you mean mnist?", "cifar10")),

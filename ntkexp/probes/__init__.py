@@ -8,9 +8,7 @@ import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
+from ntkexp.config import checked
 from ntkexp.errors import UserError
 from ntkexp.probes.base import Batch, Forward, Moment, Probe, Rows, Update
 
@@ -32,9 +30,6 @@ def _build(name: str, options: Any) -> Probe:
         raise UserError(f"probe.{name}: no such probe; there are {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name}")
     kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))
-    try:
-        probe = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), options or {}))
-    except OmegaConfBaseException as error:
-        raise UserError(f"probe.{name}.{error.full_key}: {error.msg}") from error
+    probe = checked(kind, options, f"probe.{name}")
     assert isinstance(probe, Probe)
     return probe

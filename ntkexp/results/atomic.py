@@ -42,16 +42,18 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise explained(error, path) from error
+        raise _cannot_write(path, error) from error
 
 
 def explained(error: OSError, path: Path) -> Exception:
     """What a user can mend as a UserError that names the file; anything else as it is."""
     if error.errno in NO_ROOM or isinstance(error, NotADirectoryError | FileExistsError):
-        return UserError(
-            f"cannot write {path}: {error.strerror}; nothing already there was changed"
-        )
+        return _cannot_write(path, error)
     return error
+
+
+def _cannot_write(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot write {path}: {error.strerror}; nothing already there was changed")
 
 
 def _forget(temporary: Path) -> None:

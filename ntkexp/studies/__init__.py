@@ -15,9 +15,8 @@ from types import ModuleType
 from typing import Any
 
 import pandas as pd
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
+from ntkexp.config import checked
 from ntkexp.errors import UserError
 from ntkexp.results.table import Table
 
@@ -51,9 +50,4 @@ def choose(selected: Mapping[str, Any]) -> Study:
     if name not in names():
         raise UserError(f"study.name={name}: no such study; there are {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name}")
-    try:
-        merged = OmegaConf.merge(OmegaConf.structured(module.Config), options)
-        return Study(module, OmegaConf.to_object(merged))
-    except OmegaConfBaseException as error:
-        message = str(error.msg).splitlines()[0]
-        raise UserError(f"study.{error.full_key}: {message}") from error
+    return Study(module, checked(module.Config, options, "study"))
