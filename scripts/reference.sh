@@ -4,8 +4,8 @@
 #   scripts/reference.sh cpu     MLP, disk and study experiments at the paper's size, and the
 #                                convolutional ones on all images with 16 channels for 64.
 #                                Studies and MLPs: 5.6 hours of one busy core, 3.6 of them for three
-#                                seeds of the sweeps of Figure 6; a convolutional net: an hour of one
-#                                core where two run side by side (.3 s a step, probes not counted).
+#                                seeds of the sweeps of Figure 6; a VGG19 or ResNet18: an hour and a
+#                                quarter of one core where two run side by side, VGG11 22 minutes.
 #   scripts/reference.sh gpu     VGG and ResNet at full size. Not run yet.
 #   scripts/reference.sh keep    copies what is finished, trains nothing
 #
