@@ -315,10 +315,11 @@ def check(config: DictConfig) -> None:
 def refuse_added(config: DictConfig, where: str = "") -> None:
     """Hydra's `+key=value` adds a key to any node: one that nothing would ever read."""
     kind = OmegaConf.get_type(config)
+    known = [one.name for one in fields(kind)] if is_dataclass(kind) else None
     for key in map(str, config):
         full = f"{where}.{key}".lstrip(".")
-        if is_dataclass(kind) and key not in {known.name for known in fields(kind)}:
-            raise UserError(unknown_key(full, where, [known.name for known in fields(kind)]))
+        if known is not None and key not in known:
+            raise UserError(unknown_key(full, where, known))
         if not OmegaConf.is_missing(config, key) and isinstance(config[key], DictConfig):
             refuse_added(config[key], full)
 

@@ -1,6 +1,5 @@
 """What can go wrong in ways that a user should hear about in one line."""
 
-import difflib
 from collections.abc import Sequence
 
 
@@ -25,6 +24,8 @@ class Diverged(Exception):
 
 def meant(word: str, choices: Sequence[str]) -> str:
     """A guess, to go behind `no such ...`; nothing where none is near."""
+    import difflib  # the door imports this file, and few words are mistyped
+
     near = difflib.get_close_matches(word, choices, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

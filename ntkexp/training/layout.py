@@ -13,5 +13,5 @@ def quick_layout(model: nn.Module, device: torch.device) -> torch.memory_format:
     of such a ResNet18 0.84, an evaluation 0.63 and 0.86. Only rounding differs.
     """
     convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
-    on_cpu = torch.device(device).type == "cpu"
-    return torch.channels_last if convolves and on_cpu else torch.contiguous_format
+    quick = convolves and device.type == "cpu"
+    return torch.channels_last if quick else torch.contiguous_format
