@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
@@ -186,7 +186,7 @@ class _Run:
             mine = slice(start, start + len(batch))
             self._add(kernel, found if len(batches) == 1 else found.part(mine), None)
             start += len(batch)
-        return [self._finished(kernel, symmetric=True) for kernel in kernels]
+        return [self._finished(kernel, kernel.plan.halved) for kernel in kernels]
 
     def _blockwise(self, inputs: Tensor, parts: list[slice]) -> TangentKernel:
         kernel: TangentKernel | None = None
@@ -198,7 +198,7 @@ class _Run:
                 right = self._features(inputs[columns])
                 self._add(kernel, left, right, rows, columns)
         assert kernel is not None
-        return self._finished(kernel, symmetric=True)
+        return self._finished(kernel, set(left.layers))
 
     def cross(self, inputs: Tensor, other: Tensor) -> TangentKernel:
         per_example = self.rehearsal.bytes_per_example
@@ -207,7 +207,7 @@ class _Run:
             kernel = self._empty(len(inputs), len(other), found)
             split = len(inputs)
             self._add(kernel, found.part(slice(0, split)), found.part(slice(split, None)))
-            return self._finished(kernel, symmetric=False)
+            return self._finished(kernel)
         result: TangentKernel | None = None
         for rows in blocks(len(inputs), 2 * per_example, self.budget_bytes):
             left = self._features(inputs[rows].detach())
@@ -216,7 +216,7 @@ class _Run:
                 right = self._features(other[columns].detach())
                 self._add(result, left, right, rows, columns)
         assert result is not None
-        return self._finished(result, symmetric=False)
+        return self._finished(result)
 
     def _features(self, inputs: Tensor, rehearsal: Rehearsal | None = None) -> Features:
         model, outputs, parameters = self.model, self.outputs, self.parameters
@@ -251,10 +251,12 @@ class _Run:
             others = right.layers[name] if right is not None else None
             kernel.plan.steps += add_layer(gram, name, factors, others, self.workspace)
 
-    def _finished(self, kernel: TangentKernel, *, symmetric: bool) -> TangentKernel:
-        for gram in [*kernel.layers.values()] or [kernel.gram]:
-            if symmetric:
+    def _finished(self, kernel: TangentKernel, halved: Collection[str] = ()) -> TangentKernel:
+        """The layers whose lower half alone is there mirrored, and the total."""
+        if not kernel.layers and halved:
+            mirror(kernel.gram)
+        for name, gram in kernel.layers.items():
+            if name in halved:
                 mirror(gram)
-        for gram in kernel.layers.values():
             kernel.gram += gram
         return kernel

@@ -23,11 +23,15 @@ LEAST_ROWS = 128
 
 @dataclass(frozen=True)
 class Step:
-    """One product of a plan: what, by which route, at which cost."""
+    """One product of a plan: what, by which route, at which cost.
+
+    `half` says that of a symmetric matrix only what is on and below the diagonal was computed.
+    """
 
     layer: str
     route: str
     cost: Cost
+    half: bool = False
 
 
 @dataclass
@@ -39,6 +43,11 @@ class Plan:
     @property
     def flops(self) -> float:
         return sum(step.cost.flops for step in self.steps)
+
+    @property
+    def halved(self) -> set[str]:
+        """The layers of which some product is there by half."""
+        return {step.layer for step in self.steps if step.half}
 
     def __str__(self) -> str:
         return "\n".join(
@@ -81,9 +90,9 @@ def add_layer(
                 done.add(one.bias)
                 one = replace(one, u=WithOne(one.u))
             route.add(gram, one, two, workspace)
-            steps.append(Step(layer, route.name, route.cost(shape)))
+            steps.append(Step(layer, route.name, route.cost(shape), route.halves(shape)))
         else:
-            steps.append(Step(layer, "direct", _add_direct(gram, one, two)))
+            steps.append(Step(layer, "direct", _add_direct(gram, one, two), two is None))
     return steps
 
 

@@ -77,7 +77,7 @@ def test_it_is_the_kernel_of_float64(name: str) -> None:
     assert kernel.fallback == exact.fallback == []
     scale = exact.gram.abs().max()
     assert (kernel.gram - exact.gram).abs().max() < 1e-5 * scale
-    assert torch.equal(kernel.gram, kernel.gram.t())
+    assert (kernel.gram - kernel.gram.t()).abs().max() < 1e-6 * scale
     for layer, gram in kernel.layers.items():
         assert (gram - exact.layers[layer]).abs().max() < 1e-5 * scale
     torch.testing.assert_close(

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from ntkexp.tangent import tangent_kernel, tangent_trace
-from ntkexp.tangent.routes import ROUTES, Pairs
+from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.positions import Columns
+from ntkexp.tangent.routes import ROUTES, Pairs, Shape
 from ntkexp.tangent.workspace import Workspace
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -182,5 +184,23 @@ def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cros
         for workspace in (1, 2**30):
             gram = torch.zeros_like(truth)
             route.add(gram, left, right, Workspace(gram, workspace))
-            expected = truth if right is not None else truth.tril()
-            assert distance(gram if right is not None else gram.tril(), expected) < 1e-10
+            half = route.halves(Shape.of(left, right))
+            assert not (half and cross)
+            assert distance(gram.tril() if half else gram, truth.tril() if half else truth) < 1e-10
+
+
+@pytest.mark.parametrize("channels", [3, 300])
+def test_pairs_in_blocks(channels: int) -> None:
+    """Few channels: the whole matrix, by stripes where room is short. Many: its lower half."""
+    draws = torch.Generator().manual_seed(0)
+    u = torch.randn(70, 1, 5, 2, generator=draws, dtype=torch.float64)
+    v = torch.randn(70, 2, 1, channels, 2, generator=draws, dtype=torch.float64)
+    factor = Outer(Columns(u), v)
+    rows = factor.jacobian().flatten(0, 1)
+    half = Pairs.halves(Shape.of(factor, None))
+    assert half == (channels == 300)
+    for room in (10_000, 2**30):
+        gram = torch.zeros(140, 140, dtype=torch.float64)
+        Pairs.add(gram, factor, None, Workspace(gram, room))
+        truth = rows @ rows.t()
+        assert distance(gram.tril() if half else gram, truth.tril() if half else truth) < 1e-12

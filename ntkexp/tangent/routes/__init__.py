@@ -17,11 +17,14 @@ from ntkexp.tangent.workspace import Workspace
 class Route(Protocol):
     """Adds the Gram matrix of a layer's features to `gram`, (n_left k, n_right k).
 
-    With `right` None it is the symmetric matrix of `left`, and only the part on and below the
-    diagonal need be right (the caller mirrors it).
+    With `right` None it is the symmetric matrix of `left`.
     """
 
     name: str
+
+    @staticmethod
+    def halves(shape: Shape) -> bool:
+        """Whether only the part on and below the diagonal will be right: the caller mirrors it."""
 
     @staticmethod
     def cost(shape: Shape) -> Cost:

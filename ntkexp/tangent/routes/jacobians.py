@@ -29,6 +29,10 @@ class Jacobians:
     name = "JC"
 
     @staticmethod
+    def halves(shape: Shape) -> bool:
+        return shape.symmetric
+
+    @staticmethod
     def cost(shape: Shape) -> Cost:
         weights = shape.groups * shape.channels * shape.features
         rows = (shape.left + (0 if shape.symmetric else shape.right)) * shape.k

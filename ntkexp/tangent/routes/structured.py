@@ -32,6 +32,10 @@ class Structured:
     name = "B"
 
     @staticmethod
+    def halves(shape: Shape) -> bool:
+        return shape.symmetric
+
+    @staticmethod
     def cost(shape: Shape) -> Cost:
         d = shape.positions
         pairs = shape.pairs * shape.groups
