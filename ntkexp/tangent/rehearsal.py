@@ -39,7 +39,7 @@ class Rehearsal:
 
     def refuse_difference(self, values: Tensor) -> None:
         """The same examples within the whole batch must give the same outputs."""
-        if not _same(values[: len(self.values)].detach(), self.values):
+        if not close(values[: len(self.values)].detach(), self.values):
             raise UserError(
                 "the model's outputs for the same inputs differ between two calls: it is random, "
                 "or couples the examples of a batch; make it deterministic, or ask for "
@@ -60,7 +60,7 @@ def _tolerance(like: Tensor) -> float:
     return 1e-6 if like.dtype == torch.float64 else 5e-3
 
 
-def _same(values: Tensor, others: Tensor) -> bool:
+def close(values: Tensor, others: Tensor) -> bool:
     tolerance = _tolerance(values)
     return torch.allclose(values, others, tolerance, tolerance * float(values.abs().max()) + 1e-30)
 
@@ -122,7 +122,7 @@ def _layout(model: nn.Module, few: Tensor, outputs: Outputs, values: Tensor) -> 
     try:
         with torch.no_grad():
             turned = model(few.contiguous(memory_format=torch.channels_last))
-            same = _same(chosen(turned, outputs, len(few)), values)
+            same = close(chosen(turned, outputs, len(few)), values)
     except RuntimeError:
         same = False
     return torch.channels_last if same else torch.contiguous_format

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Literal, TypeAlias, get_args
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.calls import Call, parameterised, recorded, refuse_overwritten
+from ntkexp.tangent.chain import chain_of, squared_length
 from ntkexp.tangent.factors import Direct, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.features import features, receive
@@ -24,7 +25,7 @@ from ntkexp.tangent.refusals import (
     refuse_empty,
     trainable,
 )
-from ntkexp.tangent.rehearsal import rehearse
+from ntkexp.tangent.rehearsal import close, rehearse
 from ntkexp.tangent.untouched import untouched
 from ntkexp.tangent.workspace import Workspace
 
@@ -122,7 +123,9 @@ class SharedForward:
     16.0
 
     The estimate costs one backward of activations and the norms. The graph is left in place for
-    the caller's own backward. The fast rules are held against a true gradient the first time only.
+    the caller's own backward. The first time the fast rules are held against a true gradient, and
+    if the graph is a plain chain (chain.py), what is read off it is held against the rules; from
+    then on the chain serves for as long as the graph is one, and the forward goes unrecorded.
     """
 
     def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
@@ -131,6 +134,7 @@ class SharedForward:
         self._modules, self._couplers = parameterised(model), couplers(model)
         self._calls: list[Call] = []
         self._slow: set[int] | None = None
+        self._chained = False
         self._workspace: Workspace | None = None
 
     @contextmanager
@@ -141,7 +145,7 @@ class SharedForward:
 
     def __enter__(self) -> SharedForward:
         refuse_coupling(self._couplers)
-        self._open = self._recording()
+        self._open = nullcontext() if self._chained else self._recording()
         self._open.__enter__()
         return self
 
@@ -156,11 +160,33 @@ class SharedForward:
 
     def trace(self, raw: Tensor, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
         """The estimate for the recorded forward: `raw` is what the model returned for `inputs`."""
-        calls, self._calls = self._calls, []
-        refuse_overwritten(calls)
         values = chosen(raw, self.outputs, len(inputs))
         cotangent = signs(values, generator)
+        if not self._chained:
+            return self._by_rules(values, inputs, cotangent)
+        chain = chain_of(values, self.parameters.values())
+        if chain is not None:
+            return squared_length(chain, cotangent)
+        self._chained = False
+        return self._by_rules(self._again(values, inputs), inputs, cotangent)
+
+    def _again(self, values: Tensor, inputs: Tensor) -> Tensor:
+        """The outputs of a second forward, recorded, in the place of one that was not."""
+        with untouched(self.model), self._recording():
+            again = chosen(self.model(inputs.clone()), self.outputs, len(inputs))
+        if not close(again.detach(), values.detach()):
+            raise UserError(
+                "the model's outputs for the same inputs are no longer those of the shared "
+                "forward: ask for the trace before the weights or the inputs change"
+            )
+        return again
+
+    def _by_rules(self, values: Tensor, inputs: Tensor, cotangent: Tensor) -> Tensor:
+        """From the recorded calls, whatever the model is made of."""
+        calls, self._calls = self._calls, []
+        refuse_overwritten(calls)
         uses, slow = receive(values, calls, self.parameters, [cotangent])
+        first = self._slow is None
         if self._slow is None:
             self._slow = self._distrusted(values, inputs)
         slow |= self._slow
@@ -170,7 +196,12 @@ class SharedForward:
         for rows in jacobians(self.model, inputs, self.outputs, names).values():
             pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
             factors.append(Direct(pulled.unsqueeze(1)))
-        return squared_norms(factors, workspace)
+        total = squared_norms(factors, workspace)
+        if first:
+            chain = chain_of(values, self.parameters.values())
+            read = squared_length(chain, cotangent) if chain is not None else None
+            self._chained = read is not None and close(read, total)
+        return total
 
     def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:
         """Ids of the parameters whose pieces do not give the true gradient of two examples."""

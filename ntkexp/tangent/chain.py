@@ -1,0 +1,128 @@
+"""The sign estimate of a chain of affine maps and ReLUs, read off the graph of its forward.
+
+For h_l = relu(W_l h_{l-1} + b_l), l < L, and f = W_L h_{L-1} + b_L, a vector v_i in R^c gives
+
+    delta_Li = v_i,    delta_{l-1,i} = (W_l^T delta_li) * [h_{l-1,i} > 0],
+
+    |grad_w <v_i, f(x_i)>|^2 = sum_l |delta_li|^2 (|h_{l-1,i}|^2 + 1),
+
+the 1 being the bias. Autograd has kept every W_l and h_l for the training step's own backward, so
+nothing need be recorded, and what is left is a product and a mask a layer. That matters in a small
+network, where an operation costs more to ask for than to do.
+
+>>> net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+>>> chain = chain_of(net(torch.ones(4, 2)), net.parameters())
+>>> [tuple(link.inputs.shape) for link in chain]    # from the outputs down
+[(4, 3), (4, 2)]
+>>> squared_length(chain, torch.ones(4, 1)).item() >= 4 * 1    # the last bias alone gives that
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+# Matrices of up to as many numbers are copied side by side for one norm of them all; for larger
+# ones the copy costs more than the asking.
+TOGETHER = 2**16
+
+
+class Link(NamedTuple):
+    """One affine map, and what of the chain goes on below it.
+
+    inputs (n, K); weight (K, O) or None at the lower end; mask (n, K), positive where the ReLU
+    below lets pass, or None where there is no ReLU.
+    """
+
+    inputs: Tensor
+    weight: Tensor | None
+    mask: Tensor | None
+
+
+Chain: TypeAlias = list[Link]
+
+
+def chain_of(outputs: Tensor, parameters: Iterable[nn.Parameter]) -> Chain | None:
+    """The chain that `outputs` came out of, or None if their graph is anything else.
+
+    From the outputs down to what takes no gradient the graph must be addmm(b, h, W^T), at most one
+    ReLU, addmm, and so on, and each of `parameters` must be the weight or the bias of exactly one
+    map, nothing else any. All of it is looked at every time: that takes as long as an operation or
+    two. Whatever was overwritten after it was saved makes no chain either; autograd keeps count.
+    """
+    unmet = {id(parameter) for parameter in parameters}
+    chain: Chain = []
+    node: Any = outputs.grad_fn
+    try:
+        while node is not None:
+            link, node = _link(node, unmet)
+            if link is None:
+                return None
+            chain.append(link)
+    except RuntimeError:  # from the saved tensors: overwritten, or freed by a backward
+        return None
+    return None if unmet or not chain else chain
+
+
+def _link(node: Any, unmet: set[int]) -> tuple[Link | None, Any]:
+    """The affine map at a node of the graph and the node of the next, its parameters now met."""
+    if node.name() != "AddmmBackward0" or node._saved_alpha != 1 or node._saved_beta != 1:
+        return None, None
+    (at_bias, _), (below, _), (turned, _) = node.next_functions
+    if at_bias is None or turned is None or turned.name() != "TBackward0":
+        return None, None
+    weight, bias = _leaf(turned.next_functions[0][0]), _leaf(at_bias)
+    if weight is None or bias is None or bias.shape != weight.shape[:1]:
+        return None, None
+    if not unmet.issuperset((id(weight), id(bias))):
+        return None, None
+    unmet.difference_update((id(weight), id(bias)))
+    inputs, mask = node._saved_mat1, None
+    if below is None:
+        return Link(inputs, None, None), None
+    if below.name() == "ReluBackward0":
+        mask, below = below._saved_result, below.next_functions[0][0]
+    return Link(inputs, node._saved_mat2, mask), below
+
+
+def _leaf(node: Any) -> Tensor | None:
+    """The tensor whose gradient a node of the graph accumulates."""
+    if node is None or node.name() != "torch::autograd::AccumulateGrad":
+        return None
+    variable: Tensor = node.variable
+    return variable
+
+
+@torch.no_grad()
+def squared_length(chain: Chain, cotangent: Tensor) -> Tensor:
+    """sum_i |grad <v_i, f(x_i)>|^2 over all parameters, v (n, c) the cotangent; float64."""
+    into = torch.ops.aten.threshold_backward.grad_input
+    deltas = [cotangent]
+    for link in chain[:-1]:
+        assert link.weight is not None
+        delta = torch.mm(deltas[-1], link.weight.t())
+        if link.mask is not None:
+            into(delta, link.mask, 0, grad_input=delta)
+        deltas.append(delta)
+    lengths = _lengths([link.inputs for link in chain] + deltas).double()
+    inputs, outputs = lengths.mul_(lengths).view(2, -1)
+    return torch.dot(inputs.add_(1), outputs)
+
+
+def _lengths(parts: list[Tensor]) -> Tensor:
+    """The lengths of the rows of several matrices (n, w), side by side as (matrices, n)."""
+    alike: dict[int, list[int]] = {}
+    for place, part in enumerate(parts):
+        few = part.numel() <= TOGETHER
+        alike.setdefault(part.shape[1] if few else ~place, []).append(place)
+    found = parts.copy()
+    for places in alike.values():
+        whole = torch.stack([parts[place] for place in places]) if places[1:] else parts[places[0]]
+        rows = torch.linalg.vector_norm(whole, dim=-1).view(len(places), -1).unbind()
+        for place, row in zip(places, rows, strict=True):
+            found[place] = row
+    return torch.stack(found)
