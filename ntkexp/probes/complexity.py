@@ -104,8 +104,8 @@ class Complexity(Probe):
 
     def watch(self, update: Update) -> Rows:
         trace, step_norm = self._trace(update), update.step_norm.double()
-        term = step_norm * trace.sqrt()
-        self._sum = self._sum.to(term.device) + self.every * term
+        before = self._sum.to(trace.device)
+        self._sum = torch.addcmul(before, step_norm, trace.sqrt(), value=self.every)
         return {"complexity": {"step_norm": step_norm, "trace": trace, "complexity": self._sum}}
 
     def state(self) -> dict[str, Any]:

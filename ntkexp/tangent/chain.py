@@ -26,11 +26,6 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor, nn
 
-# Matrices of up to as many numbers are copied side by side for one norm of them all; for larger
-# ones the copy costs more than the asking.
-TOGETHER = 2**16
-
-
 class Link(NamedTuple):
     """One affine map, and what of the chain goes on below it.
 
@@ -100,29 +95,16 @@ def _leaf(node: Any) -> Tensor | None:
 @torch.no_grad()
 def squared_length(chain: Chain, cotangent: Tensor) -> Tensor:
     """sum_i |grad <v_i, f(x_i)>|^2 over all parameters, v (n, c) the cotangent; float64."""
-    into = torch.ops.aten.threshold_backward.grad_input
-    deltas = [cotangent]
-    for link in chain[:-1]:
-        assert link.weight is not None
-        delta = torch.mm(deltas[-1], link.weight.t())
-        if link.mask is not None:
-            into(delta, link.mask, 0, grad_input=delta)
-        deltas.append(delta)
-    lengths = _lengths([link.inputs for link in chain] + deltas).double()
-    inputs, outputs = lengths.mul_(lengths).view(2, -1)
-    return torch.dot(inputs.add_(1), outputs)
-
-
-def _lengths(parts: list[Tensor]) -> Tensor:
-    """The lengths of the rows of several matrices (n, w), side by side as (matrices, n)."""
-    alike: dict[int, list[int]] = {}
-    for place, part in enumerate(parts):
-        few = part.numel() <= TOGETHER
-        alike.setdefault(part.shape[1] if few else ~place, []).append(place)
-    found = parts.copy()
-    for places in alike.values():
-        whole = torch.stack([parts[place] for place in places]) if places[1:] else parts[places[0]]
-        rows = torch.linalg.vector_norm(whole, dim=-1).view(len(places), -1).unbind()
-        for place, row in zip(places, rows, strict=True):
-            found[place] = row
-    return torch.stack(found)
+    norm, masked = torch.linalg.vector_norm, torch.ops.aten.threshold_backward.grad_input
+    delta = cotangent
+    inputs, deltas = [], []
+    for link in chain:
+        inputs.append(norm(link.inputs, dim=1))
+        deltas.append(norm(delta, dim=1))
+        if link.weight is not None:
+            delta = torch.mm(delta, link.weight.t())
+            if link.mask is not None:
+                masked(delta, link.mask, 0, grad_input=delta)
+    # One conversion, one square: the lengths of all layers are few numbers.
+    h, d = torch.stack(inputs + deltas).double().square_().view(2, -1)
+    return torch.dot(h.add_(1), d)

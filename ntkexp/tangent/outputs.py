@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 
 import torch
 from torch import Tensor
@@ -40,7 +41,7 @@ def chosen(raw: object, outputs: Outputs, examples: int) -> Tensor:
     if outputs is not None and not callable(outputs):
         picked = picked[:, _classes(outputs, picked.shape[1], picked.device)]
     # One sum is quicker than a look at each number, and finite unless some number is not (or huge).
-    if not bool(torch.isfinite(picked.sum())) and not bool(torch.isfinite(picked).all()):
+    if not isfinite(picked.detach().sum().item()) and not bool(torch.isfinite(picked).all()):
         bad = int((~torch.isfinite(picked)).any(1).nonzero()[0])
         raise UserError(f"the model's output for input {bad} is not finite (NaN or infinity)")
     return picked
