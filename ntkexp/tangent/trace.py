@@ -197,11 +197,20 @@ class SharedForward:
             pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
             factors.append(Direct(pulled.unsqueeze(1)))
         total = squared_norms(factors, workspace)
-        if first:
-            chain = chain_of(values, self.parameters.values())
-            read = squared_length(chain, cotangent) if chain is not None else None
-            self._chained = read is not None and close(read, total)
-        return total
+        return self._held_against(total, values, cotangent) if first else total
+
+    def _held_against(self, total: Tensor, values: Tensor, cotangent: Tensor) -> Tensor:
+        """What the chain gives, if there is one and it agrees with the rules' total.
+
+        It is the chain's number that counts then, this first time as well: a resumed run begins
+        with a first time, and must write the same digits as one that went through.
+        """
+        chain = chain_of(values, self.parameters.values())
+        if chain is None:
+            return total
+        read = squared_length(chain, cotangent)
+        self._chained = close(read, total)
+        return read if self._chained else total
 
     def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:
         """Ids of the parameters whose pieces do not give the true gradient of two examples."""
