@@ -109,7 +109,10 @@ class Forward:
 
 @dataclass(frozen=True)
 class Update:
-    """One iteration of SGD, in eval mode: |dw_t| is known, the network still at w_t."""
+    """One iteration of SGD: |dw_t| is known, the network still at w_t.
+
+    The network is in eval mode if a probe looks at it now, having heard nothing before.
+    """
 
     step: int
     seed: int

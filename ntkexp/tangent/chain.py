@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor, nn
 
+
 class Link(NamedTuple):
     """One affine map, and what of the chain goes on below it.
 

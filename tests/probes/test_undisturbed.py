@@ -21,6 +21,7 @@ PROBES = {
     # Batch normalisation: measures of weights alone refuse it.
     "resnet": "probe=[spectrum,alignment,complexity,directions]",
 }
+MINIBATCH = "probe.complexity.batch=minibatch"
 SHORT = ("optim.steps=12", "probing.growth=1.5")
 
 
@@ -44,21 +45,26 @@ def test_a_probed_run_ends_in_the_same_bits_as_one_without_probes(tmp_path: Path
     assert all(torch.equal(alone[name], seen[name]) for name in alone)
 
 
-@pytest.mark.parametrize(
-    "words", [(), ("probe.complexity.batch=minibatch",), ("probe.complexity.every=5",)], ids=str
-)
+@pytest.mark.parametrize("net", ["mlp", "vgg"])
+@pytest.mark.parametrize("words", [(MINIBATCH,), ("probe.complexity.every=5",)], ids=str)
 def test_a_minibatch_watched_or_not_is_the_same_update(
-    tmp_path: Path, words: tuple[str, ...]
+    tmp_path: Path, net: str, words: tuple[str, ...]
 ) -> None:
-    alone = weights(train(tmp_path, *TINY, *NETS["vgg"], *SHORT, "probe=[]"))
-    seen = weights(train(tmp_path, *probed("vgg", *words)))
+    alone = weights(train(tmp_path, *TINY, *NETS[net], *SHORT, "probe=[]"))
+    seen = weights(train(tmp_path, *probed(net, *words)))
     assert all(torch.equal(alone[name], seen[name]) for name in alone)
 
 
-@pytest.mark.parametrize("net", NETS)
-def test_an_interrupted_run_writes_the_same_files(tmp_path: Path, net: str) -> None:
-    whole = train(tmp_path / "whole", *probed(net))
-    words = probed(net)
+@pytest.mark.parametrize(
+    ("net", "words"),
+    [*((net, ()) for net in NETS), *((net, (MINIBATCH,)) for net in ("mlp", "vgg"))],
+    ids=str,
+)
+def test_an_interrupted_run_writes_the_same_files(
+    tmp_path: Path, net: str, words: tuple[str, ...]
+) -> None:
+    words = probed(net, *words)
+    whole = train(tmp_path / "whole", *words)
     train(tmp_path / "broken", *words, stop_at=7)
     broken = train(tmp_path / "broken", *words)
     files = [*sorted(whole.glob("*.parquet")), whole / "weights.pt"]
