@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 class Link(NamedTuple):
@@ -103,7 +104,7 @@ def squared_length(chain: Chain, cotangent: Tensor) -> Tensor:
         inputs.append(norm(link.inputs, dim=1))
         deltas.append(norm(delta, dim=1))
         if link.weight is not None:
-            delta = torch.mm(delta, link.weight.t())
+            delta = functional.linear(delta, link.weight)
             if link.mask is not None:
                 masked(delta, link.mask, 0, grad_input=delta)
     # One conversion, one square: the lengths of all layers are few numbers.
