@@ -31,13 +31,13 @@ from torch.nn import functional
 class Link(NamedTuple):
     """One affine map, and what of the chain goes on below it.
 
-    inputs (n, K); weight (K, O) or None at the lower end; mask (n, K), positive where the ReLU
-    below lets pass, or None where there is no ReLU.
+    inputs (n, K); weight (K, O) or None at the lower end; relu (n, K), what the ReLU below gave
+    out, or None where there is no ReLU.
     """
 
     inputs: Tensor
     weight: Tensor | None
-    mask: Tensor | None
+    relu: Tensor | None
 
 
 Chain: TypeAlias = list[Link]
@@ -57,39 +57,40 @@ def chain_of(outputs: Tensor, parameters: Iterable[nn.Parameter]) -> Chain | Non
     try:
         while node is not None:
             link, node = _link(node, unmet)
-            if link is None:
-                return None
             chain.append(link)
-    except RuntimeError:  # from the saved tensors: overwritten, or freed by a backward
+    except (_NoLink, RuntimeError):  # autograd hands out nothing that was overwritten or is freed
         return None
     return None if unmet or not chain else chain
 
 
-def _link(node: Any, unmet: set[int]) -> tuple[Link | None, Any]:
+class _NoLink(Exception):
+    """The graph goes on as no chain does."""
+
+
+def _link(node: Any, unmet: set[int]) -> tuple[Link, Any]:
     """The affine map at a node of the graph and the node of the next, its parameters now met."""
     if node.name() != "AddmmBackward0" or node._saved_alpha != 1 or node._saved_beta != 1:
-        return None, None
+        raise _NoLink
     (at_bias, _), (below, _), (turned, _) = node.next_functions
-    if at_bias is None or turned is None or turned.name() != "TBackward0":
-        return None, None
-    weight, bias = _leaf(turned.next_functions[0][0]), _leaf(at_bias)
-    if weight is None or bias is None or bias.shape != weight.shape[:1]:
-        return None, None
-    if not unmet.issuperset((id(weight), id(bias))):
-        return None, None
-    unmet.difference_update((id(weight), id(bias)))
-    inputs, mask = node._saved_mat1, None
+    if turned is None or turned.name() != "TBackward0":
+        raise _NoLink
+    bias, weight = _leaf(at_bias), _leaf(turned.next_functions[0][0])
+    met = {id(bias), id(weight)}
+    if bias.shape != weight.shape[:1] or not unmet >= met:
+        raise _NoLink
+    unmet -= met
+    inputs, relu = node._saved_mat1, None
     if below is None:
         return Link(inputs, None, None), None
     if below.name() == "ReluBackward0":
-        mask, below = below._saved_result, below.next_functions[0][0]
-    return Link(inputs, node._saved_mat2, mask), below
+        relu, below = below._saved_result, below.next_functions[0][0]
+    return Link(inputs, node._saved_mat2, relu), below
 
 
-def _leaf(node: Any) -> Tensor | None:
+def _leaf(node: Any) -> Tensor:
     """The tensor whose gradient a node of the graph accumulates."""
     if node is None or node.name() != "torch::autograd::AccumulateGrad":
-        return None
+        raise _NoLink
     variable: Tensor = node.variable
     return variable
 
@@ -97,16 +98,15 @@ def _leaf(node: Any) -> Tensor | None:
 @torch.no_grad()
 def squared_length(chain: Chain, cotangent: Tensor) -> Tensor:
     """sum_i |grad <v_i, f(x_i)>|^2 over all parameters, v (n, c) the cotangent; float64."""
-    norm, masked = torch.linalg.vector_norm, torch.ops.aten.threshold_backward.grad_input
-    delta = cotangent
+    norm, delta = torch.linalg.vector_norm, cotangent
     inputs, deltas = [], []
     for link in chain:
         inputs.append(norm(link.inputs, dim=1))
         deltas.append(norm(delta, dim=1))
         if link.weight is not None:
             delta = functional.linear(delta, link.weight)
-            if link.mask is not None:
-                masked(delta, link.mask, 0, grad_input=delta)
+            if link.relu is not None:
+                delta.mul_(link.relu.sign())  # quicker to ask for than autograd's own operation
     # One conversion, one square: the lengths of all layers are few numbers.
     h, d = torch.stack(inputs + deltas).double().square_().view(2, -1)
     return torch.dot(h.add_(1), d)
