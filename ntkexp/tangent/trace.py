@@ -159,7 +159,7 @@ class SharedForward:
         return self.trace(raw, inputs, generator)
 
     def trace(self, raw: Tensor, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
-        """The estimate for the recorded forward: `raw` is what the model returned for `inputs`."""
+        """The estimate for the shared forward: `raw` is what the model returned for `inputs`."""
         values = chosen(raw, self.outputs, len(inputs))
         cotangent = signs(values, generator)
         if not self._chained:
