@@ -54,8 +54,9 @@ def main() -> None:
     common = [*SWEEP, f"launcher.jobs={options.jobs}", f"device={options.device}"]
     rows = []
     print(f"{'launcher':>9} {'members':>8} {'seconds':>8} {'updates /s':>11} {'whole /s':>9}")
-    for launcher in options.launchers:
-        for members in options.members:
+    # The launchers take turns: the machine's speed wavers, what is compared should be side by side.
+    for members in options.members:
+        for launcher in options.launchers:
             words = [*common, f"seed=range({members})", f"launcher={launcher}"]
             short, long = (
                 seconds_of([*words, f"optim.steps={steps}"])
