@@ -7,7 +7,8 @@ For f = W_L relu(... relu(W_1 x + b_1) ...) + b_L and delta_L = dloss/df,
 
 with examples as columns, each a batched product over the M networks: into buffers made once, and
 the gradient of a weight straight onto its velocity, v <- mu v + delta h^T. On networks this small
-asking for memory and for one operation after the other takes longer than the arithmetic.
+asking for memory and for one operation after the other takes longer than the arithmetic. Where all
+networks see the same inputs, their first layers are one layer of M times the width.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class StackedMLP(Stack):
         kept = self._kept_velocity()
         below = [inputs.mT, *hidden[:-1]]
         for layer in reversed(range(len(self._weights))):
-            self.velocity[2 * layer].baddbmm_(delta, below[layer].mT, beta=kept)
+            _add_products(self.velocity[2 * layer], delta, below[layer], kept)
             self.velocity[2 * layer + 1].mul_(kept).add_(delta.sum(2))
             if layer:
                 above, delta = delta, deltas[layer - 1]
@@ -76,7 +77,7 @@ class StackedMLP(Stack):
         """Fills `hidden`, (M, out, b) each; the last of them are the outputs."""
         below = inputs
         for weights, biases, out in zip(self._weights, self._biases, hidden, strict=True):
-            torch.baddbmm(biases.unsqueeze(2), weights, below, out=out)
+            _affine(weights, biases, below, out)
             if out is not hidden[-1]:
                 out.relu_()
             below = out
@@ -90,6 +91,29 @@ class StackedMLP(Stack):
             hidden = [like.new_empty(self.count, width, examples) for width in widths]
             self._buffers[examples] = hidden, [torch.empty_like(part) for part in hidden[:-1]]
         return self._buffers[examples]
+
+
+def _affine(weights: Tensor, biases: Tensor, below: Tensor, out: Tensor) -> None:
+    """out <- W h + b for weights (M, out, in), biases (M, out) and h = `below` (M, in, b)."""
+    if _common(below):
+        wide = weights.view(-1, weights.shape[2])
+        torch.addmm(biases.view(-1, 1), wide, below[0], out=out.view(-1, out.shape[2]))
+    else:
+        torch.baddbmm(biases.unsqueeze(2), weights, below, out=out)
+
+
+def _add_products(velocity: Tensor, delta: Tensor, below: Tensor, kept: float) -> None:
+    """v <- kept v + delta h^T for delta (M, out, b) and h = `below` (M, in, b)."""
+    if _common(below):
+        wide = velocity.view(-1, velocity.shape[2])
+        wide.addmm_(delta.view(-1, delta.shape[2]), below[0].T, beta=kept)
+    else:
+        velocity.baddbmm_(delta, below.mT, beta=kept)
+
+
+def _common(below: Tensor) -> bool:
+    """Whether all networks have the same inputs, in the same memory."""
+    return below.stride(0) == 0
 
 
 def _loss(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

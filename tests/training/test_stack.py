@@ -48,7 +48,8 @@ def minibatch(name: str, step: int) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("hyper", HYPER)
-def test_a_stack_steps_as_each_of_its_networks_alone(name: str, hyper: str) -> None:
+@pytest.mark.parametrize("common", [False, True])
+def test_a_stack_steps_as_each_of_its_networks_alone(name: str, hyper: str, common: bool) -> None:
     momentum, decay, lrs = HYPER[hyper]
     alone, their_sgds = nets(name, momentum, decay)
     stacked, our_sgds = nets(name, momentum, decay)
@@ -57,6 +58,7 @@ def test_a_stack_steps_as_each_of_its_networks_alone(name: str, hyper: str) -> N
     stack = kind(stacked, our_sgds)
     for step in range(4):
         inputs, targets = minibatch(name, step)
+        inputs = inputs[:1].expand(inputs.shape) if common else inputs
         outputs, loss = stack.accelerate(inputs, targets)
         stack.move(lrs)
         for m, (model, sgd) in enumerate(zip(alone, their_sgds, strict=True)):

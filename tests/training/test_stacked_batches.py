@@ -1,0 +1,61 @@
+"""What a stack of networks sees is what each of its trainers would see alone."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+from tiny_runs import TINY, composed, make_images
+
+from ntkexp.config import TrainConfig
+from ntkexp.results import Run
+from ntkexp.training import experiment
+from ntkexp.training.loop import Trainer
+from ntkexp.training.stacked_batches import StackedBatches
+
+NET = ("model=mlp", "data=mnist", "model.depth=1", "model.width=3", "probe=[]")
+STEPS = ("optim.batch_size=25", "optim.steps=8")
+# Members, and whether one copy of the minibatch serves all.
+SWEEPS = {
+    "seed": (["seed=0", "seed=1"], False),
+    "lr": (["optim.lr=0.1", "optim.lr=0.2"], True),
+    "noise": (["data.noise=0.5", "data.noise=0"], True),
+}
+
+
+@pytest.fixture
+def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_images(tmp_path / "data")
+    monkeypatch.setenv("NTKEXP_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
+
+
+def trainer(words: list[str], folder: Path, stack: ExitStack) -> Trainer:
+    config = OmegaConf.to_object(composed([*TINY, *NET, *STEPS, *words]))
+    assert isinstance(config, TrainConfig)
+    run = stack.enter_context(Run(folder, experiment.tables({})))
+    run.begin("", {})
+    return experiment.trainer_of(config, {}, run)
+
+
+@pytest.mark.usefixtures("images")
+@pytest.mark.parametrize("axis", SWEEPS)
+def test_every_member_sees_its_own_minibatch(axis: str, tmp_path: Path) -> None:
+    members, common = SWEEPS[axis]
+    with ExitStack() as stack:
+        trainers = [
+            trainer([words], tmp_path / str(index), stack) for index, words in enumerate(members)
+        ]
+        batches = StackedBatches(trainers)
+        for step in range(
+            8
+        ):  # more than two epochs of 60 examples: the last batch of each is smaller
+            inputs, targets = batches.take(step)
+            assert (inputs.stride(0) == 0) == common
+            for member, alone in enumerate(trainers):
+                own_inputs, own_targets = alone.minibatch(step)
+                assert torch.equal(inputs[member], own_inputs)
+                assert torch.equal(targets[member], own_targets)
