@@ -18,6 +18,8 @@ from ntkexp.tangent.calls import (
     recorded,
     refuse_overwritten,
 )
+from ntkexp.tangent.chain import chain_of
+from ntkexp.tangent.chain import factors as off_chain
 from ntkexp.tangent.factors import Factor, Outer, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.outputs import Outputs, chosen
@@ -72,7 +74,11 @@ def features(
     rehearsal.refuse_difference(values)
     refuse_overwritten(calls)
     order = list(dict.fromkeys(call.name for call in calls))
-    uses, slow = receive(values, calls, parameters, _one_output(values))
+    chain = chain_of(values, parameters.values())
+    if chain is None:
+        uses, slow = receive(values, calls, parameters, _one_output(values))
+    else:
+        uses, slow = off_chain(chain), set()
     found: dict[str, Factor] = {}
     for name, parameter in parameters.items():
         if id(parameter) in slow:
@@ -84,7 +90,7 @@ def features(
             slow.add(id(parameter))  # else nothing uses it, and its features are zero
     _share_bias(found, uses, parameters)
     cost = passes_cost(list(calls), values.shape[1])
-    del values, calls, uses
+    del values, calls, uses, chain
     names = [name for name, parameter in parameters.items() if id(parameter) in slow]
     found |= jacobians(model, inputs, outputs, names)
     layers = _by_layer(order, parameters, found)

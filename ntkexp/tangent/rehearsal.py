@@ -39,12 +39,7 @@ class Rehearsal:
 
     def refuse_difference(self, values: Tensor) -> None:
         """The same examples within the whole batch must give the same outputs."""
-        if not close(values[: len(self.values)].detach(), self.values):
-            raise UserError(
-                "the model's outputs for the same inputs differ between two calls: it is random, "
-                "or couples the examples of a batch; make it deterministic, or ask for "
-                "batch_function=True"
-            )
+        refuse_difference(self.values, values)
 
     def agrees(self, name: str, factor: Factor) -> bool:
         """Whether the recorded pieces of a parameter give its true gradient."""
@@ -75,11 +70,26 @@ def _numbers(call: Call, outputs: int) -> int:
     return call.shape.numel() * (3 if norm else outputs + 2) + call.input.numel()
 
 
+def first_few(inputs: Tensor) -> Tensor:
+    """Two examples; of two only one, to notice coupling."""
+    return inputs[: EXAMPLES if len(inputs) != EXAMPLES else 1].clone()
+
+
+def refuse_difference(alone: Tensor, values: Tensor) -> None:
+    """Outputs (m, k) of the first examples alone must be those (n, k) within the whole batch."""
+    if not close(values[: len(alone)].detach(), alone.detach()):
+        raise UserError(
+            "the model's outputs for the same inputs differ between two calls: it is random, "
+            "or couples the examples of a batch; make it deterministic, or ask for "
+            "batch_function=True"
+        )
+
+
 def rehearse(
     model: nn.Module, inputs: Tensor, outputs: Outputs, parameters: dict[str, nn.Parameter]
 ) -> Rehearsal:
-    """One forward and backward of the first examples; n = 2 leaves one, to notice coupling."""
-    few = inputs[: EXAMPLES if len(inputs) != EXAMPLES else 1].clone()
+    """One forward and backward of the first examples."""
+    few = first_few(inputs)
     with recorded(parameterised(model)) as calls:
         values = chosen(model(few), outputs, len(few))
     # A generator of its own: the caller's random state is none of our business.

@@ -16,7 +16,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn import functional
 
 from ntkexp.errors import UserError
-from ntkexp.tangent import SharedForward, tangent_trace
+from ntkexp.tangent import SharedForward, tangent_kernel, tangent_trace
 from ntkexp.tangent.chain import chain_of, squared_length
 from ntkexp.tangent.trace import signs
 
@@ -89,6 +89,40 @@ def test_a_chain_gives_what_the_rules_and_dense_gradients_give(
     assert found.dtype == torch.float64 and not found.requires_grad
     assert torch.isclose(found, by_rules(model, inputs, seed), rtol=close)
     assert torch.isclose(found, truth(model, inputs, seed), rtol=close)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    widths=st.lists(st.integers(1, 9), min_size=2, max_size=6),
+    examples=st.integers(1, 6),
+    budget=st.sampled_from([None, 3000]),
+    seed=st.integers(0, 1000),
+)
+def test_kernel_and_trace_of_a_chain(
+    widths: list[int], examples: int, budget: int | None, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    model = mlp(*widths).double()
+    inputs = torch.randn(examples, widths[0], dtype=torch.float64)
+    rows = torch.cat([part.flatten(1) for part in jacobian(model, inputs).values()], dim=1)
+    kernel = tangent_kernel(model, inputs, budget_bytes=budget)
+    general = tangent_kernel(model, inputs, outputs=lambda f: 1.0 * f)
+    assert kernel.fallback == [] and [*kernel.layers] == [*general.layers]
+    scale = float(kernel.gram.abs().max()) + 1e-300
+    assert (kernel.gram - rows @ rows.t()).abs().max() < 1e-12 * scale
+    for layer, gram in general.layers.items():
+        assert (kernel.layers[layer] - gram).abs().max() < 1e-12 * scale
+    trace = tangent_trace(model, inputs, budget_bytes=budget)
+    assert trace.dtype == torch.float64 and not trace.requires_grad
+    assert torch.isclose(trace, rows.square().sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("what", [tangent_trace, tangent_kernel])
+def test_a_chain_whose_inputs_mix_examples_is_refused(what: Callable[..., object]) -> None:
+    model = net(lambda self, x: self.second(self.first(x - x.mean(0)).relu()))
+    assert is_chain(model, torch.randn(6, 4))
+    with pytest.raises(UserError, match="couples the examples"):
+        what(model, torch.randn(6, 4))
 
 
 def test_affine_maps_may_follow_each_other() -> None:
