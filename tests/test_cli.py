@@ -119,47 +119,45 @@ def test_flags_may_stand_anywhere(ntkexp: Ntkexp, tmp_path: Path) -> None:
     assert len(list((tmp_path / "outputs" / "disk").glob("*/status.json"))) == 2
 
 
-def test_the_same_run_is_skipped_and_a_rerun_is_not(ntkexp: Ntkexp, tmp_path: Path) -> None:
-    assert ntkexp("train", *TINY_DISK).returncode == 0
+def test_the_same_run_is_skipped_and_a_rerun_is_not(door: Ntkexp, tmp_path: Path) -> None:
+    assert door("train", *TINY_DISK).returncode == 0
     weights = next(tmp_path.glob("outputs/disk/*/weights.pt"))
     first = weights.stat().st_mtime_ns
 
-    again = ntkexp("train", *TINY_DISK)
+    again = door("train", *TINY_DISK)
     assert again.returncode == 0
     assert "done already" in again.stdout
     assert len(again.stdout.splitlines()) == 1
     assert weights.stat().st_mtime_ns == first
 
-    assert ntkexp("train", *TINY_DISK, "--rerun").returncode == 0
+    assert door("train", *TINY_DISK, "--rerun").returncode == 0
     assert weights.stat().st_mtime_ns > first
 
 
-def test_where_results_go_does_not_change_what_run_it_is(ntkexp: Ntkexp, tmp_path: Path) -> None:
-    ntkexp("train", *TINY_DISK)
-    ntkexp("train", *TINY_DISK, f"paths.outputs={tmp_path / 'elsewhere'}", "device=cpu")
+def test_where_results_go_does_not_change_what_run_it_is(door: Ntkexp, tmp_path: Path) -> None:
+    door("train", *TINY_DISK)
+    door("train", *TINY_DISK, f"paths.outputs={tmp_path / 'elsewhere'}", "device=cpu")
     ids = [{run.name for run in tmp_path.glob(f"{top}/disk/*")} for top in ("outputs", "elsewhere")]
     assert ids[0] == ids[1]
     assert len(ids[0]) == 1
 
 
-def test_list_names_experiments_with_their_runs_and_show_tells_one(ntkexp: Ntkexp) -> None:
-    ntkexp("train", *TINY_DISK)
-    listed = ntkexp("list").stdout
+def test_list_names_experiments_with_their_runs_and_show_tells_one(door: Ntkexp) -> None:
+    door("train", *TINY_DISK)
+    listed = door("list").stdout
     assert "ntkexp train +exp=disk" in listed
     assert "finished" in listed
     run = next(line.split()[0] for line in listed.splitlines() if "finished" in line)
     for name in (run, Path(run).name, Path(run).name[:6]):
-        told = ntkexp("show", name).stdout
+        told = door("show", name).stdout
         assert "width: 8" in told
         assert "versions: torch" in told
         assert "accuracy" in told
 
 
-def test_a_loss_that_is_no_number_fails_the_run_with_its_step(
-    ntkexp: Ntkexp, tmp_path: Path
-) -> None:
+def test_a_loss_that_is_no_number_fails_the_run_with_its_step(door: Ntkexp, tmp_path: Path) -> None:
     words = (*TINY_DISK, "optim.lr=1e30")
-    done = ntkexp("train", *words)
+    done = door("train", *words)
     assert done.returncode == 1
     assert "not finite at step" in done.stderr
     assert "Traceback" not in done.stderr
@@ -167,14 +165,14 @@ def test_a_loss_that_is_no_number_fails_the_run_with_its_step(
     assert '"failed"' in (run / "status.json").read_text()
     assert (run / "steps.parquet").exists()
 
-    again = ntkexp("train", *words)
+    again = door("train", *words)
     assert again.returncode == 1
     assert "--rerun" in again.stdout
 
 
-def test_a_read_only_or_impossible_folder_is_one_clear_line(ntkexp: Ntkexp, tmp_path: Path) -> None:
+def test_a_read_only_or_impossible_folder_is_one_clear_line(door: Ntkexp, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    done = ntkexp("train", *TINY_DISK, "paths.outputs=file/outputs")
+    done = door("train", *TINY_DISK, "paths.outputs=file/outputs")
     assert done.returncode == 2
     assert "cannot write file/outputs" in done.stderr
     assert len(done.stderr.splitlines()) == 1

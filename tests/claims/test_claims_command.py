@@ -20,15 +20,15 @@ def disk_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return outputs
 
 
-def test_an_empty_folder_gives_every_claim_no_runs_and_the_commands(ntkexp: Ntkexp) -> None:
-    done = ntkexp("claims")
+def test_an_empty_folder_gives_every_claim_no_runs_and_the_commands(door: Ntkexp) -> None:
+    done = door("claims")
     assert done.returncode == 0, done.stderr
     assert "no runs" in done.stdout
     assert "to make: ntkexp train +exp=disk" in done.stdout
 
 
-def test_json_holds_cases_verdict_and_runs(ntkexp: Ntkexp, disk_runs: Path) -> None:
-    done = ntkexp("claims", "--runs", str(disk_runs), "--figure", "1", "--json")
+def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> None:
+    done = door("claims", "--runs", str(disk_runs), "--figure", "1", "--json")
     assert done.returncode == 0, done.stderr
     entries = json.loads(done.stdout)
     assert {entry["figure"] for entry in entries} == {1}
@@ -39,15 +39,15 @@ def test_json_holds_cases_verdict_and_runs(ntkexp: Ntkexp, disk_runs: Path) -> N
     assert all(run.startswith("disk/") for run in anisotropy["runs"])
 
 
-def test_markdown_is_one_table(ntkexp: Ntkexp, disk_runs: Path) -> None:
-    done = ntkexp("claims", "--runs", str(disk_runs), "--figure", "10", "--markdown")
+def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
+    done = door("claims", "--runs", str(disk_runs), "--figure", "10", "--markdown")
     rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 3
     assert len({row.count("|") for row in rows}) == 1
 
 
-def test_the_summary_has_a_row_a_figure(ntkexp: Ntkexp, disk_runs: Path) -> None:
-    done = ntkexp("claims", "--runs", str(disk_runs), "--summary")
+def test_the_summary_has_a_row_a_figure(door: Ntkexp, disk_runs: Path) -> None:
+    done = door("claims", "--runs", str(disk_runs), "--summary")
     rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 14 + 1
     assert rows[-1].startswith("| theorems |")
@@ -61,7 +61,7 @@ def test_the_summary_has_a_row_a_figure(ntkexp: Ntkexp, disk_runs: Path) -> None
         (["--jsn"], "usage: ntkexp claims"),
     ],
 )
-def test_bad_words_are_refused_in_a_line(ntkexp: Ntkexp, words: list[str], told: str) -> None:
-    done = ntkexp("claims", *words)
+def test_bad_words_are_refused_in_a_line(door: Ntkexp, words: list[str], told: str) -> None:
+    done = door("claims", *words)
     assert done.returncode == 2
     assert told in done.stderr

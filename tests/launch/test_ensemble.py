@@ -154,9 +154,9 @@ def test_what_one_member_lacks_interrupts_them_all(ntkexp: Ntkexp, tmp_path: Pat
     ],
 )
 def test_what_cannot_be_stacked_is_refused_in_one_line(
-    ntkexp: Ntkexp, words: tuple[str, ...], told: str
+    door: Ntkexp, words: tuple[str, ...], told: str
 ) -> None:
-    done = ntkexp("train", "-m", *words, "launcher=ensemble")
+    done = door("train", "-m", *words, "launcher=ensemble")
     assert done.returncode == 2
     assert told in done.stderr
     assert "launcher=local" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,32 +63,41 @@ DRAWN_FROM = {name: (name,) for name in RUNS} | {
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+    """The folder of a figure's own runs, which are trained when it is first asked for."""
     folder = tmp_path_factory.mktemp("runs")
     make_images(folder / "data")
+
+    @cache
+    def trained(name: str) -> Path:
+        for words in RUNS[name]:
+            train(folder / name, *words)
+        return folder / name
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NTKEXP_DATA", str(folder / "data"))
         patch.setenv("NTKEXP_CACHE", str(folder / "cache"))
-        for figure, jobs in RUNS.items():
-            for words in jobs:
-                train(folder / figure, *words)
-    return folder
+        yield trained
 
 
-def drawn(script: Script, stem: str, runs: Path, out: Path) -> dict[str, bytes]:
-    folders = [str(runs / name) for name in DRAWN_FROM[stem]]
+def drawn(script: Script, stem: str, runs: Callable[[str], Path], out: Path) -> dict[str, bytes]:
+    folders = [str(runs(name)) for name in DRAWN_FROM[stem]]
     assert script(stem)(["--runs", *folders, "--out", str(out)]) == 0
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
 @pytest.mark.parametrize("stem", DRAWN_FROM)
-def test_it_is_drawn(script: Script, runs: Path, tmp_path: Path, stem: str) -> None:
+def test_it_is_drawn(
+    script: Script, runs: Callable[[str], Path], tmp_path: Path, stem: str
+) -> None:
     files = drawn(script, stem, runs, tmp_path)
     assert sorted(files) == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
     assert all(files.values())
 
 
-def test_the_same_runs_give_the_same_bytes(script: Script, runs: Path, tmp_path: Path) -> None:
+def test_the_same_runs_give_the_same_bytes(
+    script: Script, runs: Callable[[str], Path], tmp_path: Path
+) -> None:
     """Of one figure: what a time or an id could get into is the saving, which all share."""
     first, second = (
         drawn(script, "fig11_test_alignment", runs, tmp_path / out) for out in ("first", "second")

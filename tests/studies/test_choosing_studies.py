@@ -78,8 +78,8 @@ def test_a_study_on_the_command_line(ntkexp: Any, tmp_path: Path) -> None:
     assert again.stdout.startswith("done already")
 
 
-def test_a_bad_parameter_on_the_command_line_is_one_line(ntkexp: Any) -> None:
-    done = ntkexp("study", "+exp=supernat", "study.sigma2=-1", "progress=false")
+def test_a_bad_parameter_on_the_command_line_is_one_line(door: Any) -> None:
+    done = door("study", "+exp=supernat", "study.sigma2=-1", "progress=false")
     assert done.returncode == 2
     assert "study.sigma2=-1.0: a variance is zero or more" in done.stderr
     assert len(done.stderr.splitlines()) == 1
