@@ -245,7 +245,7 @@ class SharedForward:
         if chain is None:
             return total
         read = squared_length(chain, cotangent)
-        self._chained = close(read, total)
+        self._chained = close(read.to(values.dtype), total.to(values.dtype))  # as exact as it is
         return read if self._chained else total
 
     def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:

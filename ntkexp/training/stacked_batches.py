@@ -36,7 +36,8 @@ class StackedBatches:
         part = first.batches.part(step)
         targets = self._targets[:, part]
         room = self._room(targets.shape[1])
-        # Into their places at once: gathering and then stacking would move everything twice.
+        # Into their places at once: gathering and then stacking would move everything twice. Where
+        # all see the same there is one place, and the first fills it.
         for place, trainer, order in zip(room, self.trainers, self._orders, strict=False):
             torch.index_select(trainer.dataset.train.inputs, 0, order[part], out=place)
         return room.expand(len(self.trainers), *room.shape[1:]), targets
