@@ -11,7 +11,6 @@ import pytest
 from conftest import TINY_DISK, Ntkexp
 
 import ntkexp as package
-from ntkexp.cli import main
 
 BAD = [
     (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),
@@ -50,15 +49,11 @@ BAD = [
 
 @pytest.mark.parametrize(("words", "told"), BAD, ids=[" ".join(words) for words, _ in BAD])
 def test_bad_input_is_two_lines_that_name_key_value_and_choice(
-    words: tuple[str, ...],
-    told: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    door: Ntkexp, words: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(words) == 2
-    said = capsys.readouterr().err
+    done = door(*words)
+    assert done.returncode == 2
+    said = done.stderr
     assert 1 <= len(said.splitlines()) <= 2, said
     for part in told:
         assert part in said

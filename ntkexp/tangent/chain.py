@@ -119,8 +119,8 @@ def unit_vectors(chain: Chain) -> Tensor:
 
 
 @torch.no_grad()
-def factors(chain: Chain) -> dict[int, list[Factor]]:
-    """The features of every parameter, by its id, for all outputs at once."""
+def chain_uses(chain: Chain) -> dict[int, list[Factor]]:
+    """The features of every parameter, by its id, one use each, for all outputs at once."""
     uses: dict[int, list[Factor]] = {}
     for link, delta in _pulled_back(chain, unit_vectors(chain)):
         weight, bias = link.parameters

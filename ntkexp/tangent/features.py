@@ -18,8 +18,7 @@ from ntkexp.tangent.calls import (
     recorded,
     refuse_overwritten,
 )
-from ntkexp.tangent.chain import chain_of
-from ntkexp.tangent.chain import factors as off_chain
+from ntkexp.tangent.chain import chain_of, chain_uses
 from ntkexp.tangent.factors import Factor, Outer, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.outputs import Outputs, chosen
@@ -78,7 +77,7 @@ def features(
     if chain is None:
         uses, slow = receive(values, calls, parameters, _one_output(values))
     else:
-        uses, slow = off_chain(chain), set()
+        uses, slow = chain_uses(chain), set()
     found: dict[str, Factor] = {}
     for name, parameter in parameters.items():
         if id(parameter) in slow:
