@@ -10,7 +10,8 @@ from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.disk import check_disk, load_disk
 from ntkexp.data.image_dataset import check_images, load_images
 from ntkexp.data.image_kinds import KINDS
-from ntkexp.data.sources import reading_once, verify
+from ntkexp.data.once import reading_once
+from ntkexp.data.sources import verify
 from ntkexp.errors import UserError
 
 __all__ = [

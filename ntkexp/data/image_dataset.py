@@ -12,6 +12,7 @@ from ntkexp.config import Difficult, ImagesConfig
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.image_kinds import KINDS, LabelledImages, Pixels
 from ntkexp.data.label_noise import redraw_labels
+from ntkexp.data.once import inputs_once
 from ntkexp.data.sources import checksums, read, remarks
 from ntkexp.errors import UserError
 from ntkexp.seeds import generator
@@ -204,7 +205,7 @@ def _split(
     inputs.div_(torch.tensor(std, device=device).view(-1, 1, 1))
     difficult = [torch.full((len(part.targets),), part.difficult) for part in parts]
     return Split(
-        inputs=inputs,
+        inputs=inputs_once(inputs),
         targets=torch.cat([part.targets for part in parts]).to(device),
         clean_targets=torch.cat([part.clean_targets for part in parts]).to(device),
         corrupted=torch.cat([part.corrupted for part in parts]).to(device),

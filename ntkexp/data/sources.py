@@ -5,21 +5,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 from ntkexp.data import image_parquet, torchvision_layout
 from ntkexp.data.decoded import cache_directory
 from ntkexp.data.image_kinds import KINDS, ImageKind, LabelledImages, SourceFile, SplitName
+from ntkexp.data.once import images_once
 from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
 
 SPLITS: tuple[SplitName, ...] = ("train", "test")
-_Kept = dict[tuple[str, SplitName], LabelledImages]
-_kept: ContextVar[_Kept | None] = ContextVar("splits read before", default=None)
 TORCHVISION_CLASSES = {"mnist": "MNIST", "kmnist": "KMNIST", "cifar10": "CIFAR10"}
 
 
@@ -51,11 +47,7 @@ def read(name: str, split: SplitName, *, progress: bool = True) -> LabelledImage
     """One split of mnist, kmnist or cifar10. Both splits always come from the same layout."""
     if name not in KINDS:
         raise UserError(f"data.name={name}: the image datasets are {', '.join(KINDS)}")
-    if (kept := _kept.get()) is None:
-        return _read(name, split, progress=progress)
-    if (name, split) not in kept:
-        kept[name, split] = _read(name, split, progress=progress)
-    return kept[name, split]
+    return images_once(name, split, lambda: _read(name, split, progress=progress))
 
 
 def _read(name: str, split: SplitName, *, progress: bool) -> LabelledImages:
@@ -65,16 +57,6 @@ def _read(name: str, split: SplitName, *, progress: bool) -> LabelledImages:
     if _missing_from_torchvision(root, kind):
         _download(root, kind)
     return torchvision_layout.read(root, kind, split)
-
-
-@contextmanager
-def reading_once() -> Iterator[None]:
-    """Inside, a split stays in memory once read: members of an ensemble all read the same."""
-    before = _kept.set({})
-    try:
-        yield
-    finally:
-        _kept.reset(before)
 
 
 def remarks(name: str, split: SplitName, images: LabelledImages) -> list[str]:

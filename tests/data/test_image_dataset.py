@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ntkexp.config import Augment, DataConfig, Difficult, DiskConfig, ImagesConfig
-from ntkexp.data import Dataset, check, load
+from ntkexp.data import Dataset, check, load, reading_once
 from ntkexp.errors import UserError
 
 CPU = torch.device("cpu")
@@ -195,6 +195,20 @@ def test_more_examples_than_there_are_is_refused(
     made_up.parquet("kmnist", train=40)
     with pytest.raises(UserError, match=says):
         of(ImagesConfig(name="mnist", **changes))
+
+
+def test_members_of_one_seed_hold_their_images_once(made_up: Any) -> None:
+    made_up.parquet("mnist")
+    clean, noisy = ImagesConfig(name="mnist"), ImagesConfig(name="mnist", noise=0.5)
+    with reading_once():
+        one, same, other = of(clean), of(noisy), of(clean, seed=1)
+        for split in ("train", "test"):
+            inputs = getattr(one, split).inputs
+            assert getattr(same, split).inputs is inputs
+            assert getattr(other, split).inputs.data_ptr() != inputs.data_ptr()
+        assert not torch.equal(same.train.targets, one.train.targets)
+    assert of(clean).train.inputs is not one.train.inputs
+    torch.testing.assert_close(of(noisy).train.inputs, same.train.inputs, rtol=0, atol=0)
 
 
 def test_augmentation_is_passed_on(made_up: Any) -> None:

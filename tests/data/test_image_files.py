@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.data.sources import checksums, data_directory, read, reading_once, verify
+from ntkexp.data.once import reading_once
+from ntkexp.data.sources import checksums, data_directory, read, verify
 from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
 

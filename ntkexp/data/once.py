@@ -1,0 +1,55 @@
+"""What the members of an ensemble have in common is read, and lies in memory, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ntkexp.data.image_kinds import LabelledImages, SplitName
+
+
+@dataclass
+class _Kept:
+    images: dict[tuple[str, SplitName], LabelledImages] = field(default_factory=dict)
+    inputs: list[Tensor] = field(default_factory=list)
+
+
+_kept: ContextVar[_Kept | None] = ContextVar("what was read before", default=None)
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """Inside, images stay in memory once read, and equal inputs of networks are one tensor."""
+    before = _kept.set(_Kept())
+    try:
+        yield
+    finally:
+        _kept.reset(before)
+
+
+def images_once(name: str, split: SplitName, read: Callable[[], LabelledImages]) -> LabelledImages:
+    """What `read` returns; inside `reading_once` what it returned the first time."""
+    if (kept := _kept.get()) is None:
+        return read()
+    if (name, split) not in kept.images:
+        kept.images[name, split] = read()
+    return kept.images[name, split]
+
+
+def inputs_once(inputs: Tensor) -> Tensor:
+    """The same numbers: inside `reading_once` in the memory of the first who asked for them.
+
+    Members of one seed see the same images whatever their label noise.
+    """
+    if (kept := _kept.get()) is None:
+        return inputs
+    for before in kept.inputs:
+        if torch.equal(before, inputs):
+            return before
+    kept.inputs.append(inputs)
+    return inputs
