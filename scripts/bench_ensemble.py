@@ -36,7 +36,10 @@ def seconds_of(words: list[str]) -> float:
     with tempfile.TemporaryDirectory() as top:
         began = time.monotonic()
         command = [sys.executable, "-m", "ntkexp", "train", "-m", *words]
-        subprocess.run(command, cwd=top, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(command, cwd=top, capture_output=True, text=True)
+        if done.returncode:
+            sys.stderr.write(done.stdout + done.stderr)
+            raise SystemExit(done.returncode)
         return time.monotonic() - began
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -38,7 +39,9 @@ from ntkexp import models, schemas
 from ntkexp.config import TrainConfig, check
 from ntkexp.data.sources import read
 from ntkexp.data.torchvision_import import torchvision_datasets
+from ntkexp.errors import UserError
 from ntkexp.launch import plugin
+from ntkexp.launch.child import BAD_INPUT
 from ntkexp.results import Run
 from ntkexp.training import experiment
 
@@ -225,8 +228,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     case = CASES[given.device]
     schemas.register()
     plugin.register()
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
-        table = pd.DataFrame(rows(case, Path(folder), given.rounds, given.only))
+    try:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            table = pd.DataFrame(rows(case, Path(folder), given.rounds, given.only))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
     where = torch.cuda.get_device_name() if case.device == "cuda" else ""
     where = where or f"{torch.get_num_threads()} threads"
     print(f"{case.about}, {EXAMPLES:,} images, batch {BATCH}, {where}")

@@ -61,19 +61,20 @@ for _ in $(seq 30); do
 done
 sinfo
 
+words="+exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 data.grid=20
+    checkpoint.every_seconds=5 progress=false launcher=slurm launcher.partition=trial
+    launcher.cpus=1 launcher.minutes=10 launcher.array=2"
+
 again() {
-    $NTKEXP train -m +exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 \
-        data.grid=20 checkpoint.every_seconds=5 progress=false launcher=slurm \
-        launcher.partition=trial launcher.cpus=1 launcher.minutes=10 launcher.array=2 2>&1 |
-        grep -v "accounting storage"
+    # shellcheck disable=SC2086
+    $NTKEXP train -m $words 2>&1 | grep -v "accounting storage"
 }
 
 cd "$top"
 echo "== the sweep"
 set -x
-$NTKEXP train -m +exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 data.grid=20 \
-    checkpoint.every_seconds=5 progress=false launcher=slurm launcher.partition=trial \
-    launcher.cpus=1 launcher.minutes=10 launcher.array=2 >sweep.log 2>&1 &
+# shellcheck disable=SC2086
+$NTKEXP train -m $words >sweep.log 2>&1 &
 { set +x; } 2>/dev/null
 sweep=$!
 until ls outputs/disk/*/checkpoint.pt >/dev/null 2>&1; do sleep 0.5; done

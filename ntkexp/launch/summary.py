@@ -16,7 +16,7 @@ def summary(jobs: Sequence[Job]) -> str:
     """How many ended how; a line for each that did not end well."""
     counts = Counter(str(job.outcome) for job in jobs)
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    head = f"{len(jobs)} jobs: {told}"
+    head = f"{_count(jobs)}: {told}"
     if all(job.outcome is Outcome.already for job in jobs):
         head += "  (--rerun does them again)"
     return "\n".join([head, *_table(_row(job) for job in jobs if job.outcome not in DONE)])
@@ -27,7 +27,11 @@ def forecast(jobs: Sequence[Job]) -> str:
     counts = Counter(_plan(job) for job in jobs)
     told = ", ".join(f"{count} {plan}" for plan, count in counts.items())
     rows = ((job.name, _plan(job), str(job.folder), _short(job.reason)) for job in jobs)
-    return "\n".join([f"{len(jobs)} jobs: {told}", *_table(rows)])
+    return "\n".join([f"{_count(jobs)}: {told}", *_table(rows)])
+
+
+def _count(jobs: Sequence[Job]) -> str:
+    return "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
 
 
 def _plan(job: Job) -> str:
