@@ -24,10 +24,12 @@ class Experiment:
     about: str
     figures: tuple[int, ...]
     command: str  # train or study
+    sweep: bool  # its file says over what
 
     @property
     def line(self) -> str:
-        return f"ntkexp {self.command} +exp={self.name}"
+        many = " -m" if self.sweep else ""
+        return f"ntkexp {self.command}{many} +exp={self.name}"
 
 
 def experiments() -> list[Experiment]:
@@ -46,6 +48,7 @@ def _experiment(text: str) -> Experiment:
         about=config.about,
         figures=tuple(config.figures),
         command="study" if "override /study" in overridden else "train",
+        sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
     )
 
 
@@ -53,13 +56,20 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     """One line an experiment, and below it one a run."""
     if words:
         raise UserError(f"ntkexp list takes nothing, got {' '.join(words)}")
+    known = experiments()
+    first = max(len(experiment.line) for experiment in known)
+    second = max(len(_figures(experiment)) for experiment in known)
     lines = []
-    for experiment in experiments():
-        figures = ", ".join(map(str, experiment.figures))
-        told = f"Fig {figures}" if figures else ""
-        lines.append(f"{experiment.line:<42} {told:<14} {experiment.about}")
+    for experiment in known:
+        lines.append(
+            f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
+        )
         lines += [f"    {line}" for line in _runs(outputs / experiment.name)]
     return "\n".join(lines)
+
+
+def _figures(experiment: Experiment) -> str:
+    return f"Fig {', '.join(map(str, experiment.figures))}" if experiment.figures else ""
 
 
 def _runs(folder: Path) -> Iterator[str]:

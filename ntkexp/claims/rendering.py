@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 from ntkexp.catalogue import experiments
-from ntkexp.claims.record import AXES
 from ntkexp.claims.verdict import Finding, Verdict
 
 COLUMNS = ("figure", "claim", "paper", "holds if", "measured", "verdict", "scale")
@@ -77,9 +76,8 @@ def commands(findings: Iterable[Finding]) -> list[str]:
 
 def command(experiment: str) -> str:
     """What makes the runs of an experiment; `-m` where one run alone says nothing."""
-    verbs = {known.name: known.command for known in experiments()}
-    sweep = " -m" if experiment in AXES else ""
-    return f"ntkexp {verbs.get(experiment, 'train')}{sweep} +exp={experiment}"
+    lines = {known.name: known.line for known in experiments()}
+    return lines.get(experiment, f"ntkexp train +exp={experiment}")
 
 
 def as_markdown(findings: Sequence[Finding]) -> str:
