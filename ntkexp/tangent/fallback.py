@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
 from ntkexp.tangent.factors import Direct
+from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.outputs import Outputs, chosen
 
-EXAMPLES_AT_ONCE = 32
+# Of the budget, for the gradients that vmap has under way at once.
+SHARE = 1 / 16
 
 
 def jacobians(
@@ -25,13 +27,11 @@ def jacobians(
     if not names:
         return {}
     parameters = dict(model.named_parameters())
-    some = {name: parameters[name].detach() for name in names}
-    gradients = jacrev(_one_example(model, outputs))
     try:
         with warnings.catch_warnings():
             # An operation vmap runs one by one is slow, and still exact.
             warnings.filterwarnings("ignore", "There is a performance drop")
-            found = vmap(gradients, in_dims=(None, 0), chunk_size=EXAMPLES_AT_ONCE)(some, inputs)
+            found = _by_vmap(model, inputs, outputs, {name: parameters[name] for name in names})
     except RuntimeError:
         # vmap cannot follow data-dependent control flow; plain autograd can, one by one.
         found = _one_by_one(model, inputs, outputs, [parameters[name] for name in names], names)
@@ -39,6 +39,27 @@ def jacobians(
         name: Direct(values.detach().reshape(*values.shape[:2], -1))
         for name, values in found.items()
     }
+
+
+def _by_vmap(
+    model: nn.Module, inputs: Tensor, outputs: Outputs, parameters: dict[str, nn.Parameter]
+) -> dict[str, Tensor]:
+    """A few examples at a time, so that beside the results no second copy of them is needed."""
+    some = {name: parameter.detach() for name, parameter in parameters.items()}
+    gradients = vmap(jacrev(_one_example(model, outputs)), in_dims=(None, 0))
+    found: dict[str, Tensor] = {}
+    done, step = 0, 1
+    while done < len(inputs):
+        rows = gradients(some, inputs[done : done + step])
+        for name, values in rows.items():
+            if name not in found:
+                found[name] = values.new_empty(len(inputs), *values.shape[1:])
+            found[name][done : done + step] = values
+        done += step
+        # The first example alone tells how much the others take.
+        each = sum(values[0].nbytes for values in rows.values())
+        step = max(1, int(SHARE * default_budget(inputs.device)) // each)
+    return found
 
 
 def _one_example(

@@ -8,7 +8,7 @@ read wrongly, cannot pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +40,13 @@ class Rehearsal:
     def refuse_difference(self, values: Tensor) -> None:
         """The same examples within the whole batch must give the same outputs."""
         refuse_difference(self.values, values)
+
+    def within(self, values: Tensor, parameters: dict[str, nn.Parameter]) -> Rehearsal:
+        """The same cotangent's gradients as the forward of the whole batch, `values`, has them."""
+        cotangent = torch.zeros_like(values)
+        cotangent[: len(self.cotangent)] = self.cotangent
+        gradients = _gradients(values, parameters, cotangent)
+        return replace(self, gradients=gradients)
 
     def agrees(self, name: str, factor: Factor) -> bool:
         """Whether the recorded pieces of a parameter give its true gradient."""
@@ -96,16 +103,6 @@ def rehearse(
     generator = torch.Generator().manual_seed(0)
     cotangent = torch.randn(values.shape, generator=generator, dtype=torch.float64)
     cotangent = cotangent.to(values.device, values.dtype)
-    if values.requires_grad:
-        found = torch.autograd.grad(
-            values,
-            list(parameters.values()),
-            cotangent,
-            allow_unused=True,
-            materialize_grads=True,
-        )
-    else:
-        found = tuple(torch.zeros_like(parameter) for parameter in parameters.values())
     layout = torch.contiguous_format
     if any(isinstance(call.module, nn.Conv2d) for call in calls):
         layout = _layout(model, few, outputs, values.detach())
@@ -113,12 +110,26 @@ def rehearse(
     return Rehearsal(
         values=values.detach(),
         cotangent=cotangent,
-        gradients={
-            name: grad.detach().flatten() for name, grad in zip(parameters, found, strict=True)
-        },
+        gradients=_gradients(values, parameters, cotangent),
         bytes_per_example=numbers * values.element_size() // len(few) + 1,
         layout=layout,
     )
+
+
+def _gradients(
+    values: Tensor, parameters: dict[str, nn.Parameter], cotangent: Tensor
+) -> dict[str, Tensor]:
+    if not values.requires_grad:
+        return {name: torch.zeros_like(p).flatten() for name, p in parameters.items()}
+    found = torch.autograd.grad(
+        values,
+        list(parameters.values()),
+        cotangent,
+        retain_graph=True,
+        allow_unused=True,
+        materialize_grads=True,
+    )
+    return {name: grad.detach().flatten() for name, grad in zip(parameters, found, strict=True)}
 
 
 def _layout(model: nn.Module, few: Tensor, outputs: Outputs, values: Tensor) -> torch.memory_format:

@@ -125,6 +125,28 @@ def test_fallback_takes_only_what_has_no_rule() -> None:
         assert set(tangent_kernel(model, inputs).fallback) == parameters, name
 
 
+class Brink(nn.Module):
+    """Rounds one way in a small batch and the other way in a large one, as real kernels do."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + (1e-12 if len(x) <= 2 else -1e-12)
+
+
+def test_a_relu_at_the_edge_takes_no_fallback() -> None:
+    """The rehearsal's forward has the unit open, that of the whole batch has it closed."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), Brink(), nn.ReLU(), nn.Linear(4, 2)).double()
+    with torch.no_grad():
+        model[0].weight[0], model[0].bias[0] = 0, 0
+    inputs = torch.randn(5, 3, dtype=torch.float64)
+    kernel = tangent_kernel(model, inputs)
+    assert kernel.fallback == []
+    with torch.no_grad():
+        model[0].bias[0] = -1e-9
+    closed = layer_kernels(jacobian(model, inputs))
+    assert distance(kernel.gram, sum(closed.values())) < 1e-8
+
+
 def test_axes_a_rule_would_misread_take_the_fallback() -> None:
     """Time first, as long as the batch: shapes fit, gradients would be of the wrong examples."""
     model, inputs = case("sequence as long as the batch")
