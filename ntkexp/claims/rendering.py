@@ -75,7 +75,7 @@ def commands(findings: Iterable[Finding]) -> list[str]:
 
 
 def command(experiment: str) -> str:
-    """What makes the runs of an experiment; `-m` where one run alone says nothing."""
+    """What makes the runs of an experiment; `-m` where they are a sweep."""
     lines = {known.name: known.line for known in experiments()}
     return lines.get(experiment, f"ntkexp train +exp={experiment}")
 

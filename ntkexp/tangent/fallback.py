@@ -58,7 +58,7 @@ def _by_vmap(
         done += step
         # The first example alone tells how much the others take.
         each = sum(values[0].nbytes for values in rows.values())
-        step = max(1, int(SHARE * default_budget(inputs.device)) // each)
+        step = max(1, int(SHARE * default_budget(inputs.device)) // max(1, each))
     return found
 
 
