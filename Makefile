@@ -14,7 +14,7 @@ help:
 	@echo "make test              run every test"
 	@echo "make lint              ruff and mypy"
 	@echo "make figures [FIG=2]   draw every figure that has its runs, name the commands of the others"
-	@echo "make report            draw them all and write outputs/report/index.html, a page to look at"
+	@echo "make report            draw what has changed and write outputs/report/index.html, a page to look at"
 	@echo "make bench             time the tangent kernel against other tools"
 	@echo "make small             every training experiment in miniature, on two CPU cores"
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
@@ -47,7 +47,8 @@ lint: $(VENV)/.installed-dev
 figures: $(VENV)/.installed-base
 	$(BIN)/python scripts/make_figures.py $(FIG)
 
-report: $(VENV)/.installed-report figures
+report: $(VENV)/.installed-report
+	$(BIN)/python scripts/make_figures.py --changed
 	$(BIN)/ntkexp report
 
 bench: $(VENV)/.installed-bench

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,12 @@ class Experiment:
         return f"ntkexp {self.command}{many} +exp={self.name}"
 
 
-def experiments() -> list[Experiment]:
+@cache
+def experiments() -> tuple[Experiment, ...]:
     """Every file of configs/exp."""
     folder = resources.files("ntkexp.configs").joinpath("exp")
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
-    return [_experiment(folder.joinpath(file).read_text(encoding="utf-8")) for file in files]
+    return tuple(_experiment(folder.joinpath(file).read_text(encoding="utf-8")) for file in files)
 
 
 def _experiment(text: str) -> Experiment:

@@ -1,20 +1,32 @@
 """Draw every figure that has its runs, and name the commands of the others (`make figures`).
 
 python scripts/make_figures.py [2 4 rademacher ...]     only these; default all
+python scripts/make_figures.py --changed                only where runs or code changed since
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import os
 import runpy
 import sys
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import version
 from pathlib import Path
 
+import ntkexp
+from ntkexp.results.atomic import write_text
+from ntkexp.results.reading import runs
+
 HERE = Path(__file__).parent
+OUTPUTS = Path("outputs")
+FIGURES = OUTPUTS / "figures"
+# Of every figure drawn, what it was drawn from and when.
+RECORD = FIGURES / "drawn.json"
 MISSING_RUNS = 3
 
 
@@ -29,6 +41,28 @@ def scripts(chosen: list[str]) -> list[Path]:
         names = ", ".join(path.stem for path in found)
         sys.exit(f"no figure {' '.join(chosen)}; there are {names}")
     return picked
+
+
+def state_of_inputs() -> str:
+    """A digest of all that figures come from, runs and code: names, sizes, times of change."""
+    files = [*HERE.glob("*.py"), *Path(ntkexp.__file__).parent.rglob("*.py")]
+    for folder in runs([OUTPUTS, OUTPUTS / "reference"]):
+        files += [folder / "status.json", folder / "config.yaml", *folder.glob("*.parquet")]
+    facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
+    return hashlib.sha256(repr([version("matplotlib"), facts]).encode()).hexdigest()
+
+
+def recorded() -> dict[str, list[object]]:
+    try:
+        return dict(json.loads(RECORD.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def drawn_as(script: Path, inputs: str) -> list[object]:
+    """What the record says of a figure drawn from `inputs` and not written over since."""
+    files = [FIGURES / f"{script.stem}.{kind}" for kind in ("pdf", "png", "svg")]
+    return [inputs, *(file.stat().st_mtime_ns if file.exists() else None for file in files)]
 
 
 def run(script: Path) -> tuple[int, str, str]:
@@ -49,9 +83,18 @@ def run(script: Path) -> tuple[int, str, str]:
 
 
 def main() -> int:
+    words = [word for word in sys.argv[1:] if word != "--changed"]
     drawn, missing, broken = [], [], []
+    inputs, record = state_of_inputs(), recorded()
+    chosen = scripts(words)
+    if len(words) < len(sys.argv) - 1:
+        chosen = [
+            script for script in chosen if record.get(script.stem) != drawn_as(script, inputs)
+        ]
+    if not chosen:
+        print("every figure is as its runs are")
+        return 0
     sys.path.insert(0, str(HERE))  # for the scripts; workers inherit it
-    chosen = scripts(sys.argv[1:])
     with ProcessPoolExecutor(min(len(chosen), os.cpu_count() or 1)) as workers:
         for script, (code, out, errors) in zip(chosen, workers.map(run, chosen), strict=True):
             if code == 0:
@@ -62,6 +105,9 @@ def main() -> int:
                 missing.append((script, errors.strip()))
             else:
                 broken.append((script, errors.strip()))
+    if drawn:
+        record |= {script.stem: drawn_as(script, inputs) for script in drawn}
+        write_text(RECORD, json.dumps(record, indent=1) + "\n")
     for script, told in missing:
         print(f"{script.stem:<32} has no runs\n    " + told.replace("\n", "\n    "))
     for script, told in broken:

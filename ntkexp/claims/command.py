@@ -10,7 +10,8 @@ from typing import NoReturn
 
 from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims import LEDGER
-from ntkexp.claims.record import collect
+from ntkexp.claims.claim import Claim
+from ntkexp.claims.record import Record, collect
 from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge
 from ntkexp.errors import UserError
@@ -21,23 +22,25 @@ USAGE = "ntkexp claims [--runs DIR ...] [--figure N] [--json | --markdown | --su
 def claims(words: Sequence[str]) -> str:
     """The ledger as the command line asks for it."""
     given = _parser().parse_args(words)
-    findings = judged(given.runs, given.figure)
+    chosen = [claim for claim in LEDGER if given.figure in (None, claim.figure)]
+    if not chosen:
+        known = sorted({claim.figure for claim in LEDGER if claim.figure})
+        raise UserError(f"--figure {given.figure}: no claims; expected {known[0]} to {known[-1]}")
+    findings = judged(records_of(given.runs), chosen)
     form = next((form for name, form in FORMS.items() if getattr(given, name)), None)
     return form(findings) if form else as_text(findings, shutil.get_terminal_size().columns)
 
 
-def judged(roots: Iterable[Path], figure: int | None = None) -> list[Finding]:
-    """A finding for every claim, or for those of one figure."""
-    roots = list(roots)
+def records_of(roots: Sequence[Path]) -> list[Record]:
+    """The finished runs of the folders that --runs names."""
     for root in roots:
         if root != OUTPUTS and not root.is_dir():
             raise UserError(f"--runs {root}: no such folder")
-    chosen = [claim for claim in LEDGER if figure in (None, claim.figure)]
-    if not chosen:
-        known = sorted({claim.figure for claim in LEDGER if claim.figure})
-        raise UserError(f"--figure {figure}: no claims; expected {known[0]} to {known[-1]}")
-    records = collect(roots)
-    return [judge(claim, records) for claim in chosen]
+    return collect(roots)
+
+
+def judged(records: Sequence[Record], ledger: Iterable[Claim] = LEDGER) -> list[Finding]:
+    return [judge(claim, records) for claim in ledger]
 
 
 class _Parser(argparse.ArgumentParser):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -73,24 +72,25 @@ class Record:
 
 
 class StoredTables(Mapping[str, pd.DataFrame]):
-    """Read when first asked for: a ledger with one claim chosen opens few files."""
+    """Each read when first asked for: a ledger with one claim chosen opens few files."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.names = tuple(file.stem for file in sorted(folder.glob("*.parquet")))
+        self.files = {file.stem: file for file in sorted(folder.glob("*.parquet"))}
+        self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        return self._loaded[name]
+        if name not in self._read:
+            self._read[name] = pd.read_parquet(self.files[name])
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.files
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
+        return iter(self.files)
 
     def __len__(self) -> int:
-        return len(self.names)
-
-    @cached_property
-    def _loaded(self) -> dict[str, pd.DataFrame]:
-        return results.load(self.folder)
+        return len(self.files)
 
 
 def collect(roots: Iterable[Path]) -> list[Record]:

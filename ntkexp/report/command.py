@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ntkexp.catalogue import OUTPUTS
-from ntkexp.claims.command import judged
-from ntkexp.claims.record import collect
+from ntkexp.claims.command import judged, records_of
 from ntkexp.errors import UserError
 from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
@@ -22,10 +21,10 @@ USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR] [--out FIL
 def report(words: Sequence[str]) -> Path:
     """Write the page and say where it is."""
     given = _parser().parse_args(words)
-    findings, records = judged(given.runs), collect(given.runs)
+    records = records_of(given.runs)
     found = groups(records)
     text = page(
-        findings,
+        judged(records),
         drawings(given.figures, Path("scripts"), found),
         found,
         plain_tables(given.bench),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from omegaconf import DictConfig, OmegaConf
+import yaml
 
 from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS, SCHEMA_VERSION
 from ntkexp.errors import UserError
@@ -15,6 +15,8 @@ from ntkexp.results.status import read_status
 
 # Facts of a run that say nothing of what was computed never become columns.
 UNTOLD = EXECUTION_KEYS + DESCRIPTION_KEYS
+# A run's config is plain YAML, resolved when it was written; libyaml reads it ten times faster.
+PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load(
@@ -63,18 +65,17 @@ def runs(paths: Iterable[Path | str] | Path | str) -> list[Path]:
     return sorted(found)
 
 
-def config_of(folder: Path) -> DictConfig:
-    config = OmegaConf.load(folder / "config.yaml")
-    if not isinstance(config, DictConfig):
-        raise UserError(f"{folder / 'config.yaml'} is not a mapping")
-    return config
-
-
 def flat_config(folder: Path) -> dict[str, Any]:
     """A run's config with dotted keys, without what says nothing of the result."""
-    container = OmegaConf.to_container(config_of(folder), resolve=True)
-    assert isinstance(container, dict)
-    return dict(_flatten({k: v for k, v in container.items() if k not in UNTOLD}))
+    file = folder / "config.yaml"
+    try:
+        config = yaml.load(file.read_bytes(), Loader=PARSER)
+    except yaml.YAMLError as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(f"{file} is not YAML: {reason}") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{file} is not a mapping")
+    return dict(_flatten({k: v for k, v in config.items() if k not in UNTOLD}))
 
 
 def _statuses(root: Path) -> Iterator[Path]:

@@ -100,6 +100,18 @@ def test_results_of_another_schema_are_refused_by_name(tmp_path: Path) -> None:
         results.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("name: [1,\n", "is not YAML: "), ("12", "is not a mapping")]
+)
+def test_a_broken_config_is_named_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
+    begun(tmp_path).finish()
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(UserError, match=complaint) as refused:
+        results.load(tmp_path)
+    assert str(refused.value).startswith(str(tmp_path / "config.yaml"))
+    assert "\n" not in str(refused.value)
+
+
 def test_a_reader_sees_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
