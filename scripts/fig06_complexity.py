@@ -19,6 +19,8 @@ import trained
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.claims.curves import agreement
+
 EXPERIMENTS = "complexity_width,complexity_noise,complexity_channels"
 TABLES = ("complexity", "measures")
 AXES = {
@@ -144,11 +146,11 @@ def panel(axes: Axes, table: pd.DataFrame) -> None:
         )
 
 
-def correlations(table: pd.DataFrame) -> pd.Series:
-    """Kendall's rank correlation of each measure's mean with the gap's."""
+def agreements(table: pd.DataFrame) -> pd.Series:
+    """How far the mean of each measure puts the networks in the order of their mean gaps."""
     means = table.groupby("x").mean()
-    names = [GAP, OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in means)]
-    return means[names].corr("kendall")[GAP].drop(GAP)
+    names = [OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in means)]
+    return pd.Series({name: agreement(means[name], means[GAP]) for name in names})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -156,8 +158,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = given.experiment.split(",")
     found = trained.groups(given, dict.fromkeys(names, TABLES), swept=SWEPT, multirun=True)
     for name in names:
-        told = correlations(values(found[name], AXES[name][0])).round(2)
-        print(f"{name}: Kendall's tau with the gap\n{told.to_string(header=False)}")
+        told = agreements(values(found[name], AXES[name][0])).round(2)
+        print(f"{name}: agreement with the order of the gap, 1 to -1\n{told.to_string()}")
     figure = draw([found[name] for name in names])
     for path in drawing.save(figure, given.out, "fig06_complexity"):
         print(path)

@@ -82,7 +82,7 @@ def within_factor(value: float, factor: float) -> Interval:
     return Interval(value / factor, value * factor)
 
 
-# With fewer networks in a sweep a rank correlation says nothing.
+# With fewer networks in a sweep their order says nothing.
 FEWEST = 3
 
 Source = Literal["paper", "notebooks"]

@@ -112,3 +112,20 @@ def rank_correlation(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series) -> fl
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return float("nan")
     return round(float(np.corrcoef(first, second)[0, 1]), 12)
+
+
+def agreement(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series) -> float:
+    """How far x puts things in the order of y: over all pairs, +1 if it does, -1 if it does not.
+
+    Every pair counts by how far its y are apart: the order among those that are nearly equal, which
+    chance decides, weighs little. 0 if x is constant, not a number if y is.
+
+    >>> agreement(np.array([4, 2, 3]), np.array([0.3, 0.11, 0.1])).__round__(2)
+    0.95
+    """
+    first, second = (np.asarray(values, float) for values in (x, y))
+    one, other = np.triu_indices(len(first), 1)
+    apart = second[one] - second[other]
+    if not apart.any():
+        return float("nan")
+    return float(np.sign(first[one] - first[other]) @ apart / np.abs(apart).sum())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import FEWEST, Case, Claim, Statistic, above, below
-from ntkexp.claims.curves import rank_correlation
+from ntkexp.claims.curves import agreement
 from ntkexp.claims.record import Record
 
 PANELS = {
@@ -58,15 +57,12 @@ def sweeps(records: Sequence[Record]) -> dict[tuple[str, int], pd.DataFrame]:
 
 
 def follows_gap(measure: str) -> Statistic:
-    """Rank correlation of a measure with the gap, over the networks of one seed."""
+    """How far a measure puts the networks of one seed in the order of their gaps."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         for (experiment, seed), table in sweeps(records).items():
             if measure in table and len(table) >= FEWEST:
-                value = rank_correlation(table[measure], table[GAP])
-                # A measure that does not change while the gap does follows nothing.
-                constant = bool(np.ptp(table[measure].to_numpy()) == 0)
-                yield Case(PANELS[experiment], seed, 0.0 if constant else value)
+                yield Case(PANELS[experiment], seed, agreement(table[measure], table[GAP]))
 
     return cases
 
@@ -86,7 +82,7 @@ def _measure(name: str) -> Claim:
         if follows
         else f"{written} misses the shape of the gap in at least one setting",
         paper="follows" if follows else "does not",
-        number="rank correlation with the gap of the errors",
+        number="agreement with the order of the gaps, from -1 to 1",
         experiments=tuple(PANELS),
         tables=("measures", "complexity"),
         statistic=follows_gap(name),
