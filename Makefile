@@ -19,11 +19,14 @@ help:
 	@echo "make small             every training experiment in miniature, on two CPU cores"
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
 
-# One stamp an extra: a changed setup.cfg or constraints.txt installs anew. Compiling every file of
-# torch and scipy, most of them never imported, would take as long as the rest.
+# Compiling every file of torch and scipy, most of them never imported, takes as long as the rest of
+# an install; it is worth it only where Python may not keep what it compiles on import.
+PIP := -m pip install --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
+
+# One stamp an extra: a changed setup.cfg or constraints.txt installs anew.
 $(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".$(EXTRA)"
+	$(BIN)/python $(PIP) -c constraints.txt -e ".$(EXTRA)"
 	touch $@
 
 $(VENV)/.installed-dev: EXTRA = [dev]
