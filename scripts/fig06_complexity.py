@@ -1,10 +1,10 @@
 """Figure 6: complexity measures and the generalisation gap.
 
-a: by hidden width, one hidden layer on MNIST. b: by the share of random labels, 256 units.
-c: by channels, VGG19 on CIFAR-10. Every curve is divided by its largest value in its panel. Black:
-the gap between test and training error. Thick: the paper's measure, equation (18), and that of
-Neyshabur et al. (2018), for deeper networks its stand-in. --exp takes other experiments, separated
-by commas.
+Left: by hidden width, one hidden layer on MNIST. Centre: by the share of random labels, 256 units.
+Right: by channels, VGG19 on CIFAR-10. Every curve is divided by its largest value in its panel.
+Black: the gap between test and training error. Thick: the paper's measure, equation (18), and that
+of Neyshabur et al. (2018), for deeper networks its stand-in. --exp takes other experiments,
+separated by commas.
 """
 
 from __future__ import annotations
