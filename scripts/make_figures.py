@@ -19,14 +19,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 import ntkexp
+from ntkexp.catalogue import OUTPUTS
 from ntkexp.results.atomic import write_text
 from ntkexp.results.reading import runs
 
 HERE = Path(__file__).parent
-OUTPUTS = Path("outputs")
 FIGURES = OUTPUTS / "figures"
 # Of every figure drawn, what it was drawn from and when.
 RECORD = FIGURES / "drawn.json"
+CHANGED = "--changed"
 MISSING_RUNS = 3
 
 
@@ -47,7 +48,8 @@ def state_of_inputs() -> str:
     """A digest of all that figures come from, runs and code: names, sizes, times of change."""
     files = [*HERE.glob("*.py"), *Path(ntkexp.__file__).parent.rglob("*.py")]
     for folder in runs([OUTPUTS, OUTPUTS / "reference"]):
-        files += [folder / "status.json", folder / "config.yaml", *folder.glob("*.parquet")]
+        for pattern in ("status.json", "config.yaml", "*.parquet"):
+            files += folder.glob(pattern)
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]
     return hashlib.sha256(repr([version("matplotlib"), facts]).encode()).hexdigest()
 
@@ -83,11 +85,10 @@ def run(script: Path) -> tuple[int, str, str]:
 
 
 def main() -> int:
-    words = [word for word in sys.argv[1:] if word != "--changed"]
     drawn, missing, broken = [], [], []
     inputs, record = state_of_inputs(), recorded()
-    chosen = scripts(words)
-    if len(words) < len(sys.argv) - 1:
+    chosen = scripts([word for word in sys.argv[1:] if word != CHANGED])
+    if CHANGED in sys.argv:
         chosen = [
             script for script in chosen if record.get(script.stem) != drawn_as(script, inputs)
         ]
