@@ -17,6 +17,7 @@ from ntkexp.results.lock import held
 from ntkexp.results.status import read_status
 
 OUTPUTS = Path("outputs")
+REFERENCE = OUTPUTS / "reference"
 
 
 @dataclass(frozen=True)

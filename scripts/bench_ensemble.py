@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import pandas as pd
+from ntkexp.results.benchmarks import write_timings
 
 SWEEP = (
     "+exp=easy_difficult_depth",
@@ -67,13 +67,20 @@ def main() -> None:
             )
             rate = members * (options.steps - options.steps // 10) / (long - short)
             whole = members * options.steps / long
-            rows.append((launcher, members, long, rate, whole))
+            rows.append(
+                {
+                    "launcher": launcher,
+                    "members": members,
+                    "seconds": long,
+                    "updates_per_second": rate,
+                    "whole_per_second": whole,
+                }
+            )
             print(
                 f"{launcher:>9} {members:>8} {long:>8.1f} {rate:>11.0f} {whole:>9.0f}", flush=True
             )
-    options.out.mkdir(parents=True, exist_ok=True)
-    columns = ["launcher", "members", "seconds", "updates_per_second", "whole_per_second"]
-    pd.DataFrame(rows, columns=columns).to_parquet(options.out / "ensemble.parquet")
+    where = f"{options.jobs} jobs on {options.device}"
+    write_timings(rows, options.out / "ensemble.parquet", where)
 
 
 if __name__ == "__main__":

@@ -26,13 +26,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from ntkexp.config import MLPConfig, ModelConfig, ResNetConfig, VGGConfig
 from ntkexp.models import build
+from ntkexp.results.benchmarks import write_timings
 from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
+from ntkexp.training.device import resolve, threads_or_gpu
 
 CLASSES = 10
 IMAGES = (3, 32, 32)
@@ -394,25 +395,24 @@ def main() -> None:
         action="store_true",
         help="of the process, not of the clock on the wall; sensible with one thread",
     )
-    parser.add_argument("--out", type=Path, default=Path("outputs/bench"))
+    parser.add_argument("--out", type=Path, help="default: outputs/bench, none for some cases")
     options = parser.parse_args()
     if options.list:
         print("\n".join(CASES))
         return
-    print(
-        f"torch {torch.__version__}, {torch.get_num_threads()} threads, {options.device}, "
-        f"{platform.machine()}",
-        flush=True,
-    )
+    where = threads_or_gpu(resolve(options.device))
+    print(f"torch {torch.__version__}, {where}, {platform.machine()}", flush=True)
     setting = Setting(options.device, options.cpu_seconds)
+    whole = options.case == [*CASES]
+    out = options.out or (Path("outputs/bench") if whole else None)
     rows = []
-    options.out.mkdir(parents=True, exist_ok=True)
     spawn = multiprocessing.get_context("spawn")
     for case in options.case:
         with ProcessPoolExecutor(1, mp_context=spawn) as pool:
             rows.append(pool.submit(run, case, setting).result())
         print(shown(rows[-1]), flush=True)
-        pd.DataFrame([asdict(row) for row in rows]).to_parquet(options.out / "tangent.parquet")
+        if out is not None:
+            write_timings([asdict(row) for row in rows], out / "tangent.parquet", where)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -43,7 +43,9 @@ from ntkexp.errors import UserError
 from ntkexp.launch import plugin
 from ntkexp.launch.child import BAD_INPUT
 from ntkexp.results import Run
+from ntkexp.results.benchmarks import write_timings
 from ntkexp.training import experiment
+from ntkexp.training.device import resolve, threads_or_gpu
 
 EXAMPLES, BATCH = 10_000, 100
 
@@ -223,23 +225,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", choices=sorted(CASES), default="cpu")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", metavar="WORDS")
-    parser.add_argument("--out", type=Path, default=Path("outputs/bench"))
+    parser.add_argument("--out", type=Path, help="default: outputs/bench, none with --only")
     given = parser.parse_args(argv)
     case = CASES[given.device]
     schemas.register()
     plugin.register()
     try:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
-            table = pd.DataFrame(rows(case, Path(folder), given.rounds, given.only))
+            found = rows(case, Path(folder), given.rounds, given.only)
     except UserError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
-    where = torch.cuda.get_device_name() if case.device == "cuda" else ""
-    where = where or f"{torch.get_num_threads()} threads"
+    where = threads_or_gpu(resolve(case.device))
     print(f"{case.about}, {EXAMPLES:,} images, batch {BATCH}, {where}")
-    print(table.to_string(index=False, float_format=lambda x: f"{x:.3f}"))
-    given.out.mkdir(parents=True, exist_ok=True)
-    table.to_parquet(given.out / f"training_{case.device}.parquet")
+    print(pd.DataFrame(found).to_string(index=False, float_format=lambda x: f"{x:.3f}"))
+    out = given.out or (None if given.only else Path("outputs/bench"))
+    if out is not None:
+        write_timings(
+            [asdict(row) for row in found], out / f"training_{case.device}.parquet", where
+        )
     return 0
 
 

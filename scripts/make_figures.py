@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import ntkexp
-from ntkexp.catalogue import OUTPUTS
+from ntkexp.catalogue import OUTPUTS, REFERENCE
 from ntkexp.results.atomic import write_text
 from ntkexp.results.reading import runs
 
@@ -47,7 +47,7 @@ def scripts(chosen: list[str]) -> list[Path]:
 def state_of_inputs() -> str:
     """A digest of all that figures come from, runs and code: names, sizes, times of change."""
     files = [*HERE.glob("*.py"), *Path(ntkexp.__file__).parent.rglob("*.py")]
-    for folder in runs([OUTPUTS, OUTPUTS / "reference"]):
+    for folder in runs([OUTPUTS, REFERENCE]):
         for pattern in ("status.json", "config.yaml", "*.parquet"):
             files += folder.glob(pattern)
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in sorted(files)]

@@ -7,6 +7,8 @@
 #                                seeds of the sweeps of Figure 6; a VGG19 or ResNet18: an hour and a
 #                                quarter of one core where two run side by side, VGG11 22 minutes.
 #   scripts/reference.sh gpu     VGG and ResNet at full size. Not run yet.
+#   scripts/reference.sh bench   the tables of benchmarks that the report shows: half an hour with
+#                                nothing else running on the machine
 #   scripts/reference.sh keep    copies what is finished, trains nothing
 #
 # Stopped at any point, the same command goes on: finished runs are skipped, begun ones resumed.
@@ -18,6 +20,7 @@ cd "$(dirname "$0")/.."
 NTKEXP=${NTKEXP:-ntkexp}
 SEEDS=${SEEDS:-0,1,2}
 NARROW_SEEDS=${NARROW_SEEDS:-0}
+PYTHON=${PYTHON:-python3}
 
 train() { $NTKEXP train -m "$@" progress=false; }
 # 16 channels for 64, no augmentation (recipe=paper has none); losses on 5,000 examples.
@@ -60,10 +63,17 @@ full_nets() {
     done
 }
 
+benchmarks() {
+    for name in tangent training ensemble; do
+        "$PYTHON" scripts/bench_$name.py --out outputs/reference/bench
+    done
+}
+
 case "${1:-}" in
     cpu) studies; mlps; narrow_nets ;;
     gpu) full_nets ;;
+    bench) benchmarks; exit ;;
     keep) ;;
-    *) echo "usage: scripts/reference.sh cpu|gpu|keep" >&2; exit 2 ;;
+    *) echo "usage: scripts/reference.sh cpu|gpu|bench|keep" >&2; exit 2 ;;
 esac
-${PYTHON:-python3} scripts/keep_reference.py
+"$PYTHON" scripts/keep_reference.py

@@ -1,4 +1,4 @@
-"""Tables of benchmarks, as `make bench` leaves them."""
+"""Tables of benchmarks, as `make bench` and its like leave them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ntkexp.report.markup import soft, text
+from ntkexp.results.benchmarks import told
 
 
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> str:
     if not tables:
         return soft("No benchmark tables yet: make bench")
     return "".join(
-        f'<article class="sheet"><h3>{text(name)}</h3><div class="scroll">{table(frame)}</div>'
-        "</article>"
+        f'<article class="sheet"><h3>{text(name.replace("_", " "))}</h3>{_told(frame)}'
+        f'<div class="scroll">{table(frame)}</div></article>'
         for name, frame in tables.items()
     )
 
@@ -28,6 +29,11 @@ def table(frame: pd.DataFrame) -> str:
     rows = [[_cell(value) for value in values] for values in frame.itertuples(index=False)]
     body = "".join(f"<tr>{_row('td', cells, kinds)}</tr>" for cells in rows)
     return f"<table><thead><tr>{_row('th', names, kinds)}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _told(frame: pd.DataFrame) -> str:
+    line = told(frame)
+    return soft(line) if line else ""
 
 
 def _row(tag: str, cells: list[str], kinds: list[str]) -> str:

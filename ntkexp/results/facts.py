@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from ntkexp.errors import UserError
 
 
@@ -19,8 +17,3 @@ def last_life(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{path}: no provenance that can be read ({error})") from error
     return dict(lives[-1])
-
-
-def plain_tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """Tables that belong to no run, such as benchmarks: by name, those of a folder."""
-    return {file.stem: pd.read_parquet(file) for file in sorted(folder.glob("*.parquet"))}

@@ -24,6 +24,14 @@ def resolve(name: str) -> torch.device:
     return device
 
 
+def threads_or_gpu(device: torch.device) -> str:
+    """What computes, in words."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    threads = torch.get_num_threads()
+    return f"{threads} thread{'s' * (threads != 1)}"
+
+
 def set_precision(*, tf32: bool, deterministic: bool) -> None:
     """TF32 keeps ten bits of the mantissa: off unless asked, for training and kernels alike."""
     torch.backends.cuda.matmul.allow_tf32 = tf32

@@ -18,6 +18,7 @@ from ntkexp.report.benchmarks import table
 from ntkexp.report.figure import inlined
 from ntkexp.report.markup import text
 from ntkexp.report.panels import POINTS, rounded, sampled
+from ntkexp.results.benchmarks import write_timings
 
 pytest.importorskip("plotly", reason="no plotly: pip install 'ntkexp[report]'")
 
@@ -70,6 +71,21 @@ def test_the_page_shows_command_config_hardware_and_seeds_of_a_figure(page: Path
     assert "seeds 0, 1" in markup
     assert "<dt>hardware</dt>" in markup
     assert "a&lt;b" in markup
+
+
+def test_benchmarks_come_from_what_the_repository_carries_unless_there_are_newer(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_timings([{"case": "carried"}], Path("outputs/reference/bench/speed.parquet"), "1 thread")
+    words = ["report", "--runs", str(page.parent / "outputs"), "--figures", "outputs/figures"]
+    assert main(words) == 0
+    written = Path("outputs/report/index.html")
+    assert "<td>carried</td>" in written.read_text()
+    write_timings([{"case": "newer"}], Path("outputs/bench/speed.parquet"), "1 thread")
+    assert main(words) == 0
+    assert "<td>newer</td>" in written.read_text()
+    assert "<td>carried</td>" not in written.read_text()
 
 
 def test_it_is_the_same_page_every_time(page: Path, tmp_path: Path) -> None:

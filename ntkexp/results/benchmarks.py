@@ -1,0 +1,55 @@
+"""Tables of timings: no run's, but the scripts' that time things. Each says how it came about."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ntkexp.errors import UserError
+from ntkexp.results.atomic import make_folder, replacing
+from ntkexp.results.provenance import provenance
+from ntkexp.results.reference import without_folders
+
+
+def write_timings(rows: Sequence[Mapping[str, Any]], file: Path, where: str) -> None:
+    """`where` says what the process computed with."""
+    facts = provenance()
+    code = facts["git"]
+    frame = pd.DataFrame(rows)
+    frame.attrs = {
+        "command": without_folders(" ".join(["python", *sys.argv])),
+        "machine": f"{facts['cpu']}, {facts['cpu_count']} cores, {where}",
+        "torch": facts["versions"]["torch"],
+        "commit": code["sha"][:7] + (" and changes" if code["diff"] else "") if code else "",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+    }
+    make_folder(file.parent)
+    with replacing(file) as temporary:
+        frame.to_parquet(temporary)
+
+
+def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:
+    """Tables by name; where two folders have one of the same name, the first one's."""
+    files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.parquet")}
+    return {name: _read(files[name]) for name in sorted(files)}
+
+
+def told(timings: pd.DataFrame) -> str:
+    """How a table came about, in a line; nothing for a table that does not say."""
+    facts = timings.attrs
+    if not {"command", "machine", "torch", "commit", "date"} <= facts.keys():
+        return ""
+    code = f", commit {facts['commit']}" if facts["commit"] else ""
+    return f"{facts['command']}: {facts['machine']}, torch {facts['torch']}, {facts['date']}{code}"
+
+
+def _read(file: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(file)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: no table that can be read ({error})") from error

@@ -1,0 +1,52 @@
+"""Tables of timings: what they tell of themselves, and which of two folders counts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ntkexp.errors import UserError
+from ntkexp.report.benchmarks import benchmarks
+from ntkexp.results.benchmarks import read_timings, told, write_timings
+
+ROWS = [{"case": "a", "seconds": 0.5}, {"case": "b", "seconds": 2.0}]
+
+
+def test_a_table_says_how_it_came_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["/home/me/ntkexp/scripts/bench_speed.py", "--rounds", "3"])
+    write_timings(ROWS, tmp_path / "new" / "speed.parquet", "3 threads")
+    (read,) = read_timings(tmp_path / "new").values()
+    assert read.to_dict("records") == ROWS
+    line = told(read)
+    assert line.startswith("python bench_speed.py --rounds 3: ")
+    assert f", {os.cpu_count()} cores, 3 threads, torch 2." in line
+    assert line in benchmarks({"speed": read})
+
+
+def test_the_first_folder_that_has_a_table_counts(tmp_path: Path) -> None:
+    own, kept = tmp_path / "own", tmp_path / "kept"
+    write_timings(ROWS, kept / "speed.parquet", "")
+    write_timings(ROWS, kept / "size.parquet", "")
+    write_timings(ROWS[:1], own / "speed.parquet", "")
+    assert {name: len(table) for name, table in read_timings(own, kept).items()} == {
+        "size": 2,
+        "speed": 1,
+    }
+    assert read_timings(tmp_path / "absent") == {}
+
+
+def test_a_table_that_does_not_say_is_shown_all_the_same(tmp_path: Path) -> None:
+    pd.DataFrame(ROWS).to_parquet(tmp_path / "speed.parquet")
+    (read,) = read_timings(tmp_path).values()
+    assert told(read) == ""
+    assert "<td>b</td>" in benchmarks({"speed": read})
+
+
+def test_a_broken_table_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "speed.parquet"
+    broken.write_bytes(b"not a table")
+    with pytest.raises(UserError, match=rf"^{broken}: no table that can be read"):
+        read_timings(tmp_path)
