@@ -47,6 +47,7 @@ mlps() {
 }
 
 narrow_nets() {
+    # 24 epochs do not fit random labels; more than a hundred would be needed (docs/reproduction.md, Figure 2).
     for name in clean noise20 noise50 clean_lr003 noise50_lr003; do
         narrow +exp=vgg19_$name optim.epochs=24
     done
