@@ -1,4 +1,4 @@
-"""Times sweeps of the network of Figure 13, as separate runs and as one ensemble.
+"""Time sweeps of the network of Figure 13, as separate runs and as one ensemble.
 
     python scripts/bench_ensemble.py [--steps 2000] [--members 1 2 4 8 16 32] [--jobs 2]
 
@@ -80,7 +80,7 @@ def main() -> None:
                 f"{launcher:>9} {members:>8} {long:>8.1f} {rate:>11.0f} {whole:>9.0f}", flush=True
             )
     where = f"{options.jobs} jobs on {options.device}"
-    write_timings(rows, options.out / "ensemble.parquet", where)
+    write_timings(rows, options.out / "ensemble.parquet", __doc__, where)
 
 
 if __name__ == "__main__":

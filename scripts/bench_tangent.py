@@ -412,7 +412,8 @@ def main() -> None:
             rows.append(pool.submit(run, case, setting).result())
         print(shown(rows[-1]), flush=True)
         if out is not None:
-            write_timings([asdict(row) for row in rows], out / "tangent.parquet", where)
+            found = [asdict(row) for row in rows]
+            write_timings(found, out / "tangent.parquet", __doc__, where)
 
 
 if __name__ == "__main__":

@@ -241,9 +241,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(pd.DataFrame(found).to_string(index=False, float_format=lambda x: f"{x:.3f}"))
     out = given.out or (None if given.only else Path("outputs/bench"))
     if out is not None:
-        write_timings(
-            [asdict(row) for row in found], out / f"training_{case.device}.parquet", where
-        )
+        file = out / f"training_{case.device}.parquet"
+        write_timings([asdict(row) for row in found], file, __doc__, where)
     return 0
 
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ntkexp.report.markup import soft, text
-from ntkexp.results.benchmarks import told
+from ntkexp.results.benchmarks import title, told
 
 
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> str:
     if not tables:
         return soft("No benchmark tables yet: make bench")
     return "".join(
-        f'<article class="sheet"><h3>{text(name.replace("_", " "))}</h3>{_told(frame)}'
+        f'<article class="sheet"><h3>{text(title(frame, name))}</h3>{_told(frame)}'
         f'<div class="scroll">{table(frame)}</div></article>'
         for name, frame in tables.items()
     )
@@ -42,5 +42,7 @@ def _row(tag: str, cells: list[str], kinds: list[str]) -> str:
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return "–" if value != value else f"{value:.3g}"
+        if value != value:
+            return "–"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return text(str(value))

@@ -16,12 +16,15 @@ from ntkexp.results.provenance import provenance
 from ntkexp.results.reference import without_folders
 
 
-def write_timings(rows: Sequence[Mapping[str, Any]], file: Path, where: str) -> None:
-    """`where` says what the process computed with."""
+def write_timings(
+    rows: Sequence[Mapping[str, Any]], file: Path, about: str | None, where: str
+) -> None:
+    """`about` is a script's docstring, its first line says what is timed; `where` on what."""
     facts = provenance()
     code = facts["git"]
     frame = pd.DataFrame(rows)
     frame.attrs = {
+        "about": (about or file.stem).splitlines()[0].rstrip("."),
         "command": without_folders(" ".join(["python", *sys.argv])),
         "machine": f"{facts['cpu']}, {facts['cpu_count']} cores, {where}",
         "torch": facts["versions"]["torch"],
@@ -46,6 +49,10 @@ def told(timings: pd.DataFrame) -> str:
         return ""
     code = f", commit {facts['commit']}" if facts["commit"] else ""
     return f"{facts['command']}: {facts['machine']}, torch {facts['torch']}, {facts['date']}{code}"
+
+
+def title(timings: pd.DataFrame, name: str) -> str:
+    return str(timings.attrs.get("about", name.replace("_", " ")))
 
 
 def _read(file: Path) -> pd.DataFrame:

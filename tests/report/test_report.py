@@ -77,12 +77,14 @@ def test_benchmarks_come_from_what_the_repository_carries_unless_there_are_newer
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_timings([{"case": "carried"}], Path("outputs/reference/bench/speed.parquet"), "1 thread")
+    write_timings(
+        [{"case": "carried"}], Path("outputs/reference/bench/speed.parquet"), None, "1 thread"
+    )
     words = ["report", "--runs", str(page.parent / "outputs"), "--figures", "outputs/figures"]
     assert main(words) == 0
     written = Path("outputs/report/index.html")
     assert "<td>carried</td>" in written.read_text()
-    write_timings([{"case": "newer"}], Path("outputs/bench/speed.parquet"), "1 thread")
+    write_timings([{"case": "newer"}], Path("outputs/bench/speed.parquet"), None, "1 thread")
     assert main(words) == 0
     assert "<td>newer</td>" in written.read_text()
     assert "<td>carried</td>" not in written.read_text()
