@@ -1,10 +1,10 @@
 """Figure 6: complexity measures and the generalisation gap.
 
 Left: by hidden width, one hidden layer on MNIST. Centre: by the share of random labels, 256 units.
-Right: by channels, VGG19 on CIFAR-10. Every curve is divided by its largest value in its panel.
-Black: the gap between test and training error. Thick: the paper's measure, equation (18), and that
-of Neyshabur et al. (2018), for deeper networks its stand-in. --exp takes other experiments,
-separated by commas.
+Right: by channels, VGG19 on CIFAR-10. Every measure is divided by its largest value among the
+networks of its panel. Black: the gap between test and training error. Thick: the paper's measure,
+equation (18), and that of Neyshabur et al. (2018), for deeper networks its stand-in. --exp takes
+other experiments, separated by commas.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def panel(axes: Axes, table: pd.DataFrame) -> None:
         mean = table.groupby("x")[measure].mean()
         axes.plot(
             mean.index,
-            mean / mean.max(),
+            mean / table[measure].max(),
             color=colour,
             marker=marker,
             label=name,
@@ -131,7 +131,7 @@ def panel(axes: Axes, table: pd.DataFrame) -> None:
         )
     for measure, name, colour, marker in BOLD:
         by_x = table.groupby("x")[measure]
-        mean, scale = by_x.mean(), by_x.mean().max()
+        mean, scale = by_x.mean(), table[measure].max()
         low, high = by_x.quantile(0.1) / scale, by_x.quantile(0.9) / scale
         if (by_x.size() > 1).any():
             axes.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
