@@ -41,7 +41,7 @@ mlps() {
     train +exp=easy_difficult_noise seed="$SEEDS"
     train +exp=easy_difficult_kmnist seed="$SEEDS"
     train +exp=easy_difficult_depth seed="$SEEDS"
-    # On all digits with noise, fitting takes hours more.
+    # On all digits with noise, fitting takes days (docs/reproduction.md, Figure 6).
     train +exp=complexity_width seed="$SEEDS"
     train +exp=complexity_noise data.train_examples=10000 seed="$SEEDS"
 }
