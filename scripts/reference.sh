@@ -41,13 +41,14 @@ mlps() {
     train +exp=easy_difficult_noise seed="$SEEDS"
     train +exp=easy_difficult_kmnist seed="$SEEDS"
     train +exp=easy_difficult_depth seed="$SEEDS"
-    # On all digits with noise, fitting takes days (docs/reproduction.md, Figure 6).
+    # All digits with noise are not fitted at this rate (docs/reproduction.md, Figure 6).
     train +exp=complexity_width seed="$SEEDS"
     train +exp=complexity_noise data.train_examples=10000 seed="$SEEDS"
 }
 
 narrow_nets() {
-    # 24 epochs do not fit random labels; more than a hundred would be needed (docs/reproduction.md, Figure 2).
+    # 24 epochs do not fit random labels, and more than a hundred might not (docs/reproduction.md,
+    # Figure 2).
     for name in clean noise20 noise50 clean_lr003 noise50_lr003; do
         narrow +exp=vgg19_$name optim.epochs=24
     done
