@@ -3,19 +3,28 @@
 A library of its own: it knows tensors and modules, no runs and no configs.
 """
 
+from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel, tangent_kernel, tangent_kernels
+from ntkexp.tangent.layer_factors import layer_factors
 from ntkexp.tangent.products import (
     pull_back,
     push_forward,
     right_singular_vectors,
     top_eigenvectors,
 )
-from ntkexp.tangent.tiles import tangent_kernel_tiles
+from ntkexp.tangent.tiles import TileStore, tangent_kernel_tiles
 from ntkexp.tangent.trace import SharedForward, tangent_trace
 
 __all__ = [
+    "Direct",
+    "Factor",
+    "Features",
+    "Outer",
     "SharedForward",
     "TangentKernel",
+    "TileStore",
+    "layer_factors",
     "pull_back",
     "push_forward",
     "right_singular_vectors",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,17 +43,20 @@ def parameterised(model: nn.Module) -> dict[str, nn.Module]:
 
 @contextmanager
 def recorded(modules: dict[str, nn.Module]) -> Iterator[list[Call]]:
-    """Every call of `modules` made inside, in order; the hooks are gone at the end.
+    """Every call of `modules` made inside by this thread, in order; no hooks remain.
 
     Calls whose output takes no gradient are left out: they contribute nothing.
     """
     calls: list[Call] = []
     handles = []
+    thread = threading.get_ident()
 
     def hook_for(name: str) -> Any:
         def record(
             module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
         ) -> None:
+            if threading.get_ident() != thread:
+                return
             given = args[0] if args else kwargs.get("input")
             if isinstance(given, Tensor) and isinstance(output, Tensor) and output.requires_grad:
                 calls.append(_call(name, module, given, output))
@@ -117,8 +121,8 @@ def outside_uses(output: Tensor, calls: list[Call], parameters: list[nn.Paramete
     return outside
 
 
-def passed_through(output: Tensor, calls: list[Call]) -> list[bool]:
-    """For each call, whether a backward of `output` goes on from it to another of the calls."""
+def passed_through(output: Tensor, edges: list[GradientEdge]) -> list[bool]:
+    """For each edge, whether a backward of `output` goes on from it to another of them."""
     following: dict[Node, list[Node]] = {}
     if output.grad_fn is not None:
         _nodes(output.grad_fn, set(), following)
@@ -126,14 +130,19 @@ def passed_through(output: Tensor, calls: list[Call]) -> list[bool]:
     for node, after in following.items():
         for one in after:
             before.setdefault(one, []).append(node)
-    waiting = [node for call in calls for node in before.get(call.edge.node, [])]
+    waiting = [node for edge in edges for node in before.get(edge.node, [])]
     reaching = set(waiting)
     while waiting:
         for node in before.get(waiting.pop(), []):
             if node not in reaching:
                 reaching.add(node)
                 waiting.append(node)
-    return [call.edge.node in reaching for call in calls]
+    return [edge.node in reaching for edge in edges]
+
+
+def graph_nodes(output: Tensor) -> set[Node]:
+    """All nodes of the graph that `output` came out of."""
+    return _nodes(output.grad_fn, set(), {}) if output.grad_fn is not None else set()
 
 
 def _nodes(start: Node, stop: set[Node], following: dict[Node, list[Node]]) -> set[Node]:

@@ -1,24 +1,26 @@
-"""Per-example Jacobians by torch.func, for parameters no fast rule covers."""
+"""Per-example gradients by torch.func, of the parameters that no fast rule covers."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call, jacrev, vmap
+from torch import Tensor
+from torch.func import jacrev, vmap
 
+from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors import Direct
-from ntkexp.tangent.memory import default_budget
-from ntkexp.tangent.outputs import Outputs, chosen
+from ntkexp.tangent.function import NetworkFunction
 
 # Of the budget, for the gradients that vmap has under way at once.
 SHARE = 1 / 16
+# How often vmap holds them at once, on their way to the result.
+UNDER_WAY = 4
 
 
 def jacobians(
-    model: nn.Module, inputs: Tensor, outputs: Outputs, names: list[str]
+    function: NetworkFunction, batch: Batch, names: list[str], budget_bytes: int
 ) -> dict[str, Direct]:
     """d f_ic / d w for the named parameters only, (n, k, p) each.
 
@@ -26,15 +28,14 @@ def jacobians(
     """
     if not names:
         return {}
-    parameters = dict(model.named_parameters())
     try:
         with warnings.catch_warnings():
             # An operation vmap runs one by one is slow, and still exact.
             warnings.filterwarnings("ignore", "There is a performance drop")
-            found = _by_vmap(model, inputs, outputs, {name: parameters[name] for name in names})
-    except RuntimeError:
+            found = _by_vmap(function, batch, names, budget_bytes)
+    except (RuntimeError, UserError):
         # vmap cannot follow data-dependent control flow; plain autograd can, one by one.
-        found = _one_by_one(model, inputs, outputs, [parameters[name] for name in names], names)
+        found = _one_by_one(function, batch, names)
     return {
         name: Direct(values.detach().reshape(*values.shape[:2], -1))
         for name, values in found.items()
@@ -42,63 +43,38 @@ def jacobians(
 
 
 def _by_vmap(
-    model: nn.Module, inputs: Tensor, outputs: Outputs, parameters: dict[str, nn.Parameter]
+    function: NetworkFunction, batch: Batch, names: list[str], budget_bytes: int
 ) -> dict[str, Tensor]:
     """A few examples at a time, so that beside the results no second copy of them is needed."""
-    some = {name: parameter.detach() for name, parameter in parameters.items()}
-    gradients = vmap(jacrev(_one_example(model, outputs)), in_dims=(None, 0))
+    some = {name: function.parameters[name].detach() for name in names}
+    gradients = vmap(jacrev(function.of_one_example), in_dims=(None, 0, 0))
     found: dict[str, Tensor] = {}
     done, step = 0, 1
-    while done < len(inputs):
-        rows = gradients(some, inputs[done : done + step])
+    while done < len(batch):
+        part = batch[done : done + step]
+        rows = gradients(some, part.inputs, part.indices)
         for name, values in rows.items():
             if name not in found:
-                found[name] = values.new_empty(len(inputs), *values.shape[1:])
+                found[name] = values.new_empty(len(batch), *values.shape[1:])
             found[name][done : done + step] = values
         done += step
         # The first example alone tells how much the others take.
-        each = sum(values[0].nbytes for values in rows.values())
-        step = max(1, int(SHARE * default_budget(inputs.device)) // max(1, each))
+        each = UNDER_WAY * sum(values[0].nbytes for values in rows.values())
+        step = max(1, int(SHARE * budget_bytes) // max(1, each))
     return found
 
 
-def _one_example(
-    model: nn.Module, outputs: Outputs
-) -> Callable[[dict[str, Tensor], Tensor], Tensor]:
-    def of_parameters(parameters: dict[str, Tensor], example: Tensor) -> Tensor:
-        raw = functional_call(model, parameters, (example.unsqueeze(0),))
-        return select(raw, outputs)[0]
-
-    return of_parameters
-
-
-def select(raw: Tensor, outputs: Outputs) -> Tensor:
-    """`chosen` without its checks, which look at values: vmap has none to show."""
-    if outputs is None:
-        return raw
-    if callable(outputs):
-        picked = outputs(raw)
-        return picked.unsqueeze(1) if picked.dim() == 1 else picked
-    return raw[:, torch.as_tensor(outputs, device=raw.device)]
-
-
-def _one_by_one(
-    model: nn.Module,
-    inputs: Tensor,
-    outputs: Outputs,
-    parameters: list[nn.Parameter],
-    names: list[str],
-) -> dict[str, Tensor]:
+def _one_by_one(function: NetworkFunction, batch: Batch, names: list[str]) -> dict[str, Tensor]:
+    parameters = [function.parameters[name] for name in names]
     rows: dict[str, list[Tensor]] = {name: [] for name in names}
-    for example in torch.split(inputs, 1):
-        values = chosen(model(example.clone()), outputs, 1)
-        for output in values[0]:
+    for example in range(len(batch)):
+        for output in function(batch[example : example + 1])[0]:
             grads = torch.autograd.grad(
                 output, parameters, retain_graph=True, materialize_grads=True, allow_unused=True
             )
             for name, grad in zip(names, grads, strict=True):
                 rows[name].append(grad.flatten())
     return {
-        name: torch.stack(grads).view(len(inputs), -1, grads[0].numel())
+        name: torch.stack(grads).view(len(batch), -1, grads[0].numel())
         for name, grads in rows.items()
     }

@@ -10,15 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.batch_function import batch_kernels
+from ntkexp.tangent.checks import check_examples_independent
 from ntkexp.tangent.features import Features, features
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.independence import check_on_first
 from ntkexp.tangent.memory import blocks, default_budget, in_huge_pages
-from ntkexp.tangent.outputs import Outputs, chosen
+from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.plan import Plan, Step, add_layer
-from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
-from ntkexp.tangent.rehearsal import Rehearsal, rehearse
+from ntkexp.tangent.preserve import preserve_model_state
+from ntkexp.tangent.reference import ReferencePass, reference_pass
 from ntkexp.tangent.routes.blocks import mirror, times
-from ntkexp.tangent.untouched import untouched
 from ntkexp.tangent.workspace import Workspace
 
 Centring: TypeAlias = Literal["class", "joint", "none"]
@@ -90,7 +93,9 @@ def tangent_kernel(
 
     model         any module from a batch to (n, c) in which examples do not interact
     outputs       None for all classes, a list of classes, or a function of the (n, c) outputs
-                  to (n,) or (n, k): a class difference, a margin
+                  to (n,) or (n, k): a class difference. A function (f, indices) is told which
+                  examples it is given, as positions in `inputs`, those of `other` after them:
+                  lambda f, i: f.gather(1, labels[i, None]) is each example's own class
     layers        False leaves out the split by layer
     budget_bytes  memory for activations, gradients and workspace; larger batches are cut into
                   blocks of examples, at the price of repeated passes
@@ -103,18 +108,17 @@ def tangent_kernel(
     tensor([[ 5.,  7.],
             [ 7., 10.]])
     """
-    parameters = trainable(model)
     if batch_function:
         if other is not None:
             raise UserError("batch_function=True: two batches have no common batch function")
-        with untouched(model, tf32=tf32):
-            return _of_batch_function(model, inputs, outputs, parameters, layers, budget_bytes)
-    refuse_coupled(model)
-    with untouched(model, tf32=tf32):
-        run = _Run(model, outputs, parameters, [inputs], layers, budget_bytes)
-        if other is None:
-            return run.symmetric([inputs])[0]
-        return run.cross(inputs, other)
+        with preserve_model_state(model, tf32=tf32):
+            function = NetworkFunction(model, outputs)
+            return _of_batch_function(function, Batch.of(inputs), layers, budget_bytes)
+    check_examples_independent(model)
+    with preserve_model_state(model, tf32=tf32):
+        batches = Batch.several([inputs] if other is None else [inputs, other])
+        request = _Request(NetworkFunction(model, outputs), batches, layers, budget_bytes)
+        return request.cross(*batches) if other is not None else request.symmetric(batches)[0]
 
 
 def tangent_kernels(
@@ -126,60 +130,52 @@ def tangent_kernels(
     budget_bytes: int | None = None,
     tf32: bool = False,
 ) -> dict[str, TangentKernel]:
-    """The kernel of each batch with itself, from one forward and one set of backwards together."""
-    parameters = trainable(model)
-    refuse_coupled(model)
-    with untouched(model, tf32=tf32):
-        tensors = list(batches.values())
-        run = _Run(model, outputs, parameters, tensors, layers, budget_bytes)
-        return dict(zip(batches, run.symmetric(tensors), strict=True))
+    """The kernel of each batch with itself, from one forward and one set of backwards together.
+
+    Indices for `outputs` count through the batches in their order.
+    """
+    check_examples_independent(model)
+    with preserve_model_state(model, tf32=tf32):
+        found = Batch.several([*batches.values()])
+        request = _Request(NetworkFunction(model, outputs), found, layers, budget_bytes)
+        return dict(zip(batches, request.symmetric(found), strict=True))
 
 
 def _of_batch_function(
-    model: nn.Module,
-    inputs: Tensor,
-    outputs: Outputs,
-    parameters: dict[str, nn.Parameter],
-    layers: bool,
-    budget_bytes: int | None,
+    function: NetworkFunction, batch: Batch, layers: bool, budget_bytes: int | None
 ) -> TangentKernel:
-    refuse_empty(inputs)
-    values = chosen(model(inputs.detach().clone()), outputs, len(inputs))
-    grams = batch_kernels(values, parameters, budget_bytes or default_budget(values.device))
+    values = function(batch)
+    budget = budget_bytes or default_budget(values.device)
+    grams = batch_kernels(values, function.parameters, budget)
     total = torch.stack(list(grams.values())).sum(0)
     return TangentKernel(total, grams if layers else {}, values.shape[1])
 
 
-class _Run:
+class _Request:
     """One request: what to compute, in which memory, and the plan as it is carried out."""
 
     def __init__(
         self,
-        model: nn.Module,
-        outputs: Outputs,
-        parameters: dict[str, nn.Parameter],
-        batches: list[Tensor],
+        function: NetworkFunction,
+        batches: list[Batch],
         layers: bool,
         budget_bytes: int | None,
     ) -> None:
         if not batches:
             raise UserError("no batch of inputs was given")
-        for batch in batches:
-            refuse_empty(batch)
-        self.model, self.outputs, self.parameters, self.layers = model, outputs, parameters, layers
-        self.rehearsal: Rehearsal = rehearse(model, batches[0].detach(), outputs, parameters)
-        self.device = self.rehearsal.values.device
+        self.function, self.layers = function, layers
+        self.reference: ReferencePass = reference_pass(function, batches[0])
+        self.device = self.reference.values.device
         self.budget_bytes = budget_bytes or default_budget(self.device)
-        self.workspace = Workspace(self.rehearsal.values, self.budget_bytes // 8)
+        self.workspace = Workspace(self.reference.values, self.budget_bytes // 8)
 
-    def symmetric(self, batches: list[Tensor]) -> list[TangentKernel]:
-        parts = blocks(sum(map(len, batches)), self.rehearsal.bytes_per_example, self.budget_bytes)
+    def symmetric(self, batches: list[Batch]) -> list[TangentKernel]:
+        parts = blocks(sum(map(len, batches)), self.reference.bytes_per_example, self.budget_bytes)
         if len(parts) > 1 and len(batches) > 1:
             return [self.symmetric([batch])[0] for batch in batches]
-        together = batches[0].detach() if len(batches) == 1 else torch.cat(batches).detach()
         if len(parts) > 1:
-            return [self._blockwise(together, parts)]
-        found = self._features(together, self.rehearsal)
+            return [self._blockwise(batches[0], parts)]
+        found = self._features(Batch.joined(batches), self.reference)
         kernels = [self._empty(len(batch), len(batch), found) for batch in batches]
         start = 0
         for kernel, batch in zip(kernels, batches, strict=True):
@@ -188,47 +184,49 @@ class _Run:
             start += len(batch)
         return [self._finished(kernel, kernel.plan.halved) for kernel in kernels]
 
-    def _blockwise(self, inputs: Tensor, parts: list[slice]) -> TangentKernel:
+    def _blockwise(self, batch: Batch, parts: list[slice]) -> TangentKernel:
+        check_on_first(self.function, batch, parts[0].stop)
         kernel: TangentKernel | None = None
         for index, rows in enumerate(parts):
-            left = self._features(inputs[rows])
-            kernel = kernel or self._empty(len(inputs), len(inputs), left)
+            left = self._features(batch[rows])
+            kernel = kernel or self._empty(len(batch), len(batch), left)
             self._add(kernel, left, None, rows, rows)
             for columns in parts[:index]:
-                right = self._features(inputs[columns])
+                right = self._features(batch[columns])
                 self._add(kernel, left, right, rows, columns)
         assert kernel is not None
         return self._finished(kernel, set(left.layers))
 
-    def cross(self, inputs: Tensor, other: Tensor) -> TangentKernel:
-        per_example = self.rehearsal.bytes_per_example
-        if (len(inputs) + len(other)) * per_example <= self.budget_bytes:
-            found = self._features(torch.cat([inputs, other]).detach(), self.rehearsal)
-            kernel = self._empty(len(inputs), len(other), found)
-            split = len(inputs)
+    def cross(self, batch: Batch, other: Batch) -> TangentKernel:
+        parts = blocks(len(batch) + len(other), self.reference.bytes_per_example, self.budget_bytes)
+        if len(parts) == 1:
+            found = self._features(Batch.joined([batch, other]), self.reference)
+            kernel = self._empty(len(batch), len(other), found)
+            split = len(batch)
             self._add(kernel, found.part(slice(0, split)), found.part(slice(split, None)))
             return self._finished(kernel)
+        size = parts[0].stop
+        check_on_first(self.function, Batch.joined([batch[:size], other[:size]]), size)
         result: TangentKernel | None = None
-        for rows in blocks(len(inputs), 2 * per_example, self.budget_bytes):
-            left = self._features(inputs[rows].detach())
-            result = result or self._empty(len(inputs), len(other), left)
-            for columns in blocks(len(other), 2 * per_example, self.budget_bytes):
-                right = self._features(other[columns].detach())
-                self._add(result, left, right, rows, columns)
+        for rows in _ranges(len(batch), size):
+            left = self._features(batch[rows])
+            result = result or self._empty(len(batch), len(other), left)
+            for columns in _ranges(len(other), size):
+                self._add(result, left, self._features(other[columns]), rows, columns)
         assert result is not None
         return self._finished(result)
 
-    def _features(self, inputs: Tensor, rehearsal: Rehearsal | None = None) -> Features:
-        model, outputs, parameters = self.model, self.outputs, self.parameters
-        rehearsal = rehearsal or rehearse(model, inputs, outputs, parameters)
-        return features(model, inputs, outputs, parameters, rehearsal)
+    def _features(self, batch: Batch, reference: ReferencePass | None = None) -> Features:
+        whole = reference is not None  # a block has been checked before, with others
+        reference = reference or reference_pass(self.function, batch)
+        return features(self.function, batch, reference, self.budget_bytes, check_examples=whole)
 
     def _empty(self, rows: int, columns: int, found: Features) -> TangentKernel:
         k = found.outputs
         size = (rows * k, columns * k)
         names = list(found.layers) if self.layers else []
         total, *split = in_huge_pages(
-            self.rehearsal.values.new_empty(1 + len(names), *size)
+            self.reference.values.new_empty(1 + len(names), *size)
         ).zero_()
         return TangentKernel(total, dict(zip(names, split, strict=True)), k, found.fallback)
 
@@ -260,3 +258,7 @@ class _Run:
                 mirror(gram)
             kernel.gram += gram
         return kernel
+
+
+def _ranges(examples: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, examples)) for start in range(0, examples, size)]

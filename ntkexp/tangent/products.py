@@ -10,10 +10,12 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks import check_examples_independent, trainable
+from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.kernel import tangent_kernel
-from ntkexp.tangent.outputs import Outputs, chosen
-from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
-from ntkexp.tangent.untouched import untouched
+from ntkexp.tangent.outputs import Outputs
+from ntkexp.tangent.preserve import preserve_model_state
 
 # Up to this size all eigenvectors cost less than an iteration for a few.
 DENSE_ROWS = 3000
@@ -36,8 +38,7 @@ def push_forward(
     tensor([[7.]])
     """
     parameters = trainable(model)
-    refuse_coupled(model)
-    refuse_empty(inputs)
+    check_examples_independent(model)
     unknown = sorted(set(direction) - set(parameters))
     if unknown or not direction:
         raise UserError(f"direction: {unknown or 'nothing'} given; trainable are {[*parameters]}")
@@ -46,8 +47,8 @@ def push_forward(
         v.detach().reshape(p.shape).to(p) for v, p in zip(direction.values(), points, strict=True)
     ]
     # Fused attention has no second derivative.
-    with untouched(model), sdpa_kernel(SDPBackend.MATH):
-        values = chosen(model(inputs.detach().clone()), outputs, len(inputs))
+    with preserve_model_state(model), sdpa_kernel(SDPBackend.MATH):
+        values = NetworkFunction(model, outputs)(Batch.of(inputs))
         u = torch.zeros_like(values, requires_grad=True)
         pulled = torch.autograd.grad(
             values, points, u, create_graph=True, allow_unused=True, materialize_grads=True
@@ -63,12 +64,10 @@ def pull_back(
     model: nn.Module, inputs: Tensor, cotangent: Tensor, *, outputs: Outputs = None
 ) -> dict[str, Tensor]:
     """Phi^T u = sum_ic u_ic grad f_ic by parameter, u (n, k) or flat: one backward."""
-    parameters = trainable(model)
-    refuse_coupled(model)
-    refuse_empty(inputs)
-    with untouched(model):
-        values = chosen(model(inputs.detach().clone()), outputs, len(inputs))
-        return _pulled(values, parameters, cotangent)
+    check_examples_independent(model)
+    with preserve_model_state(model):
+        function = NetworkFunction(model, outputs)
+        return _pulled(function(Batch.of(inputs)), function.parameters, cotangent)
 
 
 def _pulled(

@@ -1,10 +1,11 @@
-"""Kernels larger than memory: tile after tile into a file, resumable."""
+"""Kernels larger than memory: tile after tile into a file, resumable, by many processes."""
 
 from __future__ import annotations
 
 import hashlib
-import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +14,54 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks import check_examples_independent
 from ntkexp.tangent.features import Features, features
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.independence import check_on_first
 from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.plan import add_layer
-from ntkexp.tangent.refusals import refuse_coupled, refuse_empty, trainable
-from ntkexp.tangent.rehearsal import rehearse
+from ntkexp.tangent.preserve import preserve_model_state
+from ntkexp.tangent.reference import ReferencePass, reference_pass
 from ntkexp.tangent.routes.blocks import mirror
-from ntkexp.tangent.untouched import untouched
 from ntkexp.tangent.workspace import Workspace
 
 MOST_EXAMPLES = 1000
+# A few examples round otherwise than a tile does, and a ReLU may open in one and not in the other.
+AGREEMENT = {torch.float64: 1e-6, torch.float32: 5e-3}
+AGREEMENT_LOW = 5e-2
+
+
+class TileStore(Protocol):
+    """Where tiles go: ntkexp.results.arrays.TiledArray is one."""
+
+    def begin(
+        self,
+        description: str,
+        shape: tuple[int, int],
+        dtype: str,
+        tile: tuple[int, int],
+        symmetric: bool = False,
+    ) -> tuple[int, int]:
+        """Start or go on; the size of a tile that is in force."""
+
+    def todo(self) -> Iterator[tuple[int, int]]:
+        """Tiles for this process to compute; ends when the whole is done."""
+
+    def put(self, tile: tuple[int, int], block: npt.NDArray[np.generic]) -> None: ...
+
+    def done(self) -> list[tuple[int, int]]: ...
+
+    def read(self, tile: tuple[int, int]) -> npt.NDArray[np.generic]: ...
+
+    def values(self) -> npt.NDArray[np.generic]: ...
 
 
 def tangent_kernel_tiles(
     model: nn.Module,
     inputs: Tensor,
-    path: Path,
+    path: Path | TileStore,
     *,
     outputs: Outputs = None,
     examples_per_tile: int | None = None,
@@ -38,105 +70,125 @@ def tangent_kernel_tiles(
 ) -> npt.NDArray[np.floating]:
     """The kernel of many inputs as a memory map of `path` (.npy), (n k, n k), rows i k + c.
 
-    Inputs may lie anywhere; a tile at a time is moved to the model. Beside the file stands
-    `<path>.tiles.json`: what the kernel is of, and the tiles that are done. A second call takes up
-    where the first stopped, and returns at once when nothing is left.
+    Inputs may lie anywhere; a tile at a time is moved to the model. A second call goes on where
+    the first stopped, or works beside it; it returns at once when nothing is left. What is there
+    must be of the same weights and inputs, and the kernel of three examples, computed anew, must
+    be the one on disk: that sees another choice of outputs, and other code of the model.
     """
-    parameters = trainable(model)
-    refuse_coupled(model)
-    refuse_empty(inputs)
-    device = next(iter(parameters.values())).device
-    with untouched(model):
-        first = rehearse(model, inputs[:3].to(device), outputs, parameters)
-        budget = budget_bytes or default_budget(device)
-        fits = budget // (4 * first.bytes_per_example)
-        step = examples_per_tile or max(1, min(MOST_EXAMPLES, fits, len(inputs)))
-        ledger = _Ledger(path, _identity(model, inputs, outputs, step))
-        gram = ledger.open(len(inputs) * first.outputs, first.values)
-        workspace = Workspace(first.values, budget // 8)
+    if isinstance(path, Path):
+        from ntkexp.results.arrays import TiledArray  # a library of its own but for this
 
-        def features_of(tile: int) -> Features:
-            part = inputs[tile * step : (tile + 1) * step].detach().to(device)
-            return features(
-                model, part, outputs, parameters, rehearse(model, part, outputs, parameters)
-            )
-
-        count = -(-len(inputs) // step)
-        total = count * (count + 1) // 2
-        with Progress("tangent kernel", total, start=len(ledger.done), shown=progress) as bar:
-            for row in range(count):
-                left: Features | None = None
-                for column in range(row, -1, -1):
-                    if (row, column) in ledger.done:
-                        continue
-                    left = left or features_of(row)
-                    right = None if column == row else features_of(column)
-                    block = _block(left, right, workspace).cpu().numpy()
-                    width = step * first.outputs
-                    at = (row * width, column * width)
-                    gram[at[0] : at[0] + block.shape[0], at[1] : at[1] + block.shape[1]] = block
-                    gram[at[1] : at[1] + block.shape[1], at[0] : at[0] + block.shape[0]] = block.T
-                    gram.flush()
-                    ledger.add(row, column)
-                    bar.advance()
-    return gram
+        store: TileStore = TiledArray(path)
+    else:
+        store = path
+    check_examples_independent(model)
+    with preserve_model_state(model):
+        work = _Tiles(NetworkFunction(model, outputs), Batch.of(inputs), budget_bytes)
+        work.begin(store, examples_per_tile)
+        work.check_done(store)
+        total = work.count * (work.count + 1) // 2
+        with Progress("tangent kernel", total, start=len(store.done()), shown=progress) as bar:
+            for row, column in store.todo():
+                store.put((row, column), work.block(row, column))
+                bar.advance()
+    return store.values()  # type: ignore[return-value]
 
 
-def _block(left: Features, right: Features | None, workspace: Workspace) -> Tensor:
-    columns = left if right is None else right
-    like = workspace.tensor(1)
-    gram = like.new_zeros(left.examples * left.outputs, columns.examples * left.outputs)
-    for name, factors in left.layers.items():
-        add_layer(gram, name, factors, right.layers[name] if right else None, workspace)
-    if right is None:
-        mirror(gram)
-    return gram
+class _Tiles:
+    """The tiles of one kernel: what is in them, and how many examples each has."""
 
+    def __init__(self, function: NetworkFunction, batch: Batch, budget_bytes: int | None) -> None:
+        self.function, self.batch = function, batch
+        self.budget_bytes = budget_bytes or default_budget(function.device)
+        self.first: ReferencePass = reference_pass(function, self._moved(slice(0, 3)))
+        self.workspace = Workspace(self.first.values, self.budget_bytes // 8)
+        self.step = 0
+        self._left: tuple[int, Features] | None = None
 
-class _Ledger:
-    """The file, and the record beside it of what it holds; a tile is recorded once it is safe."""
+    @property
+    def count(self) -> int:
+        return -(-len(self.batch) // self.step)
 
-    def __init__(self, path: Path, identity: str) -> None:
-        self.path, self.identity = path, identity
-        self.record = path.with_name(path.name + ".tiles.json")
-        self.done: set[tuple[int, int]] = set()
+    def begin(self, store: TileStore, examples_per_tile: int | None) -> None:
+        k, n = self.first.outputs, len(self.batch)
+        fits = self.budget_bytes // (4 * self.first.bytes_per_example)
+        step = examples_per_tile or max(1, min(MOST_EXAMPLES, fits, n))
+        dtype = str(self.first.values.dtype).removeprefix("torch.")
+        identity = description(self.function, self.batch.inputs)
+        rows, columns = store.begin(
+            identity, (n * k, n * k), dtype, (step * k, step * k), symmetric=True
+        )
+        if rows != columns or rows % k:
+            raise UserError(f"tiles of {rows} x {columns}: squares of a multiple of {k} are needed")
+        self.step = rows // k
+        check_on_first(self.function, self.batch, self.step)
 
-    def open(self, size: int, like: Tensor) -> np.memmap[tuple[int, ...], np.dtype[np.floating]]:
-        dtype = np.dtype(str(like.dtype).removeprefix("torch."))
-        if self.record.exists():
-            found = json.loads(self.record.read_text())
-            if found["identity"] != self.identity or not self.path.exists():
-                raise UserError(
-                    f"{self.path}: the kernel begun there is of another model, other inputs or "
-                    f"other tiles; remove it and {self.record.name}, or choose another file"
-                )
-            self.done = {(row, column) for row, column in found["done"]}
-            return np.lib.format.open_memmap(self.path, mode="r+")
-        if self.path.exists():
-            raise UserError(f"{self.path} exists and is no begun kernel; choose another file")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        gram = np.lib.format.open_memmap(self.path, mode="w+", dtype=dtype, shape=(size, size))
-        self._write()
+    def check_done(self, store: TileStore) -> None:
+        """The kernel of three examples, as far as it is done, must be what is on disk."""
+        done = set(store.done())
+        rows = sorted({row for row, column in done if row == column})
+        if not rows:
+            return
+        chosen = sorted({rows[0], rows[len(rows) // 2], rows[-1]})
+        examples = sorted(
+            {row * self.step for row in chosen}
+            | {min(row * self.step + self.step, len(self.batch)) - 1 for row in chosen}
+        )[:3]
+        few = self._moved(torch.tensor(examples, device=self.batch.inputs.device))
+        reference = reference_pass(self.function, few)
+        gram = self._product(features(self.function, few, reference, self.budget_bytes), None)
+        k, size = self.first.outputs, float(gram.abs().max()) + 1e-30
+        for one, i in enumerate(examples):
+            for two, j in enumerate(examples[: one + 1]):
+                tile = i // self.step, j // self.step
+                if tile not in done:
+                    continue
+                r, c = i % self.step * k, j % self.step * k
+                kept = torch.as_tensor(store.read(tile)[r : r + k, c : c + k]).to(gram)
+                new = gram[one * k : (one + 1) * k, two * k : (two + 1) * k]
+                if (kept - new).abs().max() > AGREEMENT.get(gram.dtype, AGREEMENT_LOW) * size:
+                    raise UserError(
+                        "the kernel on disk is of another function: its entries for examples "
+                        f"{j} and {i} are not those of this model and these outputs; choose "
+                        "another path"
+                    )
+
+    def block(self, row: int, column: int) -> npt.NDArray[np.generic]:
+        if self._left is None or self._left[0] != row:
+            self._left = None  # free it before the next is made
+            self._left = (row, self._features(row))
+        right = None if row == column else self._features(column)
+        found: npt.NDArray[np.generic] = self._product(self._left[1], right).cpu().numpy()
+        return found
+
+    def _product(self, left: Features, right: Features | None) -> Tensor:
+        columns = left if right is None else right
+        like = self.workspace.tensor(1)
+        gram = like.new_zeros(left.examples * left.outputs, columns.examples * left.outputs)
+        for name, factors in left.layers.items():
+            add_layer(gram, name, factors, right.layers[name] if right else None, self.workspace)
+        if right is None:
+            mirror(gram)
         return gram
 
-    def add(self, row: int, column: int) -> None:
-        self.done.add((row, column))
-        self._write()
+    def _features(self, tile: int) -> Features:
+        part = self._moved(slice(tile * self.step, (tile + 1) * self.step))
+        reference = reference_pass(self.function, part)
+        return features(self.function, part, reference, self.budget_bytes, check_examples=False)
 
-    def _write(self) -> None:
-        record = {"identity": self.identity, "done": sorted(self.done)}
-        beside = self.record.with_name(self.record.name + ".new")
-        beside.write_text(json.dumps(record))
-        beside.replace(self.record)
+    def _moved(self, examples: slice | Tensor) -> Batch:
+        return self.batch[examples].to(self.function.device)
 
 
-def _identity(model: nn.Module, inputs: Tensor, outputs: Outputs, step: int) -> str:
-    """A digest of everything the kernel depends on, the model's code apart."""
+def description(function: NetworkFunction, inputs: Tensor) -> str:
+    """A digest of weights, buffers, inputs and classes; code is compared by its numbers."""
     digest = hashlib.sha256()
-    for name, value in [*sorted(model.state_dict().items()), ("inputs", inputs)]:
+    for name, value in [*sorted(function.model.state_dict().items()), ("inputs", inputs)]:
+        if not isinstance(value, Tensor):
+            continue
         digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
         digest.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
-    trained = sorted(name for name, p in model.named_parameters() if p.requires_grad)
-    chosen = getattr(outputs, "__qualname__", repr(outputs))
-    digest.update(repr((trained, chosen, step)).encode())
-    return digest.hexdigest()
+    outputs = function.outputs
+    classes = None if outputs is None or callable(outputs) else [int(c) for c in outputs]
+    digest.update(repr((sorted(function.parameters), classes, callable(outputs))).encode())
+    return f"tangent kernel {digest.hexdigest()}"

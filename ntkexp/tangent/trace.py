@@ -10,23 +10,26 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.calls import Call, parameterised, recorded, refuse_overwritten
 from ntkexp.tangent.chain import chain_of, squared_length, unit_vectors
+from ntkexp.tangent.checks import (
+    check_examples_independent,
+    coupling_modules,
+    refuse_coupling,
+    refuse_unsupported,
+    trainable,
+)
 from ntkexp.tangent.factors import Direct, merged
 from ntkexp.tangent.fallback import jacobians
-from ntkexp.tangent.features import features, receive
+from ntkexp.tangent.features import factors_by_use, features
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.independence import check_on_first, check_same
 from ntkexp.tangent.memory import blocks, default_budget
 from ntkexp.tangent.norms import norm_workspace, squared_norms
 from ntkexp.tangent.outputs import Outputs, chosen
-from ntkexp.tangent.refusals import (
-    couplers,
-    refuse_coupled,
-    refuse_coupling,
-    refuse_empty,
-    trainable,
-)
-from ntkexp.tangent.rehearsal import close, first_few, refuse_difference, rehearse
-from ntkexp.tangent.untouched import untouched
+from ntkexp.tangent.preserve import preserve_model_state
+from ntkexp.tangent.reference import first_few, reference_pass
 from ntkexp.tangent.workspace import Workspace
 
 Estimate: TypeAlias = Literal["signs", "hutchinson"]
@@ -49,71 +52,67 @@ def tangent_trace(
     "hutchinson": |Phi^T s|^2, one ordinary backward; every off-diagonal entry enters.
 
     >>> net = nn.Linear(1, 2, bias=False)
-    >>> tangent_trace(net, torch.tensor([[2.0], [3.0]])).item()    # 2 (4 + 9)
+    >>> round(tangent_trace(net, torch.tensor([[2.0], [3.0]])).item(), 3)    # 2 (4 + 9)
     26.0
     """
-    parameters = trainable(model)
-    refuse_coupled(model)
+    check_examples_independent(model)
     if estimate is not None and estimate not in get_args(Estimate):
         raise UserError(f"estimate={estimate!r}: None, signs and hutchinson are accepted")
     if estimate is not None and generator is None:
         raise UserError("an estimate needs a generator: its draws are not taken from torch's own")
-    refuse_empty(inputs)
-    with untouched(model):
+    batch = Batch.of(inputs)
+    with preserve_model_state(model):
+        function = NetworkFunction(model, outputs)
         if estimate == "hutchinson":
-            return _hutchinson(model, inputs.detach(), outputs, parameters, generator)
+            return _hutchinson(function, batch, generator)
         if estimate == "signs":
-            return SharedForward(model, outputs).run(inputs.detach(), generator)
-        return _exact(model, inputs.detach(), outputs, parameters, budget_bytes)
+            return SharedForward(model, outputs).run(batch.inputs, generator)
+        return _exact(function, batch, budget_bytes)
 
 
-def _exact(
-    model: nn.Module,
-    inputs: Tensor,
-    outputs: Outputs,
-    parameters: dict[str, nn.Parameter],
-    budget_bytes: int | None,
-) -> Tensor:
-    read = _off_chain(model, inputs, outputs, parameters, budget_bytes)
-    if read is not None:
-        return read
-    first = rehearse(model, inputs, outputs, parameters)
+def _exact(function: NetworkFunction, batch: Batch, budget_bytes: int | None) -> Tensor:
+    of_chain = _exact_of_chain(function, batch, budget_bytes)
+    if of_chain is not None:
+        return of_chain
+    first = reference_pass(function, batch)
     workspace = norm_workspace(first.values)
     total = first.values.new_zeros((), dtype=torch.float64)
     budget = budget_bytes or default_budget(first.values.device)
-    for part in blocks(len(inputs), first.bytes_per_example, budget):
-        whole = len(inputs[part]) == len(inputs)
-        rehearsal = first if whole else rehearse(model, inputs[part], outputs, parameters)
-        found = features(model, inputs[part], outputs, parameters, rehearsal)
+    parts = blocks(len(batch), first.bytes_per_example, budget)
+    if len(parts) > 1:
+        check_on_first(function, batch, parts[0].stop)
+    for rows in parts:
+        part, whole = batch[rows], len(parts) == 1
+        reference = first if whole else reference_pass(function, part)
+        found = features(function, part, reference, budget, check_examples=whole)
         factors = [factor for layer in found.layers.values() for factor in layer.values()]
         total += squared_norms(factors, workspace)
     return total
 
 
-def _off_chain(
-    model: nn.Module,
-    inputs: Tensor,
-    outputs: Outputs,
-    parameters: dict[str, nn.Parameter],
-    budget_bytes: int | None,
+def _exact_of_chain(
+    function: NetworkFunction, batch: Batch, budget_bytes: int | None
 ) -> Tensor | None:
     """The exact trace where every forward is a plain chain of linear layers, else None."""
     widths = []
-    for module in parameterised(model).values():
+    for module in parameterised(function.model).values():
         if type(module) is not nn.Linear:
             return None
         widths.append(module.out_features)
-    few = first_few(inputs)
-    alone = chosen(model(few), outputs, len(few))
+    few = first_few(batch)
+    alone = function(few)
     k = alone.shape[1]
     bytes_each = (2 * sum(widths) + 3 * k * max(widths)) * alone.element_size()
     total = alone.new_zeros((), dtype=torch.float64)
     budget = budget_bytes or default_budget(alone.device)
-    for part in blocks(len(inputs), bytes_each, budget):
-        values = chosen(model(inputs[part].clone()), outputs, len(inputs[part]))
-        if part.start == 0:
-            refuse_difference(alone, values)
-        chain = chain_of(values, parameters.values())
+    parts = blocks(len(batch), bytes_each, budget)
+    check_on_first(function, batch, parts[0].stop)
+    for rows in parts:
+        values = function(batch[rows])
+        if rows.start == 0:
+            both = min(len(alone), len(values))
+            check_same(function, few, alone[:both], values[:both])
+        chain = chain_of(values, function.parameters.values())
         if chain is None:
             return None
         total += squared_length(chain, unit_vectors(chain))
@@ -121,15 +120,11 @@ def _off_chain(
 
 
 def _hutchinson(
-    model: nn.Module,
-    inputs: Tensor,
-    outputs: Outputs,
-    parameters: dict[str, nn.Parameter],
-    generator: torch.Generator | None,
+    function: NetworkFunction, batch: Batch, generator: torch.Generator | None
 ) -> Tensor:
-    values = chosen(model(inputs.clone()), outputs, len(inputs))
+    values = function(batch)
     grads = torch.autograd.grad(
-        values, list(parameters.values()), signs(values, generator), allow_unused=True
+        values, [*function.parameters.values()], signs(values, generator), allow_unused=True
     )
     squares = [torch.linalg.vector_norm(grad).double() ** 2 for grad in grads if grad is not None]
     return torch.stack(squares).sum()
@@ -156,15 +151,17 @@ class SharedForward:
     16.0
 
     The estimate costs one backward of activations and the norms. The graph is left in place for
-    the caller's own backward. The first time the fast rules are held against a true gradient, and
-    if the graph is a plain chain (chain.py), what is read off it is held against the rules; from
-    then on the chain serves for as long as the graph is one, and the forward goes unrecorded.
+    the caller's own backward. The first call compares the layer rules with autograd on two
+    examples. If the graph of the forward is a plain chain (chain.py), the first call also compares
+    the chain's formula with the rules; from the second call on the chain alone is used, without
+    hooks, for as long as the graph is one.
     """
 
     def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
+        refuse_unsupported(model)
         self.model, self.outputs = model, outputs
         self.parameters = trainable(model)
-        self._modules, self._couplers = parameterised(model), couplers(model)
+        self._modules, self._couplers = parameterised(model), coupling_modules(model)
         self._calls: list[Call] = []
         self._slow: set[int] | None = None
         self._chained = False
@@ -188,25 +185,28 @@ class SharedForward:
     def run(self, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
         """Forward and estimate in one, for a caller with no use for the forward."""
         with self:
-            raw = self.model(inputs.clone())
+            raw = NetworkFunction(self.model, self.outputs).raw(Batch.of(inputs))
+        if not isinstance(raw, Tensor):
+            raise UserError(f"the model returns a {type(raw).__name__}; a tensor (n, c) is needed")
         return self.trace(raw, inputs, generator)
 
     def trace(self, raw: Tensor, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
         """The estimate for the shared forward: `raw` is what the model returned for `inputs`."""
-        values = chosen(raw, self.outputs, len(inputs))
+        batch = Batch.of(inputs)
+        values = chosen(raw, self.outputs, batch.indices)
         cotangent = signs(values, generator)
         if not self._chained:
-            return self._by_rules(values, inputs, cotangent)
+            return self._by_rules(values, batch, cotangent)
         chain = chain_of(values, self.parameters.values())
         if chain is not None:
             return squared_length(chain, cotangent)
         self._chained = False
-        return self._by_rules(self._again(values, inputs), inputs, cotangent)
+        return self._by_rules(self._again(values, batch), batch, cotangent)
 
-    def _again(self, values: Tensor, inputs: Tensor) -> Tensor:
+    def _again(self, values: Tensor, batch: Batch) -> Tensor:
         """The outputs of a second forward, recorded, in the place of one that was not."""
-        with untouched(self.model, tf32=True), self._recording():
-            again = chosen(self.model(inputs.clone()), self.outputs, len(inputs))
+        with preserve_model_state(self.model, tf32=True), self._recording():
+            again = NetworkFunction(self.model, self.outputs)(batch)
         # The same operations on the same numbers: closer than one step of training moves them.
         tolerance = 100 * torch.finfo(values.dtype).eps
         error = torch.linalg.vector_norm(again.detach() - values.detach())
@@ -217,42 +217,52 @@ class SharedForward:
             )
         return again
 
-    def _by_rules(self, values: Tensor, inputs: Tensor, cotangent: Tensor) -> Tensor:
+    def _by_rules(self, values: Tensor, batch: Batch, cotangent: Tensor) -> Tensor:
         """From the recorded calls, whatever the model is made of."""
         calls, self._calls = self._calls, []
         refuse_overwritten(calls)
-        uses, slow = receive(values, calls, self.parameters, [cotangent])
+        uses, slow, _ = factors_by_use(values, calls, self.parameters, [cotangent])
         first = self._slow is None
         if self._slow is None:
-            self._slow = self._distrusted(values, inputs)
+            self._slow = self._without_rule(values, batch)
         slow |= self._slow
         workspace = self._workspace = self._workspace or norm_workspace(values.detach())
         factors = [merged(found) for key, found in uses.items() if key not in slow]
         names = [name for name, p in self.parameters.items() if id(p) in slow]
-        for rows in jacobians(self.model, inputs, self.outputs, names).values():
-            pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
-            factors.append(Direct(pulled.unsqueeze(1)))
+        if names:
+            with preserve_model_state(self.model, tf32=True):
+                function = NetworkFunction(self.model, self.outputs)
+                budget = default_budget(values.device)
+                for rows in jacobians(function, batch, names, budget).values():
+                    pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
+                    factors.append(Direct(pulled.unsqueeze(1)))
         total = squared_norms(factors, workspace)
-        return self._held_against(total, values, cotangent) if first else total
+        return self._compared_with_chain(total, values, cotangent) if first else total
 
-    def _held_against(self, total: Tensor, values: Tensor, cotangent: Tensor) -> Tensor:
-        """What the chain gives, if there is one and it agrees with the rules' total.
+    def _compared_with_chain(self, total: Tensor, values: Tensor, cotangent: Tensor) -> Tensor:
+        """The chain's estimate, if there is a chain and it agrees with the rules' total.
 
-        It is the chain's number that counts then, this first time as well: a resumed run begins
-        with a first time, and must write the same digits as one that went through.
+        From now on the chain is used, and this first time it must be as well: a resumed run begins
+        with a first time, and has to write the same digits as a run that was not interrupted.
         """
         chain = chain_of(values, self.parameters.values())
         if chain is None:
             return total
-        read = squared_length(chain, cotangent)
-        self._chained = close(read.to(values.dtype), total.to(values.dtype))  # as exact as it is
-        return read if self._chained else total
+        of_chain = squared_length(chain, cotangent)
+        tolerance = 1e-8 if values.dtype == torch.float64 else 1e-4
+        self._chained = bool((of_chain - total).abs() <= tolerance * total.abs() + 1e-30)
+        return of_chain if self._chained else total
 
-    def _distrusted(self, values: Tensor, inputs: Tensor) -> set[int]:
-        """Ids of the parameters whose pieces do not give the true gradient of two examples."""
-        few = inputs[:2].detach()
-        with untouched(self.model):
-            rehearsal = rehearse(self.model, few, self.outputs, self.parameters)
-            rehearsal.refuse_difference(values)
-            found = features(self.model, few, self.outputs, self.parameters, rehearsal)
+    def _without_rule(self, values: Tensor, batch: Batch) -> set[int]:
+        """Ids of the parameters whose factors do not give the true gradient of two examples."""
+        function = NetworkFunction(self.model, self.outputs)
+        with preserve_model_state(self.model, tf32=True):  # as the shared forward was computed
+            check_on_first(function, batch, len(batch))
+            again = function(batch).detach()
+            check_same(function, batch, again, values)
+        with preserve_model_state(self.model):
+            few = batch[:2]
+            reference = reference_pass(function, few)
+            budget = default_budget(values.device)
+            found = features(function, few, reference, budget, check_examples=False)
         return {id(self.parameters[name]) for name in found.fallback}

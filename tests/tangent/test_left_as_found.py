@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from grid_nets import built
 from torch import Tensor, nn
 from trap_nets import case
 
+from ntkexp.errors import UserError
 from ntkexp.tangent import tangent_kernel, tangent_kernels, tangent_trace
 
 MEASUREMENTS: dict[str, Callable[[nn.Module, Tensor], object]] = {
@@ -96,7 +98,7 @@ def test_nothing_changes_when_the_forward_raises(name: str, rude: tuple[Rude, Te
     model, inputs = rude
     model.fails = True
     before = state(model)
-    with pytest.raises(RuntimeError, match="half way"):
+    with pytest.raises(UserError, match=r"layer Rude: .*half way"):
         MEASUREMENTS[name](model, inputs)
     assert same(before, state(model))
 
@@ -126,7 +128,7 @@ def test_gradients_of_inputs_are_not_followed(rude: tuple[Rude, Tensor]) -> None
 
 
 def test_two_hundred_calls_leak_nothing() -> None:
-    model, inputs = case("functional use")
+    model, inputs = built("bilinear")
 
     def tensors() -> int:
         gc.collect()

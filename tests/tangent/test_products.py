@@ -9,6 +9,7 @@ from trap_nets import CASES, case
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import (
+    layer_factors,
     pull_back,
     push_forward,
     right_singular_vectors,
@@ -85,3 +86,15 @@ def test_singular_vectors_end_with_the_rank() -> None:
     twice = torch.cat([inputs[:1], inputs[:1]])
     rank = len(list(right_singular_vectors(model, twice, 6)))
     assert rank == torch.linalg.matrix_rank(tangent_kernel(model, twice).gram, hermitian=True) <= 3
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_layer_factors_are_the_jacobian(name: str) -> None:
+    model, inputs = case(name)
+    rows = jacobian(model, inputs)
+    found = layer_factors(model, inputs)
+    for layer, factors in found.layers.items():
+        for parameter, factor in factors.items():
+            assert parameter.rpartition(".")[0].startswith(layer)
+            ours = factor.jacobian().flatten(0, 1)
+            assert torch.allclose(ours, rows[parameter], rtol=1e-9, atol=1e-12)

@@ -165,7 +165,7 @@ def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> N
 def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cross: bool) -> None:
     """Routes are chosen by cost; here each has to take every layer."""
     from ntkexp.tangent.calls import parameterised, recorded
-    from ntkexp.tangent.features import receive
+    from ntkexp.tangent.features import factors_by_use
 
     layer, inputs = drawn[0].double(), drawn[1].double()
     model = Head(layer, inputs, 2)
@@ -174,12 +174,12 @@ def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cros
     parameters = dict(model.named_parameters())
     eye = torch.eye(2, dtype=torch.float64)
     cotangents = [eye[c].expand(values.shape) for c in range(2)]
-    uses, _ = receive(values, calls, parameters, cotangents)
+    uses, _, _ = factors_by_use(values, calls, parameters, cotangents)
     [factor] = uses[id(layer.weight)]
     left, right = factor, factor.part(slice(0, 1)) if cross else None
     rows = left.jacobian().flatten(0, 1)
     truth = rows @ (rows if right is None else right.jacobian().flatten(0, 1)).t()
-    small = factor.u.positions <= 30  # A2 takes each pair of positions in turn
+    small = factor.u.positions <= 30  # each pair of positions in turn
     for route in ROUTES if small else [r for r in ROUTES if r is not Pairs]:
         for workspace in (1, 2**30):
             gram = torch.zeros_like(truth)

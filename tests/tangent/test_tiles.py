@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from grid_nets import built
 from torch import Tensor, nn
-from trap_nets import case
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles
@@ -32,7 +31,7 @@ def test_tiles_make_the_kernel(tile: int | None, tmp_path: Path) -> None:
 
 
 def test_several_outputs_and_a_fallback(tmp_path: Path) -> None:
-    model, inputs = case("functional use")
+    model, inputs = built("bilinear")
     gram = tangent_kernel_tiles(
         model, inputs, tmp_path / "k.npy", examples_per_tile=2, progress=False
     )
@@ -54,16 +53,15 @@ class Stopping(nn.Sequential):
 def test_a_stopped_kernel_is_taken_up(tmp_path: Path) -> None:
     plain, inputs = mlp()
     model = Stopping(*plain).double()
-    file, record = tmp_path / "k.npy", tmp_path / "k.npy.tiles.json"
-    model.left = 12
+    file, done_tiles = tmp_path / "k.npy", tmp_path / "k.npy.filling" / "done"
+    model.left = 22
     with pytest.raises(KeyboardInterrupt):
         tangent_kernel_tiles(model, inputs, file, examples_per_tile=5, progress=False)
-    done = len(json.loads(record.read_text())["done"])
-    assert 0 < done < 15
+    assert 0 < len([*done_tiles.iterdir()]) < 15
     model.left = 10**9
     gram = tangent_kernel_tiles(model, inputs, file, examples_per_tile=5, progress=False)
     np.testing.assert_allclose(gram, tangent_kernel(plain, inputs).gram.numpy(), rtol=1e-12)
-    model.left = 1  # the rehearsal only: nothing is left to compute
+    model.left = 12  # the reference pass, and three examples compared: nothing is left to compute
     again = tangent_kernel_tiles(model, inputs, file, examples_per_tile=5, progress=False)
     np.testing.assert_array_equal(again, gram)
 
@@ -72,14 +70,68 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     model, inputs = mlp()
     file = tmp_path / "k.npy"
     tangent_kernel_tiles(model, inputs, file, progress=False)
-    with pytest.raises(UserError, match="another model, other inputs"):
+    with pytest.raises(UserError, match="something else"):
         tangent_kernel_tiles(model, inputs + 1, file, progress=False)
     with torch.no_grad():
         model[0].bias += 1
-    with pytest.raises(UserError, match="another model, other inputs"):
+    with pytest.raises(UserError, match="something else"):
         tangent_kernel_tiles(model, inputs, file, progress=False)
     other = tmp_path / "notes.npy"
     other.write_text("mine")
-    with pytest.raises(UserError, match="no begun kernel"):
+    with pytest.raises(UserError, match="no array begun here"):
         tangent_kernel_tiles(model, inputs, other, progress=False)
     assert other.read_text() == "mine"
+
+
+def tiles(model: nn.Module, inputs: Tensor, file: Path, **options: object) -> Tensor:
+    found = tangent_kernel_tiles(
+        model,
+        inputs,
+        file,
+        progress=False,
+        **options,  # type: ignore[arg-type]
+    )
+    return torch.from_numpy(found.copy())
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_another_function_of_the_same_weights_is_refused(finished: bool, tmp_path: Path) -> None:
+    """The record knows weights and inputs; other code is seen by three examples' kernel."""
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(3, 8), nn.LeakyReLU(0.1), nn.Linear(8, 2)).double()
+    model = Stopping(*plain).double()
+    inputs, file = torch.randn(23, 3, dtype=torch.float64), tmp_path / "k.npy"
+    if not finished:
+        model.left = 20
+        with pytest.raises(KeyboardInterrupt):
+            tiles(model, inputs, file, examples_per_tile=5, outputs=lambda f: f[:, 0])
+        model.left = 10**9
+    first = tiles(model, inputs, file, examples_per_tile=5, outputs=lambda f: f[:, 0])
+    with pytest.raises(UserError, match="of another function"):
+        tiles(model, inputs, file, outputs=lambda f: f[:, 1])
+    model[1].negative_slope = 0.9
+    with pytest.raises(UserError, match="of another function"):
+        tiles(model, inputs, file, outputs=lambda f: f[:, 0])
+    model[1].negative_slope = 0.1
+    again = tiles(model, inputs, file, outputs=lambda f: f[:, 0])
+    assert torch.equal(first, again)
+
+
+def test_another_budget_goes_on(tmp_path: Path) -> None:
+    plain, inputs = mlp()
+    model, file = Stopping(*plain).double(), tmp_path / "k.npy"
+    model.left = 30
+    with pytest.raises(KeyboardInterrupt):
+        tiles(model, inputs, file, budget_bytes=10_000)
+    model.left = 10**9
+    found = tiles(model, inputs, file)
+    np.testing.assert_allclose(found, tangent_kernel(plain, inputs).gram, rtol=1e-12)
+
+
+def test_a_shortened_file_is_refused(tmp_path: Path) -> None:
+    model, inputs = mlp()
+    file = tmp_path / "k.npy"
+    tiles(model, inputs, file, examples_per_tile=5)
+    file.write_bytes(file.read_bytes()[:-200])
+    with pytest.raises(UserError, match="damaged"):
+        tiles(model, inputs, file)

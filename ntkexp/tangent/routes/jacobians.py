@@ -10,7 +10,7 @@ from torch import Tensor
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.positions import split_features
 from ntkexp.tangent.routes.blocks import lower_blocks
-from ntkexp.tangent.routes.shape import Cost, Shape
+from ntkexp.tangent.routes.shape import OPERATION, SMALL_PRODUCT, Cost, Shape
 from ntkexp.tangent.workspace import Workspace
 
 LEAST_ROWS = 128
@@ -18,7 +18,7 @@ CHUNK_BYTES = 192 * 2**20
 
 
 class Jacobians:
-    """J_ic = v_ic u_i^T, (O x D) (D x K), then K = J J^T: JC in the specification.
+    """J_ic = v_ic u_i^T, (O x D) (D x K), then K = J J^T.
 
         2 N D p + 2 N^2 p  floating point operations (the second half by symmetry),  p = G O K.
 
@@ -26,7 +26,7 @@ class Jacobians:
     nothing is computed twice.
     """
 
-    name = "JC"
+    name = "jacobians"
 
     @staticmethod
     def halves(shape: Shape) -> bool:
@@ -37,7 +37,9 @@ class Jacobians:
         weights = shape.groups * shape.channels * shape.features
         rows = (shape.left + (0 if shape.symmetric else shape.right)) * shape.k
         per_weight = 2 * rows * shape.positions + 2 * shape.pairs * shape.k**2
-        return Cost(per_weight * weights, 4 * rows * weights * shape.itemsize)
+        products = shape.groups * (shape.left + (0 if shape.symmetric else shape.right))
+        lost = SMALL_PRODUCT * products + 8 * OPERATION
+        return Cost(per_weight * weights, 4 * rows * weights * shape.itemsize, lost)
 
     @staticmethod
     def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:

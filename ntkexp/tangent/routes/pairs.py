@@ -10,7 +10,7 @@ from torch import Tensor
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.positions import Positions
 from ntkexp.tangent.routes.blocks import lower_blocks, times
-from ntkexp.tangent.routes.shape import Cost, Shape
+from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
 from ntkexp.tangent.workspace import Workspace
 
 LEAST_EXAMPLES = 32
@@ -20,7 +20,7 @@ WORTH_HALVING = 256
 
 
 class Pairs:
-    """K[(i,c),(j,c')] = sum_de <u_id, u_je> <v_icd, v_jc'e>: A2 in the specification.
+    """K[(i,c),(j,c')] = sum_de <u_id, u_je> <v_icd, v_jc'e>.
 
         2 n^2 D^2 K + 2 N^2 D^2 (O + 1)  floating point operations, half by symmetry.
 
@@ -28,7 +28,7 @@ class Pairs:
     position it is the rule for linear layers, (x x^T) elementwise times (g g^T).
     """
 
-    name = "A2"
+    name = "pairs"
 
     @staticmethod
     def halves(shape: Shape) -> bool:
@@ -41,7 +41,9 @@ class Pairs:
         outputs = 2 * d * d * shape.k**2 * (shape.channels + 1)
         pairs = shape.pairs if Pairs.halves(shape) else shape.left * shape.right
         pairs *= shape.groups
-        return Cost(pairs * (inputs + outputs), 4 * d * d * pairs * shape.k**2 * shape.itemsize)
+        lost = 6 * OPERATION * shape.groups * d * d
+        moved = 4 * d * d * pairs * shape.k**2 * shape.itemsize
+        return Cost(pairs * (inputs + outputs), moved, lost)
 
     @staticmethod
     def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:

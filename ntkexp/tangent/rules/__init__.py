@@ -1,7 +1,6 @@
 """Which modules have a fast rule, and what their parameters' features are made of.
 
-A rule is exact only for the module's own forward, so the type must match exactly: a subclass may
-compute anything, and takes the fallback.
+A rule is exact only for the module's own forward: a subclass has one if it keeps its parent's.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ class Rule(Protocol):
         """For each wanted parameter of the module."""
 
 
+FORWARDS = ("forward", "_conv_forward", "__call__")
+
 RULES: dict[type[nn.Module], type[Rule]] = {
     nn.Linear: LinearRule,
     nn.Conv1d: ConvRule,
@@ -50,4 +51,14 @@ RULES: dict[type[nn.Module], type[Rule]] = {
     nn.Embedding: EmbeddingRule,
 }
 
-__all__ = ["RULES", "Rule", "UnfitError"]
+
+def rule_for(module: nn.Module) -> type[Rule] | None:
+    """The rule of the module's type, or of the parent whose forward it keeps."""
+    for kind in type(module).__mro__:
+        if kind in RULES:
+            own = [getattr(type(module), name, None) for name in FORWARDS]
+            return RULES[kind] if own == [getattr(kind, name, None) for name in FORWARDS] else None
+    return None
+
+
+__all__ = ["RULES", "Rule", "UnfitError", "rule_for"]

@@ -1,0 +1,78 @@
+"""The function whose kernel is asked for: a model, the outputs chosen, the parameters varied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks import refuse_unsupported, trainable
+from ntkexp.tangent.guard import Guard, PrivateDraws, layer_at_work
+from ntkexp.tangent.lstm import LSTMByStep, has_fused_lstm
+from ntkexp.tangent.outputs import Outputs, chosen, select
+
+
+class NetworkFunction:
+    """f: a batch -> (n, k), differentiable by `parameters`.
+
+    Every forward of the package but those of a shared training step goes through here: guarded
+    (guard.py), and with the errors of a forward in one line.
+    """
+
+    def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
+        refuse_unsupported(model)
+        self.model, self.outputs = model, outputs
+        self.parameters = trainable(model)
+        self.device = next(iter(self.parameters.values())).device
+        self._lstm: Any = LSTMByStep() if has_fused_lstm(model) else nullcontext()
+        draws = PrivateDraws([p.device for p in self.parameters.values()])
+        self._guard = Guard(model, draws)
+
+    def __call__(
+        self, batch: Batch, layout: torch.memory_format = torch.contiguous_format
+    ) -> Tensor:
+        return self.select(self.raw(batch, layout), batch)
+
+    def raw(self, batch: Batch, layout: torch.memory_format = torch.contiguous_format) -> object:
+        """What the model returns. It gets a copy: it may overwrite its input."""
+        inputs = batch.inputs.clone(memory_format=layout)
+        return self._guarded(inputs, None)
+
+    def select(self, raw: object, batch: Batch) -> Tensor:
+        return chosen(raw, self.outputs, batch.indices)
+
+    def with_parameters(self, parameters: Mapping[str, Tensor], batch: Batch) -> object:
+        """What the model returns with other tensors in the place of its parameters."""
+        return self._guarded(batch.inputs.clone(), parameters)
+
+    def of_one_example(
+        self, parameters: Mapping[str, Tensor], example: Tensor, index: Tensor
+    ) -> Tensor:
+        """(k,), as a function of parameters given by name: for torch.func."""
+        raw = self._guarded(example.unsqueeze(0).clone(), parameters)
+        assert isinstance(raw, Tensor)
+        return select(raw, self.outputs, index.unsqueeze(0))[0]
+
+    def _guarded(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
+        try:
+            with self._guard, self._lstm:
+                if parameters is None:
+                    return self.model(inputs)
+                return functional_call(self.model, dict(parameters), (inputs,))
+        except UserError:
+            raise
+        except (RuntimeError, ValueError, TypeError, IndexError, AssertionError) as error:
+            if parameters is not None:
+                raise  # what vmap cannot follow is done without it
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            shape, dtype = tuple(inputs.shape), str(inputs.dtype).removeprefix("torch.")
+            where = layer_at_work(self.model, error)
+            raise UserError(
+                f"{where}: the forward fails on inputs {shape} of type {dtype}: {reason}"
+            ) from error

@@ -1,0 +1,333 @@
+"""Nothing a user's net does may crash the process, or give a wrong kernel without a word."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+import torch
+from dense_jacobian import distance, jacobian, layer_kernels
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ntkexp.errors import UserError
+from ntkexp.tangent import SharedForward, tangent_kernel, tangent_kernel_tiles, tangent_trace
+
+SEGFAULT = """
+import torch
+from torch import nn
+from ntkexp.tangent import tangent_kernel
+torch.manual_seed(0)
+net = nn.Sequential(nn.Conv2d(3, 6, 3, bias=False), nn.GroupNorm(3, 6), nn.InstanceNorm2d(6),
+                    nn.ReLU(), nn.Flatten(), nn.Linear(216, 4))
+x = torch.randn(6, 3, 8, 8)
+kernel = tangent_kernel(net, x).gram.double()
+exact = tangent_kernel(net.double(), x.double()).gram
+assert (kernel - exact).abs().max() < 1e-5 * exact.abs().max()
+"""
+
+
+def test_group_norm_does_not_end_the_process() -> None:
+    """torch's own backward dies with channels last: we may not choose that layout here."""
+    done = subprocess.run([sys.executable, "-c", SEGFAULT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+class Scaled(nn.Module):
+    """Without a rule for one weight, so that torch.func replaces parameters for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(5, 8), nn.Linear(8, 3)
+        self.both = nn.Bilinear(8, 8, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = torch.tanh(self.first(x))
+        head: Tensor = self.last(self.both(hidden, hidden))
+        return head
+
+
+def test_four_threads_on_one_net() -> None:
+    torch.manual_seed(0)
+    model = Scaled().double()
+    batches = [torch.randn(6, 5, dtype=torch.float64) for _ in range(4)]
+    assert tangent_kernel(model, batches[0]).fallback == ["both.weight"]
+    expected = [tangent_kernel(model, batch).gram for batch in batches]
+    weights = dict(model.named_parameters())
+    flags = torch.backends.cuda.matmul, torch.backends.mkldnn.matmul
+    settings = [flag.fp32_precision for flag in flags]
+    drawn: list[list[float]] = [[], []]
+    errors: list[BaseException] = []
+    stop = threading.Event()
+
+    def measure(which: int) -> None:
+        try:
+            for _ in range(15):
+                found = tangent_kernel(model, batches[which]).gram
+                assert distance(found, expected[which]) < 1e-12
+                draws = torch.Generator().manual_seed(0)
+                tangent_trace(model, batches[which], estimate="signs", generator=draws)
+        except BaseException as error:
+            errors.append(error)
+
+    def draw(mine: list[float]) -> None:
+        while not stop.is_set():
+            mine.append(float(torch.rand((), dtype=torch.float64)))
+
+    measuring = [threading.Thread(target=measure, args=(i,)) for i in range(4)]
+    drawing = [threading.Thread(target=draw, args=(mine,)) for mine in drawn]
+    for thread in (*drawing, *measuring):
+        thread.start()
+    for thread in measuring:
+        thread.join()
+    stop.set()
+    for thread in drawing:
+        thread.join()
+    assert not errors
+    assert dict(model.named_parameters()).keys() == weights.keys()
+    assert all(type(p) is nn.Parameter and p is weights[n] for n, p in model.named_parameters())
+    assert settings == [flag.fp32_precision for flag in flags]
+    numbers = [number for mine in drawn for number in mine]
+    assert len(set(numbers)) == len(numbers) > 50
+
+
+class Coupled(nn.Module):
+    """A linear map of what `mix` makes of the batch."""
+
+    def __init__(self, mix: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.linear, self.mix = nn.Linear(3, 2), mix
+
+    def forward(self, x: Tensor) -> Tensor:
+        head: Tensor = self.linear(self.mix(x))
+        return head
+
+
+def _from_the_third(x: Tensor) -> Tensor:
+    return torch.cat([x[:2], x[2:] + x.cumsum(0)[2:]])
+
+
+def _last_sees_first(x: Tensor) -> Tensor:
+    return torch.cat([x[:-1], x[-1:] + 1e-3 * x[:1]])
+
+
+COUPLINGS: dict[str, Callable[[Tensor], Tensor]] = {
+    "a sum over the batch": lambda x: x.cumsum(0),
+    "from the third example on": _from_the_third,
+    "the next example": lambda x: x + 0.1 * x.roll(1, 0),
+    "a thousandth of the mean": lambda x: x + 1e-3 * x.mean(0),
+    "the number of the row": lambda x: x * torch.arange(1, len(x) + 1).unsqueeze(1),
+    "the size of the batch": lambda x: x * len(x),
+}
+
+
+@pytest.mark.parametrize("n", [3, 4, 9])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", COUPLINGS)
+def test_coupled_examples_are_refused(name: str, dtype: torch.dtype, n: int) -> None:
+    torch.manual_seed(0)
+    model, inputs = Coupled(COUPLINGS[name]).to(dtype), torch.randn(n, 3, dtype=dtype)
+    for measure in (tangent_kernel, tangent_trace):
+        with pytest.raises(UserError, match="couples the examples"):
+            measure(model, inputs)
+    shared = SharedForward(model)
+    with pytest.raises(UserError, match="couples the examples"):
+        shared.run(inputs, torch.Generator())
+
+
+def test_depth_is_no_coupling() -> None:
+    """Rounding grows with depth, and is told from coupling by the response to rounded weights."""
+    torch.manual_seed(0)
+    layers = [layer for _ in range(60) for layer in (nn.Linear(32, 32), nn.ReLU())]
+    for layer in layers[::2]:
+        nn.init.normal_(layer.weight, std=0.5)  # type: ignore[arg-type]
+    model = nn.Sequential(*layers, nn.LayerNorm(32), nn.Linear(32, 3))
+    assert tangent_kernel(model, torch.randn(9, 32)).gram.isfinite().all()
+
+
+def test_a_small_hidden_use_is_seen() -> None:
+    """A hook that uses the weight once more, for a part of 1e-3: between input and output."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 3))
+
+    def add(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        return output + 1.3e-3 * functional.linear(args[0] ** 2, module.weight)  # type: ignore[arg-type]
+
+    model[0].register_forward_hook(add)
+    inputs = torch.randn(6, 4)
+    found = tangent_kernel(model, inputs)
+    exact = layer_kernels(jacobian(model.double(), inputs.double()))
+    assert distance(found.gram.double(), sum(exact.values())) < 1e-5
+
+
+def classifier() -> tuple[nn.Module, Tensor, Tensor]:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)).double()
+    return model, torch.randn(11, 4, dtype=torch.float64), torch.randint(3, (11,))
+
+
+def own_class_truth(model: nn.Module, inputs: Tensor, labels: Tensor) -> Tensor:
+    rows = sum(layer_kernels(jacobian(model, inputs)).values())
+    assert isinstance(rows, Tensor)
+    mine = torch.arange(len(inputs)) * 3 + labels
+    return rows[mine][:, mine]
+
+
+def test_labels_by_index_in_blocks_tiles_and_cross_kernels(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    model, inputs, labels = classifier()
+    truth = own_class_truth(model, inputs, labels)
+
+    def own(f: Tensor, indices: Tensor) -> Tensor:
+        return f.gather(1, labels[indices, None])
+
+    assert distance(tangent_kernel(model, inputs, outputs=own).gram, truth) < 1e-12
+    small = tangent_kernel(model, inputs, outputs=own, budget_bytes=3000)
+    assert len(small.plan.steps) > 10 and distance(small.gram, truth) < 1e-12
+    cross = tangent_kernel(model, inputs[:4], inputs[4:], outputs=own).gram
+    assert distance(cross, truth[:4, 4:]) < 1e-12
+    for tile in (3, 11):
+        path = tmp_path / f"{tile}.npy"
+        tiles = tangent_kernel_tiles(
+            model, inputs, path, outputs=own, examples_per_tile=tile, progress=False
+        )
+        assert distance(torch.from_numpy(tiles.copy()), truth) < 1e-12
+    assert torch.isclose(tangent_trace(model, inputs, outputs=own), truth.trace())
+
+
+@pytest.mark.parametrize("budget", [None, 3000])
+def test_outputs_that_depend_on_the_place_are_refused(budget: int | None) -> None:
+    model, inputs, labels = classifier()
+    for outputs in (
+        lambda f: f[torch.arange(len(f)), labels[: len(f)]],
+        lambda f: f.gather(1, labels[:, None]),
+        lambda f, indices: f * torch.arange(len(f)).unsqueeze(1),
+    ):
+        for measure in (tangent_kernel, tangent_trace):
+            with pytest.raises(UserError, match=r"outputs= (depends|fails)"):
+                measure(model, inputs, outputs=outputs, budget_bytes=budget)
+
+
+def test_one_number_for_each_example_is_one_class() -> None:
+    model = nn.Sequential(nn.Linear(3, 1), nn.Flatten(0))
+    inputs = torch.randn(5, 3)
+    expected = inputs @ inputs.t() + 1
+    torch.testing.assert_close(tangent_kernel(model, inputs).gram, expected)
+
+
+def _refused(model: nn.Module, inputs: Tensor, line: str) -> None:
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    for measure in (tangent_kernel, tangent_trace):
+        with pytest.raises(UserError, match=line) as caught:
+            measure(model, inputs)
+        assert "\n" not in str(caught.value) and isinstance(caught.value, ValueError)
+    for parameter, value in zip(model.parameters(), before, strict=True):
+        assert torch.equal(parameter, value)
+
+
+class Renormalising(nn.Module):
+    """max_norm by the function, which no module announces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.head = nn.Parameter(torch.randn(7, 3)), nn.Linear(3, 2)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        head: Tensor = self.head(functional.embedding(tokens, self.table, max_norm=0.5).mean(1))
+        return head
+
+
+def test_looking_does_not_change_weights() -> None:
+    tokens = torch.randint(0, 7, (4, 5))
+    net = nn.Sequential(nn.Embedding(7, 3, max_norm=0.5), nn.Flatten(), nn.Linear(15, 2))
+    _refused(net, tokens, "layer 0: max_norm")
+    _refused(Renormalising(), tokens, "layer Renormalising: the forward changes parameter table")
+
+
+class Casting(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return super().forward(x).float()
+
+
+class Overwriting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(3, 3), nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = torch.sigmoid(self.first(x))
+        out: Tensor = self.last(hidden)
+        hidden.mul_(2)  # the last layer has kept it
+        return out
+
+
+def test_plain_refusals() -> None:
+    inputs, tokens = torch.randn(4, 3), torch.randint(0, 7, (4, 5))
+    sparse = nn.Sequential(nn.Embedding(7, 3, sparse=True), nn.Flatten(), nn.Linear(15, 2))
+    _refused(sparse, tokens, "layer 0: sparse")
+    mixed = nn.Sequential(nn.Linear(3, 3).double(), nn.Linear(3, 2))
+    _refused(mixed, inputs, "different types .*0.weight is torch.float64, 1.weight")
+    _refused(nn.Linear(3, 2, dtype=torch.complex64), inputs, "weight is torch.complex64")
+    _refused(nn.Sequential(nn.Linear(3, 3), Casting(3, 2)), inputs, "layer 1: .*bfloat16")
+    _refused(Overwriting(), inputs, "in ?place")
+    _refused(nn.Sequential(nn.Linear(3, 3), nn.Linear(4, 2)), inputs, r"layer 1: .*\(2, 3\)")
+    compiled = nn.Linear(3, 2)
+    compiled.compile(backend="eager")
+    _refused(compiled, inputs, "compiled module")
+    _refused(torch.compile(nn.Linear(3, 2), backend="eager"), inputs, "compiled module")  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+def test_torchscript_is_refused() -> None:
+    traced = torch.jit.trace(nn.Linear(3, 2), torch.randn(2, 3))  # type: ignore[no-untyped-call]
+    _refused(nn.Sequential(traced), torch.randn(4, 3), "layer 0: TorchScript")
+
+
+BUDGET = """
+import re, sys, torch
+from torch import nn
+from ntkexp.tangent import tangent_kernel
+which, budget = sys.argv[1], int(sys.argv[2])
+def resident(key):
+    return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read())[1])
+class Gated(nn.Module):  # no rule can know this
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(64, 64) / 8)
+    def forward(self, x):
+        return torch.einsum("nti,ij->ntj", x, torch.exp(self.w)) / 64
+torch.manual_seed(0)
+if which == "fallback":
+    net = nn.Sequential(*[Gated() for _ in range(8)], nn.Flatten(), nn.Linear(64 * 16, 10))
+    inputs = torch.randn(96, 16, 64)
+else:
+    layers = [nn.Conv2d(3, 64, 3, padding=1), nn.ReLU()]
+    for i, o in ((64, 64), (64, 128), (128, 128), (128, 256)):
+        layers += [nn.Conv2d(i, o, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    net = nn.Sequential(*layers, nn.Flatten(), nn.Linear(1024, 10))
+    inputs = torch.randn(40, 3, 32, 32)
+tangent_kernel(net, inputs[:3])
+before = resident("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")
+kernel = tangent_kernel(net, inputs, layers=False, budget_bytes=budget)
+print(resident("VmHWM") - before - kernel.gram.nbytes)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux")
+@pytest.mark.parametrize("which", ["fallback", "convolutions"])
+def test_the_budget_holds_within_a_tenth(which: str) -> None:
+    budget = 160 * 2**20
+
+    def grown() -> int:
+        words = [sys.executable, "-c", BUDGET, which, str(budget)]
+        done = subprocess.run(words, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    # Where tensors begin within huge pages is chance.
+    assert min(grown() for _ in range(2)) < 1.1 * budget
