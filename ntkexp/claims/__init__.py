@@ -1,6 +1,7 @@
-"""Does it reproduce the paper? Every statement about its figures, with the number that decides it.
+"""Does it reproduce the paper? Every statement of its text, with the number that decides it.
 
-One file a group of figures; LEDGER is all of them in order. No verdict is written by hand.
+One file a group of figures; LEDGER is all of them in order, in three sections: the paper's
+statements, the curves of its authors' notebooks, and identities. No verdict is written by hand.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from ntkexp.claims import (
     fourier,
     hierarchy,
     linear,
+    low_rate,
     measures,
+    notebooks,
     spectrum,
     theorems,
 )
@@ -23,6 +26,8 @@ LEDGER: tuple[Claim, ...] = tuple(
         (
             *disk.CLAIMS,
             *spectrum.CLAIMS,
+            *low_rate.CLAIMS,
+            *notebooks.CLAIMS,
             *alignment.CLAIMS,
             *hierarchy.CLAIMS,
             *linear.CLAIMS,

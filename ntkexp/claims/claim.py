@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from ntkexp.claims.horizon import Horizon
 from ntkexp.claims.record import Record
 
 
@@ -85,15 +87,30 @@ def within_factor(value: float, factor: float) -> Interval:
 # With fewer networks in a sweep their order says nothing.
 FEWEST = 3
 
-Source = Literal["paper", "notebooks"]
+Recipe = Literal["paper", "released"]
+PAPER_AND_RELEASED: tuple[Recipe, ...] = ("paper", "released")
+
+
+class Section(StrEnum):
+    """Only the first asks whether the paper reproduces.
+
+    paper: a statement of its text. notebooks: a curve of its authors' notebooks, which their code
+    made. identity: holds by construction or by proof, so it can hardly fail.
+    """
+
+    paper = "The paper's statements"
+    notebooks = "The notebooks' curves"
+    identity = "Identities"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the paper, or one curve of its authors' notebooks.
+    """One statement of the paper, one curve of its authors' notebooks, or one identity.
 
     `statistic` gives `number` for every panel and seed; the claim holds for those whose value lies
-    in `holds`. With `somewhere` a seed needs only one of its panels in there. A claim that sets
+    in `holds`, and `threshold` says where that interval comes from. `also`: a second number, told
+    beside it, that decides nothing. `horizon`: how far a run must have come to be evidence.
+    `recipes`: with whose training the claim is judged, each on its own. A claim that sets
     experiments side by side is judged `jointly`: only on runs of one scale, and of all of them.
     """
 
@@ -106,15 +123,13 @@ class Claim:
     tables: tuple[str, ...]
     statistic: Statistic
     holds: Interval
+    threshold: str
+    horizon: Horizon
     unit: Unit = plain
-    source: Source = "paper"
-    somewhere: bool = False
+    section: Section = Section.paper
+    recipes: tuple[Recipe, ...] = ("paper",)
+    also: tuple[str, Statistic] | None = None
     jointly: bool = False
-
-    @property
-    def recipe(self) -> str:
-        """Whose training the number belongs to: the text's, or the released code's."""
-        return "paper" if self.source == "paper" else "released"
 
 
 def each_run(
@@ -126,6 +141,16 @@ def each_run(
         for record in records:
             panel = panels[record.experiment] if panels else ""
             yield Case(panel, record.seed, value(record))
+
+    return cases
+
+
+def each_value(value: Callable[[Record], float], axis: str) -> Statistic:
+    """One case a run; its panel is the value that its experiment sweeps over, named `axis`."""
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        for record in sorted(records, key=lambda one: (one.axis, one.seed)):
+            yield Case(f"{axis} = {record.axis:g}", record.seed, value(record))
 
     return cases
 

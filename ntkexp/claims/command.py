@@ -13,7 +13,7 @@ from ntkexp.claims import LEDGER
 from ntkexp.claims.claim import Claim
 from ntkexp.claims.record import Record, collect
 from ntkexp.claims.rendering import FORMS, as_text
-from ntkexp.claims.verdict import Finding, judge
+from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
 
 USAGE = "ntkexp claims [--runs DIR ...] [--figure N] [--json | --markdown | --summary]"
@@ -32,7 +32,7 @@ def claims(words: Sequence[str]) -> str:
 
 
 def records_of(roots: Sequence[Path]) -> list[Record]:
-    """The finished runs of the folders that --runs names."""
+    """The runs of the folders that --runs names."""
     for root in roots:
         if root != OUTPUTS and not root.is_dir():
             raise UserError(f"--runs {root}: no such folder")
@@ -40,7 +40,7 @@ def records_of(roots: Sequence[Path]) -> list[Record]:
 
 
 def judged(records: Sequence[Record], ledger: Iterable[Claim] = LEDGER) -> list[Finding]:
-    return [judge(claim, records) for claim in ledger]
+    return judge_all(ledger, records)
 
 
 class _Parser(argparse.ArgumentParser):

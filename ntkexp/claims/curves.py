@@ -12,6 +12,7 @@ from ntkexp.theory.spectrum import effective_rank, trace_ratios
 
 # Nothing before this iteration is on the figures' axes.
 FIRST_ITERATION = 10
+# Accuracies are taken on 5,000 examples or more; batches are seldom all right at once.
 FITTED = 0.999
 
 
@@ -23,9 +24,11 @@ def accuracy(record: Record, split: str, subset: str = "all") -> pd.Series:
 
 
 def fitted_step(record: Record) -> int:
-    """The first probe at which the training accuracy is 100 %; the last one if it never is."""
+    """The first probe at which the training accuracy is 100 %; an error where it never is."""
     curve = accuracy(record, "train")
-    return int(curve.index[curve >= FITTED].min() if (curve >= FITTED).any() else curve.index[-1])
+    if not (curve >= FITTED).any():
+        raise ValueError(f"{record.experiment}/{record.run} has not fitted its training set")
+    return int(curve.index[curve >= FITTED].min())
 
 
 def best_step(record: Record) -> int:
@@ -62,6 +65,10 @@ def cka(record: Record, split: str, *, subset: str = "all", centring: str = "cla
     return frame[frame["layer"] == "total"].set_index("step")["cka"].sort_index()
 
 
+def has_centring(record: Record, kind: str) -> bool:
+    return "alignment" in record.tables and kind in set(record.tables["alignment"]["centring"])
+
+
 @cache
 def layer_cka(record: Record, split: str, *, centring: str = "class") -> pd.DataFrame:
     """Alignment of every layer's kernel, (steps, layers from the input on)."""
@@ -75,6 +82,17 @@ def _aligned(record: Record, split: str, subset: str, centring: str) -> pd.DataF
     return frame[
         (frame["split"] == split) & (frame["subset"] == subset) & (frame["centring"] == centring)
     ]
+
+
+def smooth(curve: pd.Series) -> pd.Series:
+    """The running median of three probes: a value that one probe alone shows is none."""
+    return curve.rolling(3, center=True, min_periods=2).median()
+
+
+def level(curve: pd.Series, step: float) -> float:
+    """The median of the three probes nearest to `step`, by their ratio."""
+    distance = np.abs(np.log1p(curve.index.to_numpy(float)) - np.log1p(step))
+    return float(np.median(curve.to_numpy()[np.argsort(distance, kind="stable")[:3]]))
 
 
 def at(curve: pd.Series, step: float) -> float:

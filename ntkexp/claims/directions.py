@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ntkexp.claims.claim import Claim, above, below, each_run, percent, times
+from ntkexp.claims.horizon import OWN_END
 from ntkexp.claims.record import Record
 
 TOP = 10
@@ -47,6 +48,8 @@ CLAIMS = (
         tables=("directions",),
         statistic=each_run(top_over_random),
         holds=above(10.0),
+        threshold="ours: an order of magnitude",
+        horizon=OWN_END,
         unit=times,
     ),
     Claim(
@@ -59,6 +62,8 @@ CLAIMS = (
         tables=("directions",),
         statistic=each_run(random_over_first),
         holds=below(0.05),
+        threshold="ours, for `almost no effect`: a twentieth of the first",
+        horizon=OWN_END,
         unit=percent,
     ),
     Claim(
@@ -71,6 +76,8 @@ CLAIMS = (
         tables=("directions",),
         statistic=each_run(last_over_first),
         holds=below(0.25),
+        threshold="ours, for `except those aligned with the top`: a quarter of the first",
+        horizon=OWN_END,
         unit=percent,
     ),
 )

@@ -1,7 +1,8 @@
-"""A finished run as the claims see it, and the choice of runs that a claim is judged on."""
+"""A run as the claims, the figures and the report see it: tables, and what made them."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp import results
 from ntkexp.config import EXECUTION_KEYS
+from ntkexp.errors import UserError
+from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
-from ntkexp.results.reading import flat_config
+from ntkexp.results.reading import finished, flat_config, read_table, runs, table_files
+from ntkexp.results.status import read_status
 
 # What a sweep varies on purpose; runs that differ in anything else are not compared.
 AXES = {
@@ -20,24 +23,34 @@ AXES = {
     "complexity_width": "model.width",
     "complexity_noise": "data.noise",
     "complexity_channels": "model.base",
+    "feature_scaling": "study.half_width",
 }
 # From the evidence that counts most to that which counts least.
 SCALES = ("paper", "narrow", "altered", "small")
 FULL_BASE = 64
 SEEDS = ("seed", "study.seed")
+# How long a run goes on. With a constant rate they leave its steps as they are: a claim's horizon
+# says whether it came far enough.
+HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_patience")
+# When a run is looked at and on how many examples its accuracy is taken: no step depends on it.
+LOOKING_KEYS = ("evaluate", "probing.spacing", "probing.start", "probing.growth", "probing.every",
+                "probing.steps")  # fmt: skip
+# Tables that go along training, those with fewest rows a look first.
+ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity")
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Tables of one run, with what made them. `altered`: overrides typed beside the experiment;
-    `life`: the provenance of the life that finished it."""
+    """Tables of one run, with what made them. `typed`: overrides of its command beside the
+    experiment; `life`: the provenance of its last life; `finished`: whether it came to its end."""
 
     experiment: str
     run: str
     config: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
-    altered: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
     life: Mapping[str, Any] = field(default_factory=dict)
+    finished: bool = True
 
     @property
     def seed(self) -> int:
@@ -49,38 +62,78 @@ class Record:
         return float(self.config[AXES[self.experiment]])
 
     @property
+    def recipe(self) -> str | None:
+        """paper or released; None of a study, which has neither."""
+        return self.config.get("recipe")
+
+    @property
+    def iteration(self) -> int:
+        """The last iteration that its tables tell of; 0 of a run that trains nothing."""
+        for name in ALONG_TRAINING:
+            if name in self.tables and "step" in self.tables[name] and len(self.tables[name]):
+                return int(self.tables[name]["step"].max())
+        return 0
+
+    @property
+    def altered(self) -> tuple[str, ...]:
+        """The overrides that make it another run than the experiment as it stands."""
+        return tuple(word for word in self.typed if not _among(word, HORIZON_KEYS + LOOKING_KEYS))
+
+    @property
+    def horizon_typed(self) -> bool:
+        """Whether its command said when it ends."""
+        return any(_among(word, HORIZON_KEYS) for word in self.typed)
+
+    @property
     def scale(self) -> str:
-        """paper: the experiment as it stands. narrow: a convolutional net of fewer channels."""
+        """paper: the experiment as it stands. narrow: a convolutional net of fewer channels, and
+        nothing else altered."""
         if self.config.get("scale.name", "paper") != "paper":
             return "small"
+        altered = [word for word in self.altered if not _among(word, ("model.base",))]
         channels = self.config.get("model.base", FULL_BASE)
         if channels < FULL_BASE and AXES.get(self.experiment) != "model.base":
-            return "narrow"
+            return "altered" if altered else "narrow"
         return "altered" if self.altered else "paper"
 
     @property
     def setting(self) -> tuple[tuple[str, str], ...]:
-        """Everything that decides its results, but the seed and what is swept."""
-        free = {*SEEDS, AXES.get(self.experiment)}
-        return tuple(sorted((k, str(v)) for k, v in self.config.items() if k not in free))
+        """Everything that decides its steps, but the seed and what is swept."""
+        free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, AXES.get(self.experiment, ""))
+        if self.config.get("optim.schedule", "constant") == "constant":
+            free += HORIZON_KEYS
+        told = {key: str(value) for key, value in self.config.items() if not _among(key, free)}
+        return tuple(sorted(told.items())) + tuple(sorted(self.data.items()))
+
+    @property
+    def data(self) -> Mapping[str, str]:
+        """Checksums of the images it was trained on, by file."""
+        return dict(self.life.get("data", {}))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of it: provenance's remarks, and how it was altered."""
+        """What a reader must know: provenance's remarks, what was altered, how far it came."""
         changes = (f"{self.experiment}: {' '.join(self.altered)}",) if self.altered else ()
-        return (*self.life.get("remarks", ()), *changes)
+        going = f"{self.experiment}, recipe={self.recipe}: goes on, kept at {self.iteration:,}"
+        return (*self.life.get("remarks", ()), *changes, *(() if self.finished else (going,)))
+
+
+def _among(word: str, keys: Iterable[str]) -> bool:
+    """Whether a key, or the key of an override, is one of `keys` or lies below one of them."""
+    key = word.lstrip("+~").partition("=")[0]
+    return any(key == known or key.startswith(f"{known}.") for known in keys if known)
 
 
 class StoredTables(Mapping[str, pd.DataFrame]):
     """Each read when first asked for: a ledger with one claim chosen opens few files."""
 
     def __init__(self, folder: Path) -> None:
-        self.files = {file.stem: file for file in sorted(folder.glob("*.parquet"))}
+        self.files = table_files(folder)
         self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._read:
-            self._read[name] = pd.read_parquet(self.files[name])
+            self._read[name] = read_table(self.files[name])
         return self._read[name]
 
     def __contains__(self, name: object) -> bool:
@@ -94,63 +147,52 @@ class StoredTables(Mapping[str, pd.DataFrame]):
 
 
 def collect(roots: Iterable[Path]) -> list[Record]:
-    """Every finished run at or below `roots` or their folders `reference`, each once."""
+    """Every run at or below `roots` or their folders `reference` that is finished, or was kept
+    while it went on (scripts/keep_reference.py); each once, a finished one first."""
     places = [place for root in roots for place in (root, root / "reference")]
-    found = {folder.name: folder for folder in reversed(list(results.finished(places)))}
-    return [_record(folder) for _, folder in sorted(found.items())]
+    kept = {_identity(folder): folder for folder in reversed(_kept_unfinished(places))}
+    done = {_identity(folder): folder for folder in reversed(list(finished(places)))}
+    found = sorted((kept | done).items())
+    return [record for one, folder in found for record in _record(folder, one in done)]
 
 
-def _record(folder: Path) -> Record:
-    config, life = flat_config(folder), last_life(folder)
+def _identity(folder: Path) -> tuple[str, str]:
+    """One id under two experiments is two runs: each experiment is judged on its own."""
+    return folder.parent.name, folder.name
+
+
+def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
+    found = []
+    for folder in runs(places):
+        try:
+            if "kept_at" in (read_status(folder) or {}):
+                found.append(folder)
+        except DamagedRunError:
+            pass  # `finished` looks at the same folders, and says so
+    return found
+
+
+def _record(folder: Path, done: bool) -> Iterator[Record]:
+    """One record; none, and a line that says so, of a run that does not say where it is from."""
+    try:
+        config, life = flat_config(folder), last_life(folder)
+    except UserError as error:
+        print(f"skipped: {error}", file=sys.stderr)
+        return
     experiment = str(config["name"])
-    return Record(
-        experiment=experiment,
-        run=folder.name,
-        config=config,
-        tables=StoredTables(folder),
-        altered=altered(life.get("argv", ()), experiment),
-        life=life,
-    )
+    words = typed(life.get("argv", ()), experiment)
+    yield Record(experiment, folder.name, config, StoredTables(folder), words, life, done)
 
 
-def altered(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
-    """The overrides of a command that make its run another than the experiment as it stands.
+def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
+    """The overrides of a command, but those that every run of the experiment may have.
 
-    >>> altered(["ntkexp", "train", "+exp=disk", "seed=3", "optim.lr=0.1"], "disk")
+    >>> typed(["ntkexp", "train", "+exp=disk", "seed=3", "optim.lr=0.1"], "disk")
     ('optim.lr=0.1',)
     """
-    harmless = {*SEEDS, *EXECUTION_KEYS, "exp", "recipe", "scale", AXES.get(experiment)}
+    harmless = {*SEEDS, *EXECUTION_KEYS, "exp", "recipe", "scale", AXES.get(experiment, "")}
     return tuple(
         word
         for word in argv
-        if "=" in word
-        and not word.startswith(("-", "hydra"))
-        and (key := word.lstrip("+~").partition("=")[0]) not in harmless
-        and key.partition(".")[0] not in harmless
+        if "=" in word and not word.startswith(("-", "hydra")) and not _among(word, harmless)
     )
-
-
-def choose(records: Sequence[Record], recipe: str) -> list[Record]:
-    """Of one experiment's runs those of one setting: of the best scale, then the most seeds."""
-    settings: dict[tuple[tuple[str, str], ...], list[Record]] = {}
-    for record in records:
-        settings.setdefault(record.setting, []).append(record)
-
-    def rank(members: list[Record]) -> tuple[int, bool, int]:
-        first = members[0]
-        other_recipe = first.config.get("recipe", recipe) != recipe
-        return SCALES.index(first.scale), other_recipe, -len(members)
-
-    return min(settings.values(), key=rank, default=[])
-
-
-def choose_jointly(records: Mapping[str, Sequence[Record]], recipe: str) -> list[Record]:
-    """Runs of every experiment at the best scale that all of them have; nothing without one."""
-    for scale in SCALES:
-        chosen = [
-            choose([record for record in found if record.scale == scale], recipe)
-            for found in records.values()
-        ]
-        if all(chosen):
-            return [record for members in chosen for record in members]
-    return []

@@ -7,23 +7,37 @@ import math
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
-from ntkexp.catalogue import experiments
+from ntkexp.claims.claim import Section
+from ntkexp.claims.effort import command
+from ntkexp.claims.horizon import Horizon
 from ntkexp.claims.verdict import Finding, Verdict
 
 COLUMNS = ("figure", "claim", "paper", "holds if", "measured", "verdict", "scale")
 # What each column takes of the terminal's width: weights, but for the narrow ones their characters.
-FIXED = {"figure": 6, "verdict": 7, "scale": 7}
+FIXED = {"figure": 6, "verdict": 7, "scale": 8}
 SHARES = {"claim": 10, "paper": 4, "holds if": 4, "measured": 7}
 LEAST_WIDTH = 110
+ABOUT = {
+    Section.paper: "What the text says. Only these decide whether the paper reproduces.",
+    Section.notebooks: "Curves of the authors' notebooks, judged on runs of their code's recipe.",
+    Section.identity: "What holds by construction or by proof; a failure would be an error here.",
+}
+
+
+def sections(findings: Iterable[Finding]) -> dict[Section, list[Finding]]:
+    """The findings of each section that has any, in the ledger's order."""
+    found: dict[Section, list[Finding]] = {section: [] for section in Section}
+    for finding in findings:
+        found[finding.claim.section].append(finding)
+    return {section: members for section, members in found.items() if members}
 
 
 def row(finding: Finding) -> dict[str, str]:
     claim = finding.claim
-    source = " (notebooks)" if claim.source == "notebooks" else ""
     return {
         "figure": str(claim.figure or "–"),
-        "claim": f"{claim.says}: {claim.number}",
-        "paper": f"{claim.paper}{source}",
+        "claim": f"{claim.says}: {claim.number}{recipe_told(finding)}",
+        "paper": claim.paper,
         "holds if": claim.holds.told(claim.unit),
         "measured": finding.measured,
         "verdict": str(finding.verdict),
@@ -31,15 +45,23 @@ def row(finding: Finding) -> dict[str, str]:
     }
 
 
+def recipe_told(finding: Finding) -> str:
+    """Named where a claim is judged under several."""
+    return f" (recipe={finding.recipe})" if len(finding.claim.recipes) > 1 else ""
+
+
 def as_text(findings: Sequence[Finding], width: int) -> str:
-    """A table with wrapped cells, then the counts and what is missing."""
+    """For each section a table with wrapped cells and the counts; then what is missing."""
     free = max(width, LEAST_WIDTH) - sum(FIXED.values()) - 2 * (len(COLUMNS) - 1)
     widths = FIXED | {name: free * part // sum(SHARES.values()) for name, part in SHARES.items()}
-    lines = [_line({name: name for name in COLUMNS}, widths)]
-    for finding in findings:
-        lines += [_line(row(finding), widths)]
-    return "\n".join([*lines, "", summary(findings), *_indented("note", notes(findings)),
-                      *_indented("to make", commands(findings))])  # fmt: skip
+    lines: list[str] = []
+    for section, members in sections(findings).items():
+        lines += [section.value.upper(), ABOUT[section], ""]
+        lines += [_line({name: name for name in COLUMNS}, widths)]
+        lines += [_line(row(finding), widths) for finding in members]
+        lines += ["", summary(members), ""]
+    lines += [f"note: {word}" for word in notes(findings)]
+    return "\n".join([*lines, *(f"to make: {word}" for word in commands(findings))])
 
 
 def _line(cells: dict[str, str], widths: dict[str, int]) -> str:
@@ -54,14 +76,23 @@ def _line(cells: dict[str, str], widths: dict[str, int]) -> str:
     )
 
 
-def _indented(title: str, words: Sequence[str]) -> list[str]:
-    return [f"{title}: {word}" for word in words]
+def summary(findings: Sequence[Finding]) -> str:
+    """How many of the claims have which verdict, each under its first recipe; then the others."""
+    told = []
+    for recipe, members in _by_recipe(findings).items():
+        counts = [finding.verdict for finding in members]
+        words = ", ".join(f"{counts.count(verdict)} {verdict}" for verdict in Verdict)
+        told.append(f"{len(members)} claims{recipe}: {words}")
+    return "; ".join(told)
 
 
-def summary(findings: Iterable[Finding]) -> str:
-    verdicts = [finding.verdict for finding in findings]
-    told = [f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict]
-    return f"{len(verdicts)} claims: {', '.join(told)}"
+def _by_recipe(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Those under a claim's first recipe, and the same claims under another."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        first = finding.recipe == finding.claim.recipes[0]
+        found.setdefault("" if first else f" with recipe={finding.recipe}", []).append(finding)
+    return dict(sorted(found.items()))
 
 
 def notes(findings: Iterable[Finding]) -> list[str]:
@@ -69,43 +100,60 @@ def notes(findings: Iterable[Finding]) -> list[str]:
 
 
 def commands(findings: Iterable[Finding]) -> list[str]:
-    """The commands that make the missing runs, each once."""
-    absent = dict.fromkeys(name for finding in findings for name in finding.missing)
-    return [command(name) for name in absent]
-
-
-def command(experiment: str) -> str:
-    """What makes the runs of an experiment; `-m` where they are a sweep."""
-    lines = {known.name: known.line for known in experiments()}
-    return lines.get(experiment, f"ntkexp train +exp={experiment}")
+    """The commands that make the missing runs, with what they cost, each once and as far as the
+    longest horizon asks."""
+    longest: dict[tuple[str, str, str], Horizon] = {}
+    for finding in findings:
+        horizon = finding.claim.horizon
+        told = "" if horizon.iterations is not None else horizon.told
+        for name in finding.missing:
+            known = longest.setdefault((name, finding.recipe, told), horizon)
+            if (horizon.iterations or 0) > (known.iterations or 0):
+                longest[name, finding.recipe, told] = horizon
+    lines = (command(name, recipe, horizon) for (name, recipe, _), horizon in longest.items())
+    return list(dict.fromkeys(lines))
 
 
 def as_markdown(findings: Sequence[Finding]) -> str:
-    lines = [
-        f"{summary(findings)}.",
-        "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{' --- |' * len(COLUMNS)}",
-    ]
-    for finding in findings:
-        cells = row(finding) | {"verdict": f"**{finding.verdict}**"}
-        lines.append(f"| {' | '.join(_escaped(cells[name]) for name in COLUMNS)} |")
-    lines += ["", *(f"- {note}" for note in notes(findings))]
-    return "\n".join([*lines, *(f"- to make: `{command}`" for command in commands(findings))])
+    """The whole ledger: with horizons, and where every threshold comes from."""
+    names = (*COLUMNS, "horizon", "threshold")
+    lines: list[str] = []
+    for section, members in sections(findings).items():
+        lines += [f"## {section.value}", "", f"{ABOUT[section]} {summary(members)}.", ""]
+        lines += [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+        for finding in members:
+            cells = row(finding) | {
+                "verdict": f"**{finding.verdict}**",
+                "horizon": finding.claim.horizon.told,
+                "threshold": finding.claim.threshold,
+            }
+            lines.append(f"| {' | '.join(_escaped(cells[name]) for name in names)} |")
+        lines.append("")
+    lines += [f"- {note}" for note in notes(findings)]
+    return "\n".join([*lines, *(f"- to make: `{word}`" for word in commands(findings))])
 
 
 def as_summary(findings: Sequence[Finding]) -> str:
-    """A row a figure: how many claims have which verdict, and at which scale they were judged."""
-    figures: dict[int | None, list[Finding]] = {}
-    for finding in findings:
-        figures.setdefault(finding.claim.figure, []).append(finding)
-    lines = [f"| figure | {' | '.join(Verdict)} | scale |", f"|{' --- |' * (len(Verdict) + 2)}"]
-    for figure, members in figures.items():
-        verdicts = [member.verdict for member in members]
-        counts = " | ".join(str(verdicts.count(verdict) or "") for verdict in Verdict)
-        scales = dict.fromkeys(scale for one in members for scale in one.scale.split(", ") if scale)
-        lines.append(f"| {figure or 'theorems'} | {counts} | {', '.join(scales)} |")
-    return "\n".join([f"{summary(findings)}.", "", *lines])
+    """For each section a row a figure: how many claims have which verdict, and at which scale."""
+    lines: list[str] = []
+    for section, members in sections(findings).items():
+        lines += [f"**{section.value}.** {summary(members)}.", ""]
+        lines += [
+            f"| figure | {' | '.join(Verdict)} | scale |",
+            f"|{' --- |' * (len(Verdict) + 2)}",
+        ]
+        rows: dict[str, list[Finding]] = {}
+        for finding in members:
+            rows.setdefault(f"{finding.claim.figure or 'text'}{recipe_told(finding)}", []).append(
+                finding
+            )
+        for name, found in rows.items():
+            verdicts = [one.verdict for one in found]
+            counts = " | ".join(str(verdicts.count(verdict) or "") for verdict in Verdict)
+            scales = dict.fromkeys(s for one in found for s in one.scale.split(", ") if s)
+            lines.append(f"| {name} | {counts} | {', '.join(scales)} |")
+        lines.append("")
+    return "\n".join(lines).rstrip()
 
 
 def _escaped(cell: str) -> str:
@@ -121,12 +169,15 @@ def entry(finding: Finding) -> dict[str, object]:
     claim = finding.claim
     return {
         "id": claim.id,
+        "section": claim.section.name,
         "figure": claim.figure,
+        "recipe": finding.recipe,
         "claim": claim.says,
         "paper": claim.paper,
-        "source": claim.source,
         "number": claim.number,
         "holds_if": claim.holds.told(claim.unit),
+        "threshold": claim.threshold,
+        "horizon": claim.horizon.told,
         "measured": finding.measured,
         "cases": [
             {"panel": case.panel, "seed": case.seed, "value": _finite(case.value)}

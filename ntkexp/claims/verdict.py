@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ntkexp.claims.choice import choose, choose_jointly, of_recipe
 from ntkexp.claims.claim import Case, Claim
-from ntkexp.claims.record import SCALES, Record, choose, choose_jointly
+from ntkexp.claims.record import SCALES, Record
 
 
 class Verdict(StrEnum):
@@ -23,11 +24,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, what was measured, and the runs it was measured on."""
+    """A claim under one recipe, what was measured, and the runs it was measured on."""
 
     claim: Claim
     cases: tuple[Case, ...]
     records: tuple[Record, ...]  # those that gave the cases; none without a case
+    recipe: str = "paper"
+    also: tuple[Case, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -40,40 +43,32 @@ class Finding:
 
     @property
     def kept(self) -> dict[tuple[str, int], bool]:
-        """Whether the claim holds for each panel and seed, or each seed where one panel will do."""
-        decided: dict[tuple[str, int], bool] = {}
-        for case in self.cases:
-            holds = case.value in self.claim.holds
-            if self.claim.somewhere:
-                key = ("", case.seed)
-                decided[key] = holds or decided.get(key, False)
-            else:
-                decided[case.panel, case.seed] = holds
-        if self.claim.somewhere and self.missing:
-            # The panel that shows it may be among those without runs.
-            return {key: holds for key, holds in decided.items() if holds}
-        return decided
+        """Whether the claim holds for each panel and seed."""
+        holds = self.claim.holds
+        return {(case.panel, case.seed): case.value in holds for case in self.cases}
 
     @property
     def panels(self) -> dict[str, list[Case]]:
-        found: dict[str, list[Case]] = {}
-        for case in self.cases:
-            found.setdefault(case.panel, []).append(case)
-        return found
+        return _by_panel(self.cases)
 
     @property
     def measured(self) -> str:
         """Mean and spread over seeds of every panel, with how many of them hold if not all do."""
-        told = "; ".join(
-            f"{panel}: {self._summary(cases)}" if panel else self._summary(cases)
-            for panel, cases in self.panels.items()
-        )
+        told = self._told(self.panels)
         kept = self.kept
         if self.verdict is Verdict.partly:
             told += f" ({sum(kept.values())} of {len(kept)} hold)"
         if self.cases and self.missing:
             told += f" (no runs of {', '.join(self.missing)})"
+        if self.claim.also and self.also:
+            told += f" [{self.claim.also[0]}: {self._told(_by_panel(self.also))}]"
         return told
+
+    def _told(self, panels: Mapping[str, Sequence[Case]]) -> str:
+        return "; ".join(
+            f"{panel}: {self._summary(cases)}" if panel else self._summary(cases)
+            for panel, cases in panels.items()
+        )
 
     def _summary(self, cases: Sequence[Case]) -> str:
         return self.claim.unit.told(*mean_and_spread([case.value for case in cases]))
@@ -98,6 +93,13 @@ class Finding:
         return tuple(name for name in self.claim.experiments if name not in found)
 
 
+def _by_panel(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.panel, []).append(case)
+    return found
+
+
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
     """Mean and standard deviation; no deviation of values that are all the same."""
     if len(set(values)) == 1:
@@ -107,19 +109,27 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
     return statistics.fmean(values), statistics.stdev(values)
 
 
-def judge(claim: Claim, records: Iterable[Record]) -> Finding:
-    """The verdict on a claim by the runs that fit it."""
+def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) -> Finding:
+    """The verdict on a claim by the runs that can carry it, made by the claim's first recipe or by
+    `recipe`."""
+    whose = recipe or claim.recipes[0]
     fitting: dict[str, list[Record]] = {name: [] for name in claim.experiments}
-    for record in records:
+    for record in of_recipe(records, whose):
         if record.experiment in fitting and _complete(record.tables, claim.tables):
             fitting[record.experiment].append(record)
     if claim.jointly:
-        chosen = choose_jointly(fitting, claim.recipe)
+        chosen = choose_jointly(fitting, claim.horizon)
     else:
-        chosen = [record for found in fitting.values() for record in choose(found, claim.recipe)]
+        chosen = [one for found in fitting.values() for one in choose(found, claim.horizon)]
     # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
     cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
-    return Finding(claim, cases, tuple(chosen) if cases else ())
+    also = tuple(claim.also[1](chosen)) if claim.also and cases else ()
+    return Finding(claim, cases, tuple(chosen) if cases else (), whose, also)
+
+
+def judge_all(claims: Iterable[Claim], records: Sequence[Record]) -> list[Finding]:
+    """Every claim under each of its recipes."""
+    return [judge(claim, records, recipe) for claim in claims for recipe in claim.recipes]
 
 
 def _complete(tables: Mapping[str, object], needed: Iterable[str]) -> bool:

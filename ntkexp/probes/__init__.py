@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Mapping
 from typing import Any
@@ -22,11 +21,11 @@ def names() -> list[str]:
 
 def build(selected: Mapping[str, Any]) -> dict[str, Probe]:
     """The probes of a config node `probe: {name: options}`, their options checked for type."""
-    return {name: _build(name, options) for name, options in selected.items()}
+    return {str(name): _build(str(name), options) for name, options in selected.items()}
 
 
 def _build(name: str, options: Any) -> Probe:
-    if importlib.util.find_spec(f"{__name__}.{name}") is None:
+    if name not in names():
         raise UserError(f"probe.{name}: no such probe; there are {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name}")
     kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))

@@ -1,6 +1,7 @@
 """Centred alignment of the tangent kernel with the labels, in total and layer by layer.
 
-CKA (equation 7) under all three centrings: they share one kernel.
+CKA (equation 7) under every centring, and of the kernel as it is with centred labels: they share
+one kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ntkexp.errors import UserError
 from ntkexp.probes.base import Batch, Moment, Probe, Rows
 from ntkexp.results.table import Table
 from ntkexp.tangent import TangentKernel
-from ntkexp.theory.label_alignment import label_ckas
+from ntkexp.theory.alignment import label_ckas
 
 ALIGNMENT = Table(
     "alignment",

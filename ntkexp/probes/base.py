@@ -30,18 +30,11 @@ from torch import Tensor, nn
 
 from ntkexp.config import BatchNorm, TrainConfig
 from ntkexp.data import Dataset
-from ntkexp.errors import UserError
 from ntkexp.results.table import Table
 from ntkexp.tangent import TangentKernel, tangent_kernel, tangent_kernels
-from ntkexp.theory.centring import CENTRINGS
 
 # table -> column -> values
 Rows = Mapping[str, Mapping[str, object]]
-
-
-def check_centring(key: str, kind: str) -> None:
-    if kind not in CENTRINGS:
-        raise UserError(f"{key}={kind}: expected one of {', '.join(CENTRINGS)}")
 
 
 @dataclass(frozen=True)

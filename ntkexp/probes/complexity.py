@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from ntkexp.config import Norm, TrainConfig
 from ntkexp.errors import UserError
+from ntkexp.options import count, option
 from ntkexp.probes.base import Forward, Probe, Rows, Update
 from ntkexp.results.table import Table
 from ntkexp.seeds import generator
@@ -58,7 +59,7 @@ class Complexity(Probe):
 
     tables = (COMPLEXITY,)
 
-    every: int = 1
+    every: int = option(1, count("iterations"))
     mode: Mode = Mode.estimate
     batch: On = On.fixed
 
@@ -68,8 +69,6 @@ class Complexity(Probe):
         self._heard: Tensor | None = None
 
     def check(self, config: TrainConfig) -> None:
-        if self.every < 1:
-            raise UserError(f"probe.complexity.every={self.every}: expected 1 or more iterations")
         if self.batch is On.fixed:
             return
         if self.mode is Mode.exact:

@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from torch.autograd.functional import jvp
 from torch.func import functional_call
 
-from ntkexp.config import TrainConfig
-from ntkexp.errors import UserError
+from ntkexp.options import MANY, option, positive, whole
 from ntkexp.probes.base import Moment, Probe, Rows
 from ntkexp.results.table import Table
 from ntkexp.seeds import generator
@@ -53,16 +52,9 @@ class Directions(Probe):
 
     tables = (DIRECTIONS,)
 
-    count: int = 50
-    examples: int = 1000
-    size: float = 0.01
-
-    def check(self, config: TrainConfig) -> None:
-        for key in ("count", "examples", "size"):
-            if not getattr(self, key) > 0:
-                raise UserError(
-                    f"probe.directions.{key}={getattr(self, key)}: expected a number above 0"
-                )
+    count: int = option(50, whole(1, MANY, "directions"))
+    examples: int = option(1000, whole(1, MANY, "examples"))
+    size: float = option(0.01, positive(1e6, least=1e-8))
 
     def batches(self) -> frozenset[str]:
         return frozenset({"train"})

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
-from ntkexp.config import TrainConfig
+from ntkexp.config import DiskConfig, TrainConfig
 from ntkexp.data import Split
 from ntkexp.errors import UserError
-from ntkexp.probes.base import Moment, Probe, Rows, check_centring
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.options import MANY, one_of, option, whole
+from ntkexp.probes.base import Moment, Probe, Rows
 from ntkexp.results.table import Table
 from ntkexp.tangent import tangent_kernel
-from ntkexp.theory.centring import centre
+from ntkexp.theory.centring import CENTRINGS, centre
 
 EIGENFUNCTIONS = Table(
     "eigenfunctions",
@@ -50,15 +52,27 @@ class Eigenfunctions(Probe):
 
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
 
-    count: int = 20
-    centring: str = "class"
+    count: int = option(20, whole(1, MANY, "eigenfunctions"))
+    centring: str = option("class", one_of(*CENTRINGS))
 
     def check(self, config: TrainConfig) -> None:
-        check_centring("probe.eigenfunctions.centring", self.centring)
-        if config.data.name != "disk":
+        if not isinstance(config.data, DiskConfig):
             raise UserError(
                 f"probe.eigenfunctions: draws functions of the plane, data={config.data.name} "
                 "has none; expected data=disk"
+            )
+        grid, points = config.data.grid, config.data.grid**2
+        refuse_beyond(
+            f"data.grid={grid}",
+            f"the kernel of {points:,} x {points:,} points that probe.eigenfunctions takes",
+            2 * 8 * points**2,  # float64, and once more centred
+            available_bytes(),
+        )
+        # Lanczos finds all eigenvectors but the last.
+        if self.count >= points:
+            raise UserError(
+                f"probe.eigenfunctions.count={self.count}: the kernel has {points:,} points "
+                f"(data.grid={grid}); expected 1 to {points - 1:,}"
             )
 
     def batches(self) -> frozenset[str]:

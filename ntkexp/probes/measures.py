@@ -157,11 +157,10 @@ def _of_the_network(moment: Moment, initial: list[Array], train: _Seen) -> dict[
     if isinstance(model, nn.Sequential) and len(weights) == 2:
         inputs = moment.dataset.train.inputs.flatten(1).double().cpu().numpy()
         (U, V), (U0, V0) = weights, initial
-        values["neyshabur_core"] = two_layer.neyshabur_core(U, V, U0)
         by_margin |= {
+            "neyshabur_core": lambda: two_layer.neyshabur_core(U, V, U0, gamma),
             "neyshabur_bound": lambda: two_layer.neyshabur_bound(U, V, U0, inputs, gamma),
             "frobenius_bound": lambda: two_layer.frobenius_bound(U, V, inputs, gamma),
-            "two_layer_spectral_two_one": lambda: two_layer.spectral_two_one(U, V, U0, V0, gamma),
             "two_layer_spectral_frobenius": lambda: two_layer.spectral_frobenius(
                 U, V, U0, V0, inputs, gamma
             ),

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ntkexp.config import TrainConfig
-from ntkexp.probes.base import Moment, Probe, Rows, check_centring
+from ntkexp.options import one_of, option
+from ntkexp.probes.base import Moment, Probe, Rows
 from ntkexp.results.table import Table
-from ntkexp.theory.centring import centre
+from ntkexp.theory.centring import CENTRINGS, centre
 from ntkexp.theory.spectrum import eigenvalues
 
 SPECTRUM = Table(
@@ -37,11 +37,8 @@ class Spectrum(Probe):
 
     tables = (SPECTRUM,)
 
-    centring: str = "class"
+    centring: str = option("class", one_of(*CENTRINGS))
     layers: bool = False
-
-    def check(self, config: TrainConfig) -> None:
-        check_centring("probe.spectrum.centring", self.centring)
 
     def measure(self, moment: Moment) -> Rows:
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}

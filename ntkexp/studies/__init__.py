@@ -1,7 +1,8 @@
 """Experiments without a network to train: one file a study, named as its config.
 
 A study is a module with a dataclass `Config`, its `TABLES`, and
-`run(config, *, progress) -> {table: frame}`.
+`run(config, *, progress) -> {table: frame}`. `check(config)`, if there is one, refuses values that
+do not go together. `MAY_BE_INFINITE` names the columns of tables where infinity is an answer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ntkexp.config import checked
@@ -34,8 +36,32 @@ class Study:
         return tables
 
     def run(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        frames: dict[str, pd.DataFrame] = self.module.run(self.config, progress=progress)
+        """Its tables, every number finite but where the study says that it may not be."""
+        # What overflows on the way is judged by what comes out, not by a warning.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            try:
+                frames: dict[str, pd.DataFrame] = self.module.run(self.config, progress=progress)
+            except np.linalg.LinAlgError as error:
+                raise UserError(f"study={self.name}: {error}; expected milder values") from error
+        for table, frame in frames.items():
+            self._refuse_infinite(table, frame)
         return frames
+
+    @property
+    def name(self) -> str:
+        return self.module.__name__.rpartition(".")[2]
+
+    def _refuse_infinite(self, table: str, frame: pd.DataFrame) -> None:
+        free = getattr(self.module, "MAY_BE_INFINITE", {}).get(table, ())
+        for column in frame.select_dtypes("float"):
+            wrong = np.flatnonzero(~np.isfinite(frame[column].to_numpy()))
+            if len(wrong) and column not in free:
+                value = frame[column].iloc[int(wrong[0])]
+                raise UserError(
+                    f"study={self.name}: {column} of table {table} is {value} in row "
+                    f"{wrong[0]}; the values given lead out of the numbers there are, expected "
+                    "milder ones"
+                )
 
 
 def names() -> list[str]:
@@ -45,9 +71,14 @@ def names() -> list[str]:
 
 def choose(selected: Mapping[str, Any]) -> Study:
     """The study of a config node `study: {name: ..., options}`, its options checked for type."""
+    if not isinstance(selected, Mapping):
+        raise UserError(f"study={selected}: expected one of {', '.join(names())}")
     options = dict(selected)
     name = options.pop("name", None)
     if name not in names():
         raise UserError(f"study.name={name}: no such study; there are {', '.join(names())}")
     module = importlib.import_module(f"{__name__}.{name}")
-    return Study(module, checked(module.Config, options, "study"))
+    chosen = Study(module, checked(module.Config, options, "study"))
+    if hasattr(module, "check"):
+        module.check(chosen.config)
+    return chosen

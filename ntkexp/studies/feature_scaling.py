@@ -11,7 +11,7 @@ where K is the identity, any basis is one of eigenvectors and a numerical one is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
 from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
 from ntkexp.progress import track
 from ntkexp.results.table import Table
 from ntkexp.theory.float64 import Array, array
@@ -31,17 +33,19 @@ ROUNDING = 1e-9
 
 @dataclass
 class Config:
-    seed: int = 0
-    points: int = 1000
-    features: int = 1000
-    half_width: float = 5.0
-    gamma: float = 1.0
-    n: int = 50
-    subsamples: int = 100
-    label_mode: int = 1
-    plane: list[int] = field(default_factory=lambda: [1, 10])
-    scales: list[float] = field(
-        default_factory=lambda: [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
+    seed: int = option(0, SEED)
+    points: int = option(1000, count("points"))
+    features: int = option(1000, count("features"))
+    half_width: float = option(5.0, positive(1e6))
+    gamma: float = option(1.0, positive(1e6))
+    n: int = option(50, count("training points"))
+    subsamples: int = option(100, count("subsamples"))
+    label_mode: int = option(1, whole(0, MANY, "as a mode"))
+    plane: list[int] = option([1, 10], each(whole(0, MANY, "as a mode")))
+    # At c = 1 the kernel of a subsample is singular to working precision.
+    scales: list[float] = option(
+        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99],
+        each(Rule(lambda c: 0 <= c < 1, "from 0 to below 1")),
     )
 
 
@@ -104,26 +108,24 @@ def check(config: Config) -> None:
     """Refuse scalings and sizes for which there is no interpolating solution."""
     if not config.scales:
         raise UserError("study.scales: needs one c or more")
-    for c in config.scales:
-        if not 0 <= c < 1:
-            raise UserError(
-                f"study.scales: c = {c:g} is not in [0, 1); at c = 1 the kernel of the subsample "
-                "is singular to working precision"
-            )
     modes = min(config.points, config.features)
     if not 1 <= config.n <= modes:
         raise UserError(
             f"study.n={config.n}: between 1 and {modes}, the lesser of study.points and "
             "study.features, for the kernel of n points to be invertible"
         )
-    for key in ("subsamples", "half_width", "gamma"):
-        if getattr(config, key) <= 0:
-            raise UserError(f"study.{key}={getattr(config, key)}: must be above zero")
     if len(config.plane) != 2:
         raise UserError(f"study.plane={config.plane}: two modes span a plane")
     for key, mode in (("label_mode", config.label_mode), *(("plane", j) for j in config.plane)):
         if not 0 <= mode < modes:
             raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")
+    kernels = config.subsamples * (config.n**2 + config.points)
+    refuse_beyond(
+        f"study.points={config.points}",
+        f"features of {config.points:,} x {config.features:,} and {config.subsamples:,} kernels",
+        8 * (3 * config.points * config.features + config.points**2 + 3 * kernels),
+        available_bytes(),
+    )
 
 
 def singular_functions(config: Config) -> tuple[Array, Array]:

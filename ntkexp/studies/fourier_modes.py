@@ -6,7 +6,7 @@ positively homogeneous, and its kernel on [0, 1] has hardly any mode beyond the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ import torch
 from ntkexp import models
 from ntkexp.config import Init, MLPConfig
 from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.models.size import parameters
+from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
 from ntkexp.progress import track
 from ntkexp.results.table import Table
 from ntkexp.tangent import tangent_kernel
@@ -25,14 +28,14 @@ from ntkexp.theory.spectrum import eigenpairs
 
 @dataclass
 class Config:
-    seed: int = 0
-    seeds: int = 5
-    points: int = 50
-    depth: int = 6
-    width: int = 256
+    seed: int = option(0, SEED)
+    seeds: int = option(5, count("networks", most=MOST_SEEDS))
+    points: int = option(50, whole(4, MANY, "points"))  # with fewer no mode has a peak
+    depth: int = option(6, count("hidden layers", most=1000))
+    width: int = option(256, count("units"))
     init: Init = Init.default
-    centring: str = "class"
-    shown: list[int] = field(default_factory=lambda: [0, 5, 20])
+    centring: str = option("class", one_of(*CENTRINGS))
+    shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode")))
 
 
 FOURIER = Table(
@@ -84,17 +87,24 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
 
 
 def check(config: Config) -> None:
-    if config.points < 4:
-        raise UserError(f"study.points={config.points}: needs 4 or more for a mode to have a peak")
-    if config.seeds < 1:
-        raise UserError(f"study.seeds={config.seeds}: must be 1 or more")
-    if config.centring not in CENTRINGS:
-        raise UserError(f"study.centring={config.centring}: is one of {', '.join(CENTRINGS)}")
     if not config.shown:
         raise UserError("study.shown: needs one mode or more")
     for mode in config.shown:
         if not 0 <= mode < config.points:
             raise UserError(f"study.shown: mode {mode} is not between 0 and {config.points - 1}")
+    refuse_beyond(
+        f"study.points={config.points}",
+        f"kernels of {config.points:,} x {config.points:,}",
+        3 * 8 * config.points**2,
+        available_bytes(),
+    )
+    mlp = MLPConfig(depth=config.depth, width=config.width)
+    refuse_beyond(
+        f"study.width={config.width}",
+        "its parameters and their gradients",
+        2 * 8 * parameters(mlp, (1,), 1),
+        available_bytes(),
+    )
 
 
 def random_kernel(config: Config, seed: int) -> Array:

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.options import SEED, count, option, positive
 from ntkexp.progress import track
 from ntkexp.results.table import Table
 from ntkexp.theory.float64 import Array, array
@@ -28,12 +30,12 @@ FOLLOWED = 1e-6
 
 @dataclass
 class Config:
-    seed: int = 0
-    n: int = 20
-    features: int = 40
-    decay: float = 1.5
-    other_points: int = 20
-    iterations: int = 2000
+    seed: int = option(0, SEED)
+    n: int = option(20, count("training examples"))
+    features: int = option(40, count("features"))
+    decay: float = option(1.5, positive(100))  # at zero all modes are alike
+    other_points: int = option(20, count("points"))
+    iterations: int = option(2000, count("iterations"))
 
 
 CURVES = Table(
@@ -64,6 +66,8 @@ CONSTANTS = Table(
     },
 )
 TABLES = (CURVES, FUNCTION, CONSTANTS)
+# The first mode is learnt at once: the printed formula has infinity there.
+MAY_BE_INFINITE = {"time_constants": ("printed",)}
 
 
 def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
@@ -106,11 +110,14 @@ def check(config: Config) -> None:
             f"study.features={config.features}: at least the study.n={config.n} examples, so that "
             "every one of n modes has an eigenvalue"
         )
-    if config.decay <= 0:
-        raise UserError(f"study.decay={config.decay}: must be above zero, or all modes are alike")
-    for key in ("n", "other_points", "iterations"):
-        if getattr(config, key) < 1:
-            raise UserError(f"study.{key}={getattr(config, key)}: must be 1 or more")
+    largest = max(config.n, config.other_points)
+    refuse_beyond(
+        f"study.features={config.features}",
+        f"{config.iterations:,} iterations of its weights and {largest:,} points of its features",
+        8 * config.features * (config.iterations + 3 * largest)
+        + 8 * 3 * config.n * (config.iterations + config.n + config.other_points),
+        available_bytes(),
+    )
 
 
 def draw(config: Config) -> tuple[Array, Array, Array, Array]:

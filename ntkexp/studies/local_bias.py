@@ -8,7 +8,7 @@ tangent kernel, against -eta lambda_j u_j^T grad_f L.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ from torch import Tensor, nn
 from ntkexp import models
 from ntkexp.config import Init, MLPConfig
 from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.models.size import parameters
+from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.progress import Progress
 from ntkexp.results.table import Table
 from ntkexp.tangent import tangent_kernel
@@ -28,17 +31,16 @@ from ntkexp.theory.spectrum import eigenpairs
 
 @dataclass
 class Config:
-    seed: int = 0
-    seeds: int = 3
-    n: int = 50
-    depth: int = 2
-    width: int = 64
-    lr: float = 0.5
-    iterations: list[int] = field(default_factory=lambda: [0, 100, 1000])
-    etas: list[float] = field(
-        default_factory=lambda: [
-            *(1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
-        ]
+    seed: int = option(0, SEED)
+    seeds: int = option(3, count("networks", most=MOST_SEEDS))
+    n: int = option(50, count("training points"))
+    depth: int = option(2, count("hidden layers", most=1000))
+    width: int = option(64, count("units"))
+    lr: float = option(0.5, positive(1e6))
+    iterations: list[int] = option([0, 100, 1000], each(whole(0, MANY, "as an iteration")))
+    etas: list[float] = option(
+        [1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0],
+        each(positive(1e6)),
     )
 
 
@@ -100,15 +102,23 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
 
 
 def check(config: Config) -> None:
-    if not config.iterations or min(config.iterations) < 0:
-        raise UserError(f"study.iterations={config.iterations}: needs iterations from 0 on")
-    if len(config.etas) < 2 or min(config.etas) <= 0 or config.etas != sorted(set(config.etas)):
+    if not config.iterations:
+        raise UserError("study.iterations=[]: needs one iteration or more, from 0 on")
+    if len(config.etas) < 2 or config.etas != sorted(set(config.etas)):
         raise UserError(f"study.etas={config.etas}: needs 2 or more, above zero and rising")
-    for key in ("n", "seeds"):
-        if getattr(config, key) < 1:
-            raise UserError(f"study.{key}={getattr(config, key)}: must be 1 or more")
-    if config.lr <= 0:
-        raise UserError(f"study.lr={config.lr}: must be above zero")
+    refuse_beyond(
+        f"study.n={config.n}",
+        f"kernels of {config.n:,} x {config.n:,}",
+        3 * 8 * config.n**2,
+        available_bytes(),
+    )
+    mlp = MLPConfig(depth=config.depth, width=config.width)
+    refuse_beyond(
+        f"study.width={config.width}",
+        "its parameters, their gradients and a trial step",
+        3 * 8 * parameters(mlp, (2,), 1),
+        available_bytes(),
+    )
 
 
 def disk(n: int, seed: int) -> tuple[Tensor, Tensor]:

@@ -6,32 +6,37 @@ Random features, three classes: one ball (Proposition 10), a learning flow of se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.progress import Progress
 from ntkexp.results.table import Table
 from ntkexp.theory import rademacher
 from ntkexp.theory.float64 import Array, array
 
+# All 2^n signs are enumerated.
+ENUMERATED = whole(1, rademacher.LARGEST_ENUMERATION, "as n")
+
 
 @dataclass
 class Config:
-    seed: int = 0
-    seeds: int = 20
-    sizes: list[int] = field(default_factory=lambda: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
-    features: int = 5
-    radius: float = 1.0
-    draws: int = 2000
-    flow_steps: int = 5
-    classes: int = 3
-    multiclass_sizes: list[int] = field(default_factory=lambda: [2, 4, 6, 8])
-    multiclass_features: int = 3
-    margin: float = 1.0
-    sampled_weights: int = 5000
+    seed: int = option(0, SEED)
+    seeds: int = option(20, count("draws of features", most=MOST_SEEDS))
+    sizes: list[int] = option([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], each(ENUMERATED))
+    features: int = option(5, count("features", most=10_000))
+    radius: float = option(1.0, positive(1e6))
+    draws: int = option(2000, whole(2, MANY, "draws"))  # one has no standard error
+    flow_steps: int = option(5, count("steps", most=10_000))
+    classes: int = option(3, whole(2, 1000, "classes"))  # one has no margins
+    multiclass_sizes: list[int] = option([2, 4, 6, 8], each(ENUMERATED))
+    multiclass_features: int = option(3, count("features", most=10_000))
+    margin: float = option(1.0, positive(1e6, least=1e-6))
+    sampled_weights: int = option(5000, count("weights"))
 
 
 LINEAR = Table(
@@ -85,25 +90,22 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
 
 
 def check(config: Config) -> None:
-    largest = rademacher.LARGEST_ENUMERATION
     for key in ("sizes", "multiclass_sizes"):
         if not getattr(config, key):
-            raise UserError(f"study.{key}: needs one n or more")
-        for n in getattr(config, key):
-            if not 1 <= n <= largest:
-                raise UserError(
-                    f"study.{key}: n = {n}; all 2^n signs are enumerated, for n from 1 to {largest}"
-                )
-    if config.classes < 2:
-        raise UserError(f"study.classes={config.classes}: margins need 2 classes or more")
-    for key in ("radius", "margin"):
-        if getattr(config, key) <= 0:
-            raise UserError(f"study.{key}={getattr(config, key)}: must be above zero")
-    for key in ("seeds", "features", "flow_steps", "multiclass_features", "sampled_weights"):
-        if getattr(config, key) < 1:
-            raise UserError(f"study.{key}={getattr(config, key)}: must be 1 or more")
-    if config.draws < 2:
-        raise UserError(f"study.draws={config.draws}: a standard error needs 2 draws or more")
+            raise UserError(f"study.{key}=[]: needs one n or more")
+    room, n = available_bytes(), max(config.sizes)
+    refuse_beyond(
+        f"study.draws={config.draws}", f"signs of {n} examples", 3 * 8 * config.draws * n, room
+    )
+    scores = max(config.multiclass_sizes) * config.classes + config.multiclass_features
+    refuse_beyond(
+        f"study.sampled_weights={config.sampled_weights}",
+        f"{scores:,} numbers for each",
+        3 * 8 * config.sampled_weights * scores,
+        room,
+    )
+    metrics = config.flow_steps * config.features**2
+    refuse_beyond(f"study.features={config.features}", "its metrics", 3 * 8 * metrics, room)
 
 
 def random_metrics(count: int, size: int, generator: np.random.Generator) -> Array:

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import product
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
 from ntkexp.progress import Progress
 from ntkexp.results.table import Table
 from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.supernat import Kappa, gradient_descent_step, supernat_step
+from ntkexp.theory.propositions import IDENTITIES, identity_errors
+from ntkexp.theory.supernat import Kappa, Loss, gradient_descent_step, supernat_step
 
 GRADIENT_DESCENT, SUPERNAT = "gradient_descent", "supernat"
 
@@ -33,17 +37,20 @@ class NoiseProjector(StrEnum):
 
 @dataclass
 class Config:
-    seed: int = 0
-    seeds: int = 50
-    n: int = 50
-    d: int = 10
-    sigma2: float = 0.1
+    seed: int = option(0, SEED)
+    seeds: int = option(50, count("regressions", most=MOST_SEEDS))
+    n: int = option(50, count("training examples"))
+    d: int = option(10, count("noise features"))
+    sigma2: float = option(0.1, not_negative(1e6))  # a variance
     noise_projector: NoiseProjector = NoiseProjector.printed
     kappa: Kappa = Kappa.grad_norm
+    loss: Loss = Loss.mean
     compared_kappas: list[Kappa] = field(default_factory=lambda: list(Kappa))
-    lr: float = 0.5
-    iterations: int = 1000
-    recorded: int = 120
+    compared_losses: list[Loss] = field(default_factory=lambda: list(Loss))
+    # In units of 1 / lambda_max of K_0; gradient descent converges below 2.
+    lr: float = option(0.5, Rule(lambda rate: 0 < rate < 2, "a number above 0 and below 2"))
+    iterations: int = option(1000, count("iterations"))
+    recorded: int = option(120, count("steps", most=1_000_000))
 
 
 ERRORS = Table(
@@ -53,8 +60,9 @@ ERRORS = Table(
 )
 KAPPA = Table(
     "kappa_error",
-    "The clean test error of SuperNat with one choice of kappa; infinite once it has diverged.",
-    {"kappa": "string", "seed": "int64", "step": "int64", "error": "float64"},
+    "The clean test error of SuperNat with one choice of kappa and of the loss whose gradient "
+    "rescales the kernel; infinite once it has diverged.",
+    {"kappa": "string", "loss": "string", "seed": "int64", "step": "int64", "error": "float64"},
 )
 EIGENVALUES = Table(
     "kernel_eigenvalues",
@@ -79,13 +87,27 @@ ALIGNMENT = Table(
         "ratio": "float64",
     },
 )
-TABLES = (ERRORS, KAPPA, EIGENVALUES, ALIGNMENT)
+PROPOSITIONS = Table(
+    "propositions",
+    "How far a statement of the paper on linear models is from holding on one seed's regression.",
+    {"statement": "string", "seed": "int64", "error": "float64"},
+)
+TABLES = (ERRORS, KAPPA, EIGENVALUES, ALIGNMENT, PROPOSITIONS)
+# Without a normalising kappa SuperNat may diverge; without noise there is no alignment with it.
+MAY_BE_INFINITE = {
+    "test_error": ("error",),
+    "kappa_error": ("error",),
+    "kernel_eigenvalues": ("eigenvalue",),
+    "kernel_alignment": ("ratio",),
+}
 
 
 @dataclass(frozen=True)
 class Problem:
     """Every seed's regression in the modes of its features; P = d + 1, targets as u_j^T y."""
 
+    features: Array  # (seeds, n, P)
+    labels: Array  # (seeds, n)
     eigs: Array  # (seeds, P), of K_0
     V: Array  # (seeds, P features, P modes)
     y: Array  # (seeds, P)
@@ -135,21 +157,27 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
     chosen: list[tuple[str, Kappa | None]] = [(GRADIENT_DESCENT, None), (SUPERNAT, config.kappa)]
     rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in TABLES}
 
-    def add(table: Table, steps: NDArray[np.int64], key: str, name: str, **values: Array) -> None:
-        rows[table.name].append(tidy(table, steps, {key: name}, config.seed, **values))
+    def add(
+        table: Table, steps: NDArray[np.int64], labels: dict[str, object], **values: Array
+    ) -> None:
+        rows[table.name].append(tidy(table, steps, labels, config.seed, **values))
 
-    with Progress("supernat", 2 + len(config.compared_kappas), shown=progress) as bar:
+    compared = list(product(config.compared_kappas, config.compared_losses))
+    with Progress("supernat", 3 + len(compared), shown=progress) as bar:
         for algorithm, kappa in chosen:
-            path = descend(problem, config, kappa)
-            add(ERRORS, every, "algorithm", algorithm, error=problem.test_errors(path.residuals))
-            add(EIGENVALUES, sparse, "algorithm", algorithm, eigenvalue=path.eigs[sparse])
-            add(ALIGNMENT, every, "algorithm", algorithm, **alignments(path, problem))
+            told: dict[str, object] = {"algorithm": algorithm}
+            path = descend(problem, config, kappa, config.loss)
+            add(ERRORS, every, told, error=problem.test_errors(path.residuals))
+            add(EIGENVALUES, sparse, told, eigenvalue=path.eigs[sparse])
+            add(ALIGNMENT, every, told, **alignments(path, problem))
             bar.advance()
-        for kappa in config.compared_kappas:
-            path = descend(problem, config, kappa)
+        for kappa, loss in compared:
+            path = descend(problem, config, kappa, loss)
             errors = problem.test_errors(path.residuals[sparse])
-            add(KAPPA, sparse, "kappa", kappa.value, error=errors)
+            add(KAPPA, sparse, {"kappa": kappa.value, "loss": loss.value}, error=errors)
             bar.advance()
+        rows[PROPOSITIONS.name].append(propositions(problem, config))
+        bar.advance()
     return {
         table.name: pd.concat(rows[table.name], ignore_index=True)
         if rows[table.name]
@@ -165,16 +193,19 @@ def check(config: Config) -> None:
             f"study.n={config.n}: needs more examples than the study.d={config.d} noise features, "
             "so that the signal and the noise are modes of their own"
         )
-    if config.sigma2 < 0:
-        raise UserError(f"study.sigma2={config.sigma2}: a variance is zero or more")
-    if not 0 < config.lr < 2:
-        raise UserError(
-            f"study.lr={config.lr}: in units of 1 / lambda_max of K_0, gradient descent converges "
-            "between 0 and 2"
-        )
-    for key in ("seeds", "d", "iterations", "recorded"):
-        if getattr(config, key) < 1:
-            raise UserError(f"study.{key}={getattr(config, key)}: must be 1 or more")
+    room, modes = available_bytes(), config.seeds * (config.d + 1)
+    refuse_beyond(
+        f"study.iterations={config.iterations}",
+        f"{modes:,} modes at each",
+        4 * 8 * config.iterations * modes,
+        room,
+    )
+    refuse_beyond(
+        f"study.n={config.n}",
+        f"features of {config.d + 1:,} numbers each",
+        4 * 8 * config.n * (config.d + 1) + 2 * 8 * modes * (config.d + 1),
+        room,
+    )
 
 
 def draw(config: Config) -> Problem:
@@ -188,18 +219,37 @@ def _draw_one(config: Config, seed: int) -> tuple[Array, ...]:
     signal = generator.normal(size=config.n)
     features = generator.normal(size=(config.n, config.d)) / np.sqrt(config.d)
     noise = np.sqrt(config.sigma2) * generator.normal(size=config.n)
-    U, singular_values, Vt = np.linalg.svd(np.column_stack([signal, features]), full_matrices=False)
+    phi = np.column_stack([signal, features])
+    U, singular_values, Vt = np.linalg.svd(phi, full_matrices=False)
     if config.noise_projector is NoiseProjector.orthogonal:
         features = np.linalg.qr(features)[0]
     label_noise = features @ (features.T @ noise)
     y = signal + label_noise
-    return singular_values**2, Vt.T, U.T @ y, U.T @ signal, U.T @ label_noise
+    projected = (U.T @ part for part in (y, signal, label_noise))
+    return phi, y, singular_values**2, Vt.T, *projected
 
 
-def descend(problem: Problem, config: Config, kappa: Kappa | None) -> Path:
+def propositions(problem: Problem, config: Config) -> pd.DataFrame:
+    """Propositions 3, 4 and 14 and two remarks of the text, on every seed's features and labels."""
+    errors = [
+        identity_errors(phi, y, np.random.default_rng([config.seed + index, 1]))
+        for index, (phi, y) in enumerate(zip(problem.features, problem.labels, strict=True))
+    ]
+    seeds = np.arange(config.seed, config.seed + config.seeds)
+    return PROPOSITIONS.frame(
+        {
+            "statement": np.tile(list(IDENTITIES), config.seeds),
+            "seed": np.repeat(seeds, len(IDENTITIES)),
+            "error": np.array([[found[name] for name in IDENTITIES] for found in errors]).ravel(),
+        }
+    )
+
+
+def descend(problem: Problem, config: Config, kappa: Kappa | None, loss: Loss) -> Path:
     """From w = 0; `kappa` is None for plain gradient descent, whose kernel stays as it is."""
     residual, eigs = -problem.y, problem.eigs
     eta = config.lr / eigs.max(axis=1, keepdims=True)
+    scale = loss.gradient_over_residual(config.n)
     residuals, spectra = [residual], [eigs]
     # Without a normalising kappa the kernel grows until it overflows: infinity is the answer then.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -207,7 +257,7 @@ def descend(problem: Problem, config: Config, kappa: Kappa | None) -> Path:
             if kappa is None:
                 residual = gradient_descent_step(residual, eigs, eta)
             else:
-                residual, eigs = supernat_step(residual, eigs, eta, kappa)
+                residual, eigs = supernat_step(residual, eigs, eta, kappa, scale)
             residuals.append(residual)
             spectra.append(eigs)
     return Path(np.stack(residuals), np.stack(spectra))

@@ -5,6 +5,7 @@ Rows are example-major throughout: row i c + y belongs to example i and class y.
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ntkexp.errors import UserError
@@ -25,16 +26,34 @@ def centre(K: ArrayLike, classes: int, kind: str = "class") -> Array:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    kernel = array(K)
-    size = len(kernel)
-    if kernel.shape != (size, size) or size % classes:
-        raise ValueError(f"a kernel of shape {kernel.shape} is not square over {classes} classes")
+    kernel = _square(K, classes)
     if kind == "none":
         return kernel.copy()
+    half = _less_its_means(kernel, _groups(classes, kind))
+    return _less_its_means(half.T, _groups(classes, kind)).T
+
+
+def centred_norm(K: ArrayLike, classes: int, kind: str = "class") -> float:
+    """|K_c|_F of a symmetric kernel, without forming K_c; 0 where centring takes all away.
+
+    With P the projector onto what centring takes away and H = I - P (Pythagoras, twice):
+
+        |H K H|_F^2 = |K|_F^2 - 2 |P K|_F^2 + |P K P|_F^2,
+
+    and the last two are sums of squares of means of rows.
+    """
+    kernel = _square(K, classes)
+    square = float(np.vdot(kernel, kernel))
+    if kind == "none":
+        return float(np.sqrt(square))
     groups = _groups(classes, kind)
-    rows = kernel.reshape(-1, groups, size)
-    rows = (rows - _mean(rows, axis=0)).reshape(size, -1, groups)
-    return (rows - _mean(rows, axis=1)).reshape(size, size)
+    members = len(kernel) // groups
+    means = _means(kernel, groups)[0]
+    grand = _means(means.T, groups)[0]
+    taken = 2 * members * float(np.vdot(means, means)) - members**2 * float(np.vdot(grand, grand))
+    # Where all is taken away, rounding leaves some 1e-8 of the kernel.
+    left = float(np.sqrt(max(square - taken, 0.0)))
+    return left if left > 1e-7 * np.sqrt(square) else 0.0
 
 
 def centre_labels(labels: ArrayLike, kind: str = "class") -> Array:
@@ -46,12 +65,26 @@ def centre_labels(labels: ArrayLike, kind: str = "class") -> Array:
     one_hot = array(labels)
     if kind == "none":
         return one_hot.ravel()
-    rows = one_hot.reshape(-1, _groups(one_hot.shape[1], kind))
-    return (rows - _mean(rows, axis=0)).ravel()
+    return _less_its_means(one_hot.reshape(-1, 1), _groups(one_hot.shape[1], kind)).ravel()
 
 
-def _mean(rows: Array, axis: int) -> Array:
-    return array(rows.mean(axis=axis, keepdims=True))
+def _less_its_means(rows: Array, groups: int) -> Array:
+    """Every row less the mean of its group; rows i, i + groups, i + 2 groups ... are a group."""
+    members = rows.reshape(-1, groups, rows.shape[1])
+    return (members - _means(rows, groups)).reshape(rows.shape)
+
+
+def _means(rows: Array, groups: int) -> Array:
+    """(1, groups, columns)."""
+    return array(rows.reshape(-1, groups, rows.shape[1]).mean(axis=0, keepdims=True))
+
+
+def _square(K: ArrayLike, classes: int) -> Array:
+    kernel = array(K)
+    size = len(kernel)
+    if kernel.shape != (size, size) or size % classes:
+        raise ValueError(f"a kernel of shape {kernel.shape} is not square over {classes} classes")
+    return kernel
 
 
 def _groups(classes: int, kind: str) -> int:

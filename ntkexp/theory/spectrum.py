@@ -11,7 +11,7 @@ from scipy import linalg
 
 from ntkexp.theory.float64 import Array, array
 
-FLOAT64_EPS = float(np.finfo(np.float64).eps)
+ROUNDING = float(np.finfo(np.float64).eps)
 
 
 def eigenvalues(K: ArrayLike) -> Array:
@@ -34,17 +34,18 @@ def eigenpairs(K: ArrayLike) -> tuple[Array, Array]:
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
 
 
-def positive(eigs: ArrayLike, *, eps: float = FLOAT64_EPS) -> Array:
-    """The eigenvalues above r eps lambda_max, r how many there are.
+def positive(eigs: ArrayLike) -> Array:
+    """The eigenvalues above r eps lambda_max, r how many there are, eps that of float64.
 
-    A centred kernel has exact zeros, which rounding turns into numbers of size eps lambda_max;
-    pass the eps of the precision the kernel was formed in.
+    A centred kernel has exact zeros, which rounding turns into numbers of size eps lambda_max.
+    Kernels are centred in float64, whatever they were formed in, so this eps is the right one: that
+    of float32 would also take away eigenvalues that are small and real.
     """
     values = array(eigs)
-    return array(values[values > len(values) * eps * values.max(initial=0.0)])
+    return array(values[values > len(values) * ROUNDING * values.max(initial=0.0)])
 
 
-def effective_rank(eigs: ArrayLike, *, eps: float = FLOAT64_EPS) -> float:
+def effective_rank(eigs: ArrayLike) -> float:
     """exp(-sum_j mu_j log mu_j) with mu_j = lambda_j / sum lambda (section 3.2).
 
     Roy and Vetterli (2007). Between 1 (one direction) and the rank (a flat spectrum); 0 for the
@@ -53,7 +54,7 @@ def effective_rank(eigs: ArrayLike, *, eps: float = FLOAT64_EPS) -> float:
     >>> round(effective_rank([1.0, 1.0, 1.0, 0.0]), 12)
     3.0
     """
-    values = positive(eigs, eps=eps)
+    values = positive(eigs)
     if not len(values):
         return 0.0
     shares = values / values.sum()

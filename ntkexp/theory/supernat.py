@@ -1,7 +1,9 @@
 """SuperNat (figure 5, section 4.1.2): gradient descent that reshapes its features as it goes.
 
-L = |f_w - y|^2 / 2, so grad_f L = f - y and c_j = u_j^T (f - y) is both the residual and the
-gradient in mode j. kappa, which Proposition 3 leaves open, decides the outcome.
+c_j = u_j^T (f - y) is the residual in mode j, and grad_f L is a multiple of it: 2 / n times for the
+paper's mean squared loss, once for |f - y|^2 / 2. The step is given in units of the residual, so
+the multiple changes nothing but the rescaling with kappa = 1. kappa, which Proposition 3 leaves
+open, decides the outcome.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ class Kappa(StrEnum):
     """grad_norm: |c|, so that lambda_j shrinks by |c_j| / |c| <= 1.
     grad_max: max_j |c_j|, so that the mode with the largest residual keeps its eigenvalue.
     const: what keeps the largest eigenvalue of the kernel constant.
-    none: 1, equation (17) to the letter, whose kernel grows with the residual's scale.
+    none: 1, equation (17) to the letter, whose kernel scales with the gradient and the loss.
     """
 
     grad_norm = "grad_norm"
@@ -28,12 +30,23 @@ class Kappa(StrEnum):
     none = "none"
 
 
-def kappa(residual: Array, eigs: Array, kind: Kappa) -> Array:
-    """The constant of Proposition 3, for residuals and eigenvalues (..., modes): (..., 1)."""
-    sizes = np.abs(residual)
+class Loss(StrEnum):
+    """mean: sum (f - y)^2 / n, the paper's mean squared loss. half_sum: |f - y|^2 / 2."""
+
+    mean = "mean"
+    half_sum = "half_sum"
+
+    def gradient_over_residual(self, examples: int) -> float:
+        """grad_f L = this times (f - y)."""
+        return 2.0 / examples if self is Loss.mean else 1.0
+
+
+def kappa(gradient: Array, eigs: Array, kind: Kappa) -> Array:
+    """The constant of Proposition 3, for gradients and eigenvalues (..., modes): (..., 1)."""
+    sizes = np.abs(gradient)
     match kind:
         case Kappa.grad_norm:
-            return array(np.linalg.norm(residual, axis=-1, keepdims=True))
+            return array(np.linalg.norm(gradient, axis=-1, keepdims=True))
         case Kappa.grad_max:
             return array(sizes.max(axis=-1, keepdims=True))
         case Kappa.const:
@@ -49,10 +62,16 @@ def gradient_descent_step(residual: Array, eigs: Array, eta: Array | float) -> A
 
 
 def supernat_step(
-    residual: Array, eigs: Array, eta: Array | float, kind: Kappa
+    residual: Array,
+    eigs: Array,
+    eta: Array | float,
+    kind: Kappa,
+    gradient_over_residual: float = 1.0,
 ) -> tuple[Array, Array]:
-    """One step (17): c_j <- (1 - eta lambda_j) c_j and lambda_j <- lambda_j |c_j| / kappa."""
-    rescaled = eigs * np.abs(residual) / kappa(residual, eigs, kind)
+    """One step (17): c_j <- (1 - eta lambda_j) c_j and lambda_j <- lambda_j |g_j| / kappa, with g_j
+    the gradient in mode j, a multiple of c_j."""
+    gradient = gradient_over_residual * residual
+    rescaled = eigs * np.abs(gradient) / kappa(gradient, eigs, kind)
     return gradient_descent_step(residual, eigs, eta), rescaled
 
 
@@ -86,3 +105,14 @@ def explicit_step(state: ExplicitState, y: Array, eta: float, kind: Kappa) -> Ex
     A = rescaling_matrix(nu, Vt.T)
     features = array(np.linalg.solve(A, state.features.T).T)
     return ExplicitState(A.T @ stepped, features, state.rescaling @ A)
+
+
+def original_weights(state: ExplicitState) -> Array:
+    """The weights of the features Phi that the algorithm began with: Phi_t = A_t^{-1} Phi."""
+    return array(np.linalg.solve(state.rescaling.T, state.weights))
+
+
+def natural_gradient_update(state: ExplicitState, features: Array, y: Array, eta: float) -> Array:
+    """-eta g_{A_t}^{-1} grad_w L with g_{A_t} = A_t A_t^T, in the original features (Amari)."""
+    gradient = features.T @ (features @ original_weights(state) - y)
+    return array(-eta * np.linalg.solve(state.rescaling @ state.rescaling.T, gradient))

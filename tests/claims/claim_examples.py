@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims import measures
+from ntkexp.claims import measures, notebooks
 from ntkexp.claims.record import AXES, Record
+from ntkexp.theory.propositions import IDENTITIES
 
 STEPS = (0, 10, 100, 1000, 10000)
 KERNEL_SIZE = 1000
@@ -105,6 +108,15 @@ def ranks(experiments: Sequence[str], *values: int, **of_evals: Curve) -> list[R
     return vgg(experiments, *map(flat, values), **of_evals)
 
 
+def early_growth(holds: bool) -> list[Record]:
+    return vgg(ALL, *(flat(500, size) for size in (1.0, 0.5, 2.0, 30.0 if holds else 5.0, 200.0)))
+
+
+def early_anisotropy(holds: bool) -> list[Record]:
+    spread = np.where(np.arange(KERNEL_SIZE) == 0, 50.0, 1.0)
+    return vgg(ALL, flat(KERNEL_SIZE), *4 * [spread if holds else flat(KERNEL_SIZE, 3.0)])
+
+
 def growth(holds: bool) -> list[Record]:
     last = 200.0 if holds else 2.0
     return vgg(ALL, *(flat(500, size) for size in (1.0, 1.0, 2.0, 2.0, last)))
@@ -125,22 +137,64 @@ def likeness(holds: bool) -> list[Record]:
 
 
 def drop(experiment: str, holds: bool) -> list[Record]:
-    return ranks([experiment], 800, 500, 40 if holds else 300, 300, 300)
-
-
-def late_rise(experiments: Sequence[str], last: int) -> list[Record]:
-    return ranks(experiments, 600, 300, 100, 150, last)
-
-
-def constant_rank(experiment: str, right: int, holds: bool) -> list[Record]:
-    return ranks([experiment], *len(STEPS) * [right if holds else right - 50])
+    lowest = 40 if holds else 300
+    return ranks([experiment], 800, lowest, lowest, 300, 300)
 
 
 def slow(fast: str, holds: bool) -> list[Record]:
     lowest = 120 if holds else 40
-    return ranks([fast], 600, 300, 40, 40, 40) + ranks(
-        [f"{fast}_lr003"], 600, 300, lowest, lowest, lowest
+    return ranks([fast], 600, 40, 40, 40, 40) + ranks(
+        [f"{fast}_lr003"], 600, lowest, lowest, lowest, lowest
     )
+
+
+def rates(fast: str, holds: bool) -> list[Record]:
+    """The alignment at the large rate, then at the small one."""
+    high, low = (RISING, LEVEL) if holds else (LEVEL, RISING)
+    return aligned([fast], high, high) + aligned([f"{fast}_lr003"], low, low)
+
+
+# The notebooks' curves
+
+LONG = tuple(np.unique(np.geomspace(1, 100001, 80).round().astype(int)) - 1)
+
+
+def notebook(
+    experiment: str,
+    rank: Callable[[int], int] = lambda step: 200,
+    train: Callable[[int], float] = lambda step: 0.02,
+    test: Callable[[int], float] = lambda step: 0.02,
+    layer: float = 0.1,
+    accuracy: Callable[[int], float] = lambda step: 0.5,
+) -> list[Record]:
+    """A run of 100,000 iterations by the released recipe."""
+    frames = [
+        pd.DataFrame({"step": step, "rank": range(1, 601), "eigenvalue": flat(rank(step))[:600]})
+        for step in LONG
+    ]
+    eigenvalues = pd.concat(frames).assign(split="train", layer="total", centring="class")
+    curves = {"train": train, "test": test}
+    rows = [
+        pd.DataFrame({"step": LONG, "split": split, "layer": name, "layer_index": index,
+                      "cka": [curve(step) if index < 0 else layer for step in LONG]})
+        for split, curve in curves.items()
+        for index, name in ((-1, "total"), (0, "conv1"))
+    ]  # fmt: skip
+    told = [
+        pd.DataFrame({"step": LONG, "split": split, "accuracy": [of(step) for step in LONG]})
+        for split, of in (("train", lambda step: 0.5), ("test", accuracy))
+    ]
+    tables = {
+        "spectrum": eigenvalues,
+        "alignment": pd.concat(rows).assign(subset="all", centring="class"),
+        "evals": pd.concat(told).assign(subset="all"),
+    }
+    return [record(experiment, tables, recipe="released")]
+
+
+def stairs(*pairs: tuple[int, float]) -> Callable[[int], Any]:
+    """Constant from each step on."""
+    return lambda step: [value for first, value in pairs if step >= first][-1]
 
 
 def alignment(
@@ -165,9 +219,13 @@ RISING, LEVEL = (0.02, 0.05, 0.1, 0.2, 0.25), (0.02, 0.02, 0.02, 0.02, 0.02)
 NETWORKS = ("mlp_mnist", "vgg19_clean", "resnet18_cifar10")
 
 
+def uncentred(kind: str, holds: bool) -> list[Record]:
+    return aligned(NETWORKS, *2 * [RISING if holds else RISING[::-1]], centring=kind)
+
+
 def rising(experiments: Sequence[str], centring: str, holds: bool) -> list[Record]:
     curve = RISING if holds else LEVEL
-    if (not holds and centring != "class") or (experiments is NETWORKS and not holds):
+    if experiments is NETWORKS and not holds:
         curve = RISING[::-1]
     return aligned(experiments, curve, curve, centring=centring)
 
@@ -257,18 +315,31 @@ FALLING = np.geomspace(100, 1, 50)
 # Figure 8
 
 
-def modes(frequency: np.ndarray, decay: float = 0.004) -> list[Record]:
+def modes(frequency: np.ndarray, decay: float = 0.004, share: float = 0.9) -> list[Record]:
     count = len(frequency)
     eigenvalues = decay ** (np.arange(count) / 9)
     table = pd.DataFrame(
         {"seed": 0, "mode": range(count), "frequency": frequency, "eigenvalue": eigenvalues}
-    )
+    ).assign(share=share)
     return [record("fourier_modes", {"peak_frequency": table})]
 
 
 PAIRS = np.arange(50) / 2
 
 # Figures 5 and 9
+
+
+def to_the_letter(last: float) -> list[Record]:
+    (run,) = supernat(LEARNING, (1, 0.1, 0.05, 0.2, 0.4))
+    kappas = pd.DataFrame({"step": STEPS, "error": (1, 0.5, 0.3, 0.2, last)})
+    letter = kappas.assign(kappa="none", loss="mean", seed=0)
+    other = kappas.assign(kappa="none", loss="half_sum", seed=0, error=np.inf)
+    return [record("supernat", {**run.tables, "kappa_error": pd.concat([letter, other])})]
+
+
+def proposition(statement: str, holds: bool) -> list[Record]:
+    return one_table("supernat", "propositions", statement=[statement, "another"], seed=[0, 0],
+                     error=[1e-12 if holds else 1e-3, 0.5])  # fmt: skip
 
 
 def supernat(natural: Curve, descent: Curve) -> list[Record]:
@@ -284,7 +355,7 @@ def scaling(l2: Curve, optimised: Curve, error: Curve = (0.5, 0.02, 0.01)) -> li
     table = pd.DataFrame(
         {"c": (0.0, 0.5, 0.99), "test_error": error, "l2_bound": l2, "optimised_bound": optimised}
     )
-    return [record("feature_scaling", {"scaling": table})]
+    return [record("feature_scaling", {"scaling": table}, **{"study.half_width": 3.0})]
 
 
 def scatter(last: float) -> list[Record]:
@@ -293,7 +364,8 @@ def scatter(last: float) -> list[Record]:
         pd.DataFrame({"c": c, "first": [-1.0, 1, 0, 0], "second": [0, 0, -wide, wide]})
         for c, wide in ((0.0, 2.0), (0.99, last))
     ]
-    return [record("feature_scaling", {"solutions": pd.concat(rows)})]
+    solutions = {"solutions": pd.concat(rows)}
+    return [record("feature_scaling", solutions, **{"study.half_width": 3.0})]
 
 
 # Theorems
@@ -317,47 +389,94 @@ def bound(table: str, value: str, limit: str, holds: bool) -> list[Record]:
 def _fig02() -> dict[str, Example]:
     noise50 = ["vgg19_noise50"]
     found: dict[str, Example] = {
+        "fig02-early-increase": early_growth,
+        "fig02-early-anisotropy": early_anisotropy,
         "fig02-max-growth": growth,
         "fig02-mean-growth": growth,
         "fig02-anisotropic-growth": anisotropic,
         "fig02-erank-drop-clean": partial(drop, "vgg19_clean"),
         "fig02-erank-drop-noise50": partial(drop, "vgg19_noise50"),
-        "fig02-t40": lambda holds: ranks(ALL, 600, 300, 50 if holds else 100, 200, 200),
+        "fig02-t40": lambda holds: ranks(ALL, 600, *4 * [50 if holds else 100]),
         "fig02-train-test-likeness": likeness,
+        "fig02-low-while-learning": lambda holds: ranks(
+            noise50, 600, 100, 100 if holds else 500, 500, 500
+        ),
         "fig02-erank-against-accuracy": lambda holds: ranks(
             noise50, 600, *((300, 100, 200, 250) if holds else (100, 300, 200, 150))
         ),
-        "fig02-late-rise": lambda holds: late_rise(noise50, 250 if holds else 100),
-        "fig02-notebook-second-rise": lambda holds: late_rise(ALL[1:], 290 if holds else 100),
-        "fig02-notebook-no-second-rise": lambda holds: late_rise(
-            ["vgg19_clean"], 90 if holds else 290
-        ),
-        "fig02-notebook-accuracy-falls": lambda holds: ranks(
-            noise50, *len(STEPS) * [100], test=OVERFITTING if holds else LEARNING
+        "fig02-late-rise": lambda holds: ranks(
+            noise50, 600, 300, 100, *2 * [250 if holds else 100]
         ),
         "fig14-early-drop": lambda holds: ranks(
-            ("vgg19_clean_lr003", "vgg19_noise50_lr003"), 600, 200 if holds else 500, *3 * [550]
+            ("vgg19_clean_lr003", "vgg19_noise50_lr003"), 600, *4 * [200 if holds else 500]
         ),
     }
-    for name, early, late in (("clean", 110, 265), ("noise20", 140, 470), ("noise50", 150, 515)):
-        found[f"fig02-notebook-early-minimum-{name}"] = partial(
-            constant_rank, f"vgg19_{name}", early
-        )
-        found[f"fig02-notebook-late-level-{name}"] = partial(constant_rank, f"vgg19_{name}", late)
     for name in ("clean", "noise50"):
         found[f"fig14-level-{name}"] = partial(slow, f"vgg19_{name}")
+        found[f"fig14-rate-enhances-{name}"] = partial(rates, f"vgg19_{name}")
+    return found
+
+
+def _level(experiment: str, expected: int, holds: bool) -> list[Record]:
+    return notebook(experiment, lambda step: expected if holds else expected - 60)
+
+
+def _second_rise(experiment: str, rises: bool, holds: bool) -> list[Record]:
+    return notebook(experiment, stairs((0, 180), (50_000, 520 if rises is holds else 180)))
+
+
+def _notebooks() -> dict[str, Example]:
+    found: dict[str, Example] = {}
+    for experiment in ALL:
+        name = experiment.removeprefix("vgg19_")
+        early = notebooks.EARLY_MINIMUM[experiment]
+        found[f"fig02-notebook-early-minimum-{name}"] = partial(_level, experiment, early)
+        for step, expected in notebooks.LEVELS[experiment].items():
+            found[f"fig02-notebook-level-{name}-{step}"] = partial(_level, experiment, expected)
+        rise = partial(_second_rise, experiment, experiment != "vgg19_clean")
+        found[f"fig02-notebook-second-rise-{name}"] = rise
+    clean, noise50 = "vgg19_clean", "vgg19_noise50"
+    return found | {
+        "fig02-notebook-accuracy-falls": lambda holds: notebook(
+            noise50, accuracy=stairs((0, 0.1), (9000, 0.78), (50_000, 0.52 if holds else 0.77))
+        ),
+        "fig03-notebook-total": lambda holds: notebook(
+            clean, train=stairs((0, 0.01), (9000, 0.25 if holds else 0.1))
+        ),
+        "fig03-notebook-layers": lambda holds: notebook(clean, layer=0.5 if holds else 0.3),
+        "fig03-notebook-train-low": lambda holds: notebook(
+            noise50, train=stairs((0, 0.02), (5000, 0.05 if holds else 0.1), (50_000, 0.3))
+        ),
+        "fig03-notebook-test-falls": lambda holds: notebook(
+            noise50, test=stairs((0, 0.01), (9000, 0.1), (50_000, 0.05 if holds else 0.09))
+        ),
+    }
+
+
+def one_of_the_others(holds: bool) -> list[Record]:
+    return sweeps("l2_norm", follows=not holds)
+
+
+def large_nets(holds: bool) -> list[Record]:
+    found = []
+    for run in sweeps("complexity", follows=holds):
+        if run.experiment == "complexity_channels":
+            size = pd.DataFrame({"step": 9, "measure": ["parameters"], "value": [1e6 * run.axis]})
+            table = pd.concat([run.tables["measures"], size])
+            found.append(replace(run, tables={**run.tables, "measures": table}))
     return found
 
 
 def _fig06() -> dict[str, Example]:
     ours = ("complexity", *measures.NEYSHABUR)
     found: dict[str, Example] = {
-        f"fig06-{name.replace('_', '-')}": partial(
-            lambda name, holds: sweeps(name, follows=holds == (name in ours)), name
-        )
-        for name in (*ours, *measures.OTHERS)
+        f"fig06-{name.replace('_', '-')}": partial(sweeps, name) for name in ours
     }
-    return found | {"fig06-fitted": lambda holds: sweeps("l2_norm", True, 0.01 if holds else 0.5)}
+    return found | {
+        "fig06-fitted": lambda holds: sweeps("l2_norm", True, 0.01 if holds else 0.5),
+        "fig06-others": one_of_the_others,
+        "fig06-four-million": large_nets,
+    }
 
 
 EXAMPLES: dict[str, Example] = {
@@ -380,15 +499,7 @@ EXAMPLES: dict[str, Example] = {
         ["vgg19_noise50"], LEVEL, RISING if holds else LEVEL
     ),
     "fig03-peaks-together": lambda holds: layers_peak(2 if holds else 4),
-    "fig03-notebook-total": lambda holds: aligned(
-        ["vgg19_clean"], RISING if holds else LEVEL, LEVEL
-    ),
-    "fig03-notebook-train-low": lambda holds: aligned(
-        ["vgg19_noise50"], (0.02, 0.03, 0.04 if holds else 0.2, 0.3, 0.3), LEVEL
-    ),
-    "fig03-notebook-test-falls": lambda holds: aligned(
-        ["vgg19_noise50"], LEVEL, (0.02, 0.1, 0.3, 0.2, 0.1 if holds else 0.29)
-    ),
+    **_notebooks(),
     "fig04-easy-higher": lambda holds: hierarchy(
         HIERARCHY, *((RISING, LEVEL) if holds else (LEVEL, RISING))
     ),
@@ -399,6 +510,9 @@ EXAMPLES: dict[str, Example] = {
     "fig04-kmnist-later": lambda holds: hierarchy(
         HIERARCHY[1:],
         *[(0.1, 0.4, 0.5, 0.5, 0.5), (0.1, 0.1, 0.1, 0.2, 0.4)][:: 1 if holds else -1],
+    ),
+    "fig13-magnified": partial(
+        depths, lambda place: (logistic(5, 0.5, 1 + place), logistic(6, 0.5))
     ),
     "fig13-starts-later": partial(
         depths, lambda place: (logistic(4 + place, 0.3), logistic(6, 0.3))
@@ -416,6 +530,7 @@ EXAMPLES: dict[str, Example] = {
     "fig05-supernat-below": lambda holds: supernat(
         (1, 0.1, 0.06, 0.06, 0.06), (1, 0.1, 0.2, 0.3, 0.4 if holds else 0.01)
     ),
+    "fig05-letter-of-17": lambda holds: to_the_letter(0.2 if holds else 0.9),
     "fig05-supernat-freezes": lambda holds: supernat(
         (1, 0.1, 0.06, 0.06, 0.06 if holds else 0.2), LEARNING
     ),
@@ -435,19 +550,21 @@ EXAMPLES: dict[str, Example] = {
     "fig07-hierarchy": lambda holds: directions(FALLING if holds else np.full(50, 1.0), 0.1),
     "fig08-frequency-order": lambda holds: modes(PAIRS if holds else PAIRS[::-1]),
     "fig08-first-half": lambda holds: modes(PAIRS if holds else PAIRS[::-1]),
-    "fig08-fourier-modes": lambda holds: modes(PAIRS if holds else 2 * PAIRS),
+    "fig08-fourier-modes": lambda holds: modes(PAIRS, share=0.9 if holds else 0.3),
     "fig08-decay": lambda holds: modes(PAIRS, decay=0.004 if holds else 0.5),
-    "fig09-scatter": lambda holds: scatter(4.0 if holds else 1.5),
+    "fig09-scatter": lambda holds: scatter(20.0 if holds else 4.0),
     "fig09-l2-loose": lambda holds: scaling((1, 0.5, 2.0 if holds else 0.5), (0.8, 0.4, 0.4)),
     "fig09-l2-shape": lambda holds: scaling((1, 0.5, 2.0 if holds else 0.2), (0.8, 0.4, 0.4)),
     "fig09-optimised-falls": lambda holds: scaling((1, 1, 1), (0.8, 0.4, 0.4 if holds else 1.0)),
     "fig09-optimised-flat": lambda holds: scaling((1, 1, 1), (0.8, 0.4, 0.4 if holds else 1.0)),
     "fig11-rise": partial(rising, NETWORKS, "class"),
-    "fig12-rise": partial(rising, NETWORKS, "none"),
+    "fig12-rise-none": partial(uncentred, "none"),
+    "fig12-rise-labels": partial(uncentred, "labels"),
     "lemma1-order": lambda holds: slopes(2.0 if holds else 1.0),
     "bound10": partial(bound, "rademacher_linear", "exact", "bound"),
     "bound12": partial(bound, "rademacher_flow", "exact", "bound"),
     "theorem13": partial(bound, "rademacher_multiclass", "sampled", "theorem_13"),
+    **{name.replace("_", "-"): partial(proposition, name) for name in IDENTITIES},
     "modes51": lambda holds: one_table(
         "linear_modes", "linear_modes", measured=[1.0], predicted=[1.0 if holds else 1.1]
     ),

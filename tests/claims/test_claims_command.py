@@ -32,11 +32,15 @@ def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> Non
     assert done.returncode == 0, done.stderr
     entries = json.loads(done.stdout)
     assert {entry["figure"] for entry in entries} == {1}
-    anisotropy = next(entry for entry in entries if entry["id"] == "fig01-anisotropy")
-    assert anisotropy["seeds"] == 2
-    assert len(anisotropy["cases"]) == 2
-    assert anisotropy["verdict"] in ("holds", "fails", "partly")
-    assert all(run.startswith("disk/") for run in anisotropy["runs"])
+    start = next(entry for entry in entries if entry["id"] == "fig01-ratio-at-start")
+    assert start["seeds"] == 2
+    assert len(start["cases"]) == 2
+    assert start["verdict"] in ("holds", "fails", "partly")
+    assert all(run.startswith("disk/") for run in start["runs"])
+    # Thirty steps say nothing of iteration 2000.
+    end = next(entry for entry in entries if entry["id"] == "fig01-ratio-at-end")
+    assert (end["verdict"], end["cases"]) == ("no runs", [])
+    assert end["commands"] == ["ntkexp train +exp=disk  (a minute a seed)"]
 
 
 def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
@@ -46,11 +50,19 @@ def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
     assert len({row.count("|") for row in rows}) == 1
 
 
-def test_the_summary_has_a_row_a_figure(door: Ntkexp, disk_runs: Path) -> None:
-    done = door("claims", "--runs", str(disk_runs), "--summary")
-    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
-    assert len(rows) == 2 + 14 + 1
-    assert rows[-1].startswith("| theorems |")
+def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
+    door: Ntkexp, disk_runs: Path
+) -> None:
+    told = door("claims", "--runs", str(disk_runs), "--summary").stdout
+    parts = dict(zip(("paper", "notebooks", "identity"), told.split("\n\n**"), strict=True))
+    figures = {
+        name: [row.split("|")[1].strip() for row in part.splitlines() if row.startswith("| ")][2:]
+        for name, part in parts.items()
+    }
+    assert figures["notebooks"] == ["2", "3"]
+    assert figures["identity"] == ["9", "10", "text"]
+    assert "2 (recipe=released)" in figures["paper"]
+    assert {row.split()[0] for row in figures["paper"]} == {str(n) for n in range(1, 15) if n != 10}
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tiny_runs import TINY, composed, train
 from ntkexp import data, models
 from ntkexp.errors import UserError
 from ntkexp.probes import Moment
-from ntkexp.theory.alignment import label_cka
-from ntkexp.theory.centring import CENTRINGS, centre, centre_labels
+from ntkexp.theory.alignment import ALIGNMENTS, label_cka
+from ntkexp.theory.centring import centre, centre_labels
 from ntkexp.training.experiment import build_probes, probe_batches
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -42,9 +42,11 @@ def test_every_row_is_the_cka_of_the_centred_kernel_with_the_labels(tmp_path: Pa
         assert part["layer"].drop_duplicates().tolist() == list(grams)
         for row in part.itertuples():
             K = grams[row.layer].double().numpy()
-            expected = label_cka(centre(K, 10, row.centring), centre_labels(labels, row.centring))
+            raw = row.centring == "labels"
+            of_kernel, of_labels = ("none", "class") if raw else (row.centring, row.centring)
+            expected = label_cka(centre(K, 10, of_kernel), centre_labels(labels, of_labels))
             assert row.cka == pytest.approx(expected, rel=1e-5)
-    assert len(rows) == 4 * 4 * len(CENTRINGS)
+    assert len(rows) == 4 * 4 * len(ALIGNMENTS)
 
 
 def test_easy_and_difficult_batches_are_equally_large_and_of_their_kind(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.probes.measures import path_norm
-from ntkexp.theory.measures import norms, paths, two_layer
+from ntkexp.theory.measures import deep, norms, paths, two_layer
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -42,8 +42,11 @@ def test_they_are_taken_of_the_weights_at_the_end_and_at_the_beginning(tmp_path:
     assert found["distance"] == pytest.approx(norms.distance([U, V], [U0, V0]), rel=1e-5)
     assert found["spectral_product"] == pytest.approx(norms.spectral_product([U, V]), rel=1e-5)
     assert found["l2_path_norm"] == pytest.approx(paths.mlp_path_norm([U, V], p=2), rel=1e-5)
-    assert found["two_layer_spectral_two_one"] == pytest.approx(
-        two_layer.spectral_two_one(U, V, U0, V0, gamma), rel=1e-4
+    assert found["neyshabur_core"] == pytest.approx(
+        two_layer.neyshabur_core(U, V, U0, gamma), rel=1e-4
+    )
+    assert found["spectral_two_one"] == pytest.approx(
+        deep.spectral_two_one([U, V], [U0, V0], gamma, examples=60), rel=1e-4
     )
     assert found["parameters"] == 784 * 20 + 20 + 20 * 10 + 10
     assert found["gap_error"] == pytest.approx(found["test_error"] - found["train_error"])
@@ -72,7 +75,8 @@ def test_without_a_positive_margin_what_it_divides_is_empty_and_that_is_said(
     run = train(tmp_path, *TINY, *ONE_LAYER, "optim.steps=1", "optim.lr=1e-6")
     found = measures(run)
     assert found["margin"] < 0
-    assert found[["neyshabur_bound", "spectral_two_one", "inverse_squared_margin"]].isna().all()
+    by_margin = ["neyshabur_core", "neyshabur_bound", "spectral_two_one", "inverse_squared_margin"]
+    assert found[by_margin].isna().all()
     assert found[["l2_norm", "distance", "fisher_rao"]].notna().all()
     assert "not positive" in capsys.readouterr().err
 

@@ -21,7 +21,14 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "feature_scaling": (
         "fig09_feature_scaling",
-        {"points": 60, "features": 60, "n": 10, "subsamples": 5, "scales": [0.0, 0.5, 0.9]},
+        {
+            "points": 60,
+            "features": 60,
+            "half_width": 5.0,
+            "n": 10,
+            "subsamples": 5,
+            "scales": [0.0, 0.5, 0.9],
+        },
     ),
     "rademacher": (
         "fig_rademacher_bounds",

@@ -6,7 +6,8 @@ import pytest
 
 from ntkexp.studies import supernat
 from ntkexp.studies.supernat import Config, NoiseProjector
-from ntkexp.theory.supernat import Kappa, explicit_start, explicit_step
+from ntkexp.theory.propositions import IDENTITIES
+from ntkexp.theory.supernat import Kappa, Loss, explicit_start, explicit_step
 
 
 def last(frame: pd.DataFrame, **chosen: object) -> float:
@@ -40,7 +41,28 @@ def test_kappa_decides_the_outcome(tables: dict[str, pd.DataFrame]) -> None:
     assert overfitted == pytest.approx(
         last(tables["test_error"], algorithm="gradient_descent"), rel=0.01
     )
-    assert last(errors, kappa="none") == np.inf
+    assert last(errors, kappa="none", loss="half_sum") == np.inf
+
+
+def test_to_the_letter_with_the_mean_squared_loss_it_freezes(
+    tables: dict[str, pd.DataFrame],
+) -> None:
+    errors = tables["kappa_error"].query("kappa == 'none' and loss == 'mean'")
+    means = errors.groupby("step")["error"].mean()
+    assert means.iloc[-1] == pytest.approx(means[means.index >= 100].iloc[0], rel=1e-3)
+    assert means.iloc[-1] < last(tables["test_error"], algorithm="gradient_descent")
+
+
+def test_the_loss_changes_no_other_kappa(tables: dict[str, pd.DataFrame]) -> None:
+    errors = tables["kappa_error"].query("kappa != 'none'")
+    one, other = (errors[errors["loss"] == loss]["error"].to_numpy() for loss in Loss)
+    np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_the_propositions_hold_to_rounding(tables: dict[str, pd.DataFrame]) -> None:
+    errors = tables["propositions"].groupby("statement")["error"].max()
+    assert set(errors.index) == set(IDENTITIES)
+    assert errors.max() < 1e-9
 
 
 def test_the_kernel_turns_to_the_signal_first_and_to_the_noise_when_the_signal_is_learned(

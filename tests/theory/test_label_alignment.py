@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ntkexp.theory.alignment import label_cka
+from ntkexp.theory.alignment import ALIGNMENTS, label_cka, label_ckas
 from ntkexp.theory.centring import CENTRINGS, centre, centre_labels
-from ntkexp.theory.label_alignment import label_ckas
 
 
 @given(seed=st.integers(0, 999), n=st.integers(2, 12), c=st.integers(1, 5), shift=st.floats(0, 30))
@@ -24,8 +23,9 @@ def test_it_is_the_cka_of_the_centred_kernel(seed: int, n: int, c: int, shift: f
     for kind in CENTRINGS:
         expected = label_cka(centre(K, c, kind), centre_labels(labels, kind))
         assert found[kind] == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    assert found["labels"] == pytest.approx(label_cka(K, centre_labels(labels, "class")), rel=1e-7)
 
 
 def test_a_kernel_that_centring_takes_away_whole_has_none() -> None:
     assert label_ckas(np.ones((6, 6)), np.eye(2)[[0, 1, 0]])["joint"] == 0
-    assert label_ckas(np.zeros((4, 4)), np.eye(2)) == dict.fromkeys(CENTRINGS, 0.0)
+    assert label_ckas(np.zeros((4, 4)), np.eye(2)) == dict.fromkeys(ALIGNMENTS, 0.0)

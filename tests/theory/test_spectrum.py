@@ -43,10 +43,15 @@ def test_exact_zeros_of_a_centred_kernel_are_not_positive() -> None:
     assert len(positive(eigenvalues(features @ features.T))) == 7
 
 
-def test_positive_takes_the_precision_the_kernel_was_formed_in() -> None:
-    eigs = [1.0, 1e-3, 1e-9]
-    assert len(positive(eigs)) == 3
-    assert len(positive(eigs, eps=float(np.finfo(np.float32).eps))) == 2
+def test_a_small_eigenvalue_of_a_kernel_centred_in_float64_is_positive() -> None:
+    assert len(positive([1.0, 1e-3, 1e-9, 1e-17])) == 3
+
+
+def test_a_long_tail_of_small_eigenvalues_counts() -> None:
+    """Below 1000 times the eps of float32 lies a real part of a kernel's spectrum."""
+    eigs = np.concatenate([[1.0], np.full(999, 1e-4)])
+    shares = eigs / eigs.sum()
+    assert effective_rank(eigs) == pytest.approx(np.exp(-np.sum(shares * np.log(shares))))
 
 
 @EXACT

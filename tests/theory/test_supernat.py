@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ntkexp.theory import supernat
-from ntkexp.theory.supernat import Kappa
+from ntkexp.theory.supernat import Kappa, Loss
 
 BOUNDED = (Kappa.grad_norm, Kappa.grad_max, Kappa.const)
 
@@ -60,6 +60,27 @@ def test_what_each_kappa_does_to_the_largest_eigenvalue() -> None:
     np.testing.assert_allclose(after["grad_max"], [2 * 3 / 4, 1.0, 0.0])
     np.testing.assert_allclose(after["const"], [2.0, 2 * 4 / 6, 0.0])
     np.testing.assert_allclose(after["none"], [6.0, 4.0, 0.0])
+
+
+@pytest.mark.parametrize("kind", Kappa)
+def test_the_scale_of_the_loss_matters_to_equation_17_to_the_letter_alone(kind: Kappa) -> None:
+    residual, eigs = np.array([3.0, -4.0]), np.array([2.0, 1.0])
+    scale = Loss.mean.gradient_over_residual(50)
+    one, other = (supernat.supernat_step(residual, eigs, 0.1, kind, s)[1] for s in (1.0, scale))
+    factor = scale if kind is Kappa.none else 1.0
+    np.testing.assert_allclose(other, factor * one, rtol=1e-12)
+
+
+def test_the_gradient_of_each_loss_is_that_multiple_of_the_residual() -> None:
+    f, y, step = np.array([1.0, 2.0, 4.0]), np.array([0.5, 2.5, 1.0]), 1e-6
+    losses = {
+        Loss.mean: lambda g: np.mean((g - y) ** 2),
+        Loss.half_sum: lambda g: sum((g - y) ** 2) / 2,
+    }
+    for kind, loss in losses.items():
+        gradient = [(loss(f + step * e) - loss(f - step * e)) / (2 * step) for e in np.eye(3)]
+        expected = kind.gradient_over_residual(3) * (f - y)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", BOUNDED)

@@ -1,4 +1,7 @@
-"""Margin bounds for V relu(U x), as compared by Neyshabur et al. (2018, arXiv 1805.12076)."""
+"""Margin bounds for V relu(U x), as compared by Neyshabur et al. (2018, arXiv 1805.12076).
+
+Their spectral (2,1) bound of two layers is `deep.spectral_two_one` times sqrt(m).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from ntkexp.theory.float64 import array
 from ntkexp.theory.measures.margins import positive
-from ntkexp.theory.measures.norms import frobenius, spectral, two_one
+from ntkexp.theory.measures.norms import frobenius, spectral
 
 CONFIDENCE = 0.01
 
 
-def neyshabur_core(U: ArrayLike, V: ArrayLike, U0: ArrayLike, margin: float = 1.0) -> float:
+def neyshabur_core(U: ArrayLike, V: ArrayLike, U0: ArrayLike, margin: float) -> float:
     """(|U0|_2 |V|_F + |U - U0|_F |V|_F) / gamma + sqrt H: what drives `neyshabur_bound`.
 
     Only the first two terms scale with the outputs, so only they are divided by the margin.
@@ -49,18 +52,6 @@ def neyshabur_bound(
 def frobenius_bound(U: ArrayLike, V: ArrayLike, inputs: ArrayLike, margin: float) -> float:
     """|U|_F |V|_F sqrt(E|x|^2) / gamma (Neyshabur, Tomioka and Srebro 2015)."""
     return frobenius(U) * frobenius(V) * _input_norm(array(inputs)) / positive(margin)
-
-
-def spectral_two_one(
-    U: ArrayLike, V: ArrayLike, U0: ArrayLike, V0: ArrayLike, margin: float
-) -> float:
-    """((s_2 |U - U0|_{2,1})^{2/3} + (s_1 |V - V0|_{2,1})^{2/3})^{3/2} / gamma.
-
-    (Bartlett, Foster and Telgarsky 2017.)
-    """
-    first = spectral(V) * two_one(array(U) - array(U0))
-    second = spectral(U) * two_one(array(V) - array(V0))
-    return float((first ** (2 / 3) + second ** (2 / 3)) ** 1.5 / positive(margin))
 
 
 def spectral_frobenius(

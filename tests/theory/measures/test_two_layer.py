@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ntkexp.errors import UserError
-from ntkexp.theory.measures import two_layer
+from ntkexp.theory.measures import deep, two_layer
 
 U, U0 = np.diag([3.0, 4.0]), np.eye(2)
 V, V0 = np.array([[1.0, 2.0]]), np.array([[1.0, 0.0]])
@@ -19,10 +19,7 @@ INPUT_NORM = np.sqrt((2.0 + 10.0) / 2)
 
 
 def test_neyshaburs_core() -> None:
-    assert two_layer.neyshabur_core(U, V, U0) == pytest.approx(
-        NORM_V + MOVED_U * NORM_V + np.sqrt(2)
-    )
-    assert two_layer.neyshabur_core(U, V, U0, margin=GAMMA) == pytest.approx(
+    assert two_layer.neyshabur_core(U, V, U0, GAMMA) == pytest.approx(
         (NORM_V + MOVED_U * NORM_V) / GAMMA + np.sqrt(2)
     )
 
@@ -50,7 +47,8 @@ def test_the_frobenius_bound() -> None:
 def test_the_spectral_two_one_bound() -> None:
     """|U - U0|_{2,1} = 2 + 3 and |V - V0|_{2,1} = 2, with s_2 = sqrt5 and s_1 = 4."""
     by_hand = ((NORM_V * 5.0) ** (2 / 3) + (4.0 * 2.0) ** (2 / 3)) ** 1.5 / GAMMA
-    assert two_layer.spectral_two_one(U, V, U0, V0, GAMMA) == pytest.approx(by_hand)
+    found = deep.spectral_two_one([U, V], [U0, V0], GAMMA, examples=7)
+    assert found * np.sqrt(7) == pytest.approx(by_hand)
 
 
 def test_the_spectral_frobenius_bound() -> None:

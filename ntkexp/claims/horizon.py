@@ -1,0 +1,60 @@
+"""How far a run must have come before it can decide a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ntkexp.claims.curves import FITTED, accuracy
+from ntkexp.claims.record import Record
+
+# Test accuracies are taken on 5,000 images or more, with a standard error of .7 points at most.
+FALLEN = 0.05
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """`reached` tells of a run whether it came that far; `iterations`: when that is, where the
+    horizon is a number of them."""
+
+    told: str
+    reached: Callable[[Record], bool]
+    iterations: int | None = None
+
+    def __call__(self, record: Record) -> bool:
+        return self.reached(record)
+
+
+def iteration(number: int) -> Horizon:
+    return Horizon(f"iteration {number:,}", lambda record: record.iteration >= number, number)
+
+
+def either(first: Horizon, second: Horizon) -> Horizon:
+    return Horizon(
+        f"{first.told} or {second.told}",
+        lambda record: first(record) or second(record),
+        first.iterations,
+    )
+
+
+def has_fitted(record: Record) -> bool:
+    """Whether the training accuracy came to 100 %."""
+    return "evals" in record.tables and bool((accuracy(record, "train") >= FITTED).any())
+
+
+def has_overfitted(record: Record) -> bool:
+    """Whether the test accuracy has fallen from its best, by more than it fluctuates."""
+    if "evals" not in record.tables:
+        return False
+    curve = accuracy(record, "test")
+    return bool(curve.max() - curve.iloc[-1] >= FALLEN)
+
+
+def own_end(record: Record) -> bool:
+    """Whether a run came to the end its experiment sets, and no command set another."""
+    return record.finished and (not record.horizon_typed or has_fitted(record))
+
+
+FITTED_TRAINING = Horizon("100 % training accuracy", has_fitted)
+OVERFITTED = Horizon(f"a test accuracy {100 * FALLEN:g} points below its best", has_overfitted)
+OWN_END = Horizon("the experiment's own end", own_end)
