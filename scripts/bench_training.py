@@ -114,12 +114,11 @@ def configured(case: Case, *words: str) -> TrainConfig:
 
 
 def timed(case: Case, folder: Path, *words: str) -> float:
-    config = configured(case, *words)
-    built = experiment.build_probes(config)
-    with Run(Path(tempfile.mkdtemp(dir=folder)), experiment.tables(built)) as run:
+    began = time.perf_counter()
+    prepared = experiment.prepare(configured(case, *words))
+    with Run(Path(tempfile.mkdtemp(dir=folder)), prepared.tables) as run:
         run.begin("", {})
-        began = time.perf_counter()
-        experiment.train(config, built, run, lambda: False)
+        experiment.train(prepared, run, None, lambda: False)
         return time.perf_counter() - began
 
 

@@ -14,6 +14,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import runs
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
@@ -21,7 +22,6 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ntkexp import results
 from ntkexp.errors import UserError
 from ntkexp.results.atomic import make_folder
 
@@ -34,7 +34,7 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
-MISSING_RUNS = 3
+FEW = 9
 BAD_INPUT = 2
 FIRST_ITERATION = 10
 
@@ -86,7 +86,7 @@ def options(about: str | None, experiment: str, argv: Sequence[str] | None = Non
         type=Path,
         default=[],
         metavar="DIR",
-        help="folders of runs (default: outputs/EXP, else outputs/reference/EXP)",
+        help="folders of runs (default: outputs/EXP and outputs/reference/EXP)",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("outputs/figures"), metavar="DIR", help="where to draw"
@@ -98,36 +98,18 @@ def options(about: str | None, experiment: str, argv: Sequence[str] | None = Non
     return Options(given.exp, tuple(given.runs), given.out)
 
 
-def folders(experiment: str) -> list[Path]:
-    """Where the runs of an experiment lie: the user's own, else those of the reference."""
-    own, reference = Path("outputs", experiment), Path("outputs", "reference", experiment)
-    return [next((path for path in (own, reference) if path.is_dir()), own)]
-
-
 def load(
-    given: Options, tables: Iterable[str], *, verb: str = "train", experiment: str | None = None
+    given: Options, tables: Iterable[str], *, experiment: str | None = None
 ) -> dict[str, pd.DataFrame]:
     """The named tables of the runs; without them, the command that makes them and exit code 3.
 
     A figure of several experiments calls this once for each, naming it.
     """
-    name = experiment or given.experiment
-    paths = list(given.runs) or folders(name)
-    reason = next((f"no such folder: {path}" for path in paths if not path.is_dir()), None)
-    frames: dict[str, pd.DataFrame] = {}
-    if reason is None:
-        try:
-            frames = results.load(paths)
-        except UserError as error:
-            reason = str(error)
-        else:
-            missing = [table for table in tables if table not in frames or frames[table].empty]
-            if missing:
-                reason = f"no table {', '.join(missing)} in {', '.join(map(str, paths))}"
-    if reason is not None:
-        print(f"{name}: {reason}\nto make it: ntkexp {verb} +exp={name}", file=sys.stderr)
-        raise SystemExit(MISSING_RUNS)
-    return frames
+    name, wanted = experiment or given.experiment, list(tables)
+    found = runs.chosen(name, given.runs, wanted)
+    if not found:
+        runs.stop([runs.missing(name, given.runs, wanted)])
+    return runs.joined(found, wanted)
 
 
 def one_run(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -136,6 +118,19 @@ def one_run(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     if len(runs) > 1:
         print(f"drawing {runs[0]} of {len(runs)} runs; --runs chooses another", file=sys.stderr)
     return {name: frame[frame["run"] == runs[0]] for name, frame in tables.items()}
+
+
+def band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """From the 10th to the 90th centile of many seeds, from the least to the most of a few, whose
+    centiles would be interpolated."""
+    if len(values) <= FEW:
+        return values.min(axis=0), values.max(axis=0)
+    low, high = np.percentile(values, [10, 90], axis=0)
+    return low, high
+
+
+def band_told(seeds: int) -> str:
+    return "mean, least and most" if seeds <= FEW else "mean and 10th to 90th centile"
 
 
 def mean_and_band(
@@ -147,8 +142,8 @@ def mean_and_band(
     label: str | None = None,
     linestyle: str = "-",
 ) -> None:
-    """The mean over seeds of `values` (seeds, len(x)), in a band from the 10th to 90th centile."""
-    low, high = np.percentile(values, [10, 90], axis=0)
+    """The mean over seeds of `values` (seeds, len(x)), in the band that `band` gives."""
+    low, high = band(values)
     axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.plot(x, values.mean(axis=0), color=colour, label=label, linestyle=linestyle)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import drawing
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
+import trained
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
@@ -23,8 +23,12 @@ ITERATIONS = (0, 20, 100, 300, 2000)
 RADIUS = np.sqrt(2 / np.pi)
 
 
-def draw(functions: pd.DataFrame, eigenvalues: pd.DataFrame, points: pd.DataFrame) -> Figure:
+TABLES = ("eigenfunctions", "eigenvalues", "points")
+
+
+def draw(group: trained.Group) -> Figure:
     """One run's figure."""
+    functions, eigenvalues, points = (group.tables[name] for name in TABLES)
     steps = _nearest(ITERATIONS, functions["step"].unique())
     lattice = points[points["split"] == "test"].set_index("point")
     # Rows of the image from below: y grows slowly, x fast, however the points are numbered.
@@ -46,6 +50,7 @@ def draw(functions: pd.DataFrame, eigenvalues: pd.DataFrame, points: pd.DataFram
         row[0].set_ylabel(f"iteration {step}", fontsize=7)
     for axes, rank in zip(panels[-1], RANKS, strict=True):
         axes.set_xlabel(f"$u_{{{rank}}}$")
+    trained.note(figure, [group], f"seed {group.records[0].seed}; each image on a scale of its own")
     return figure
 
 
@@ -78,12 +83,9 @@ def _nearest(wanted: Sequence[int], found: np.ndarray) -> list[int]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, "disk", argv)
-    tables = drawing.load(given, ("eigenfunctions", "eigenvalues", "points"))
     # Of several seeds one is shown: an average of eigenfunctions would mean nothing.
-    run = sorted(tables["points"]["run"].unique())[0]
-    chosen = {name: frame[frame["run"] == run] for name, frame in tables.items()}
-    figure = draw(chosen["eigenfunctions"], chosen["eigenvalues"], chosen["points"])
-    for path in drawing.save(figure, given.out, "fig01_disk_eigenfunctions"):
+    group, *_ = trained.groups(given, {given.experiment: TABLES}, swept=("seed",))[given.experiment]
+    for path in drawing.save(draw(group), given.out, "fig01_disk_eigenfunctions"):
         print(path)
     return 0
 

@@ -29,8 +29,6 @@ TABLES = ("evals", "spectrum")
 HIGHLIGHTED = (40, 80, 160)
 RED = "#C00000"
 EIGENVALUES = (("max", drawing.VERMILION), ("mean", drawing.BLUE), ("median", drawing.GREEN))
-# Kernels are formed in float32: below this share of the largest, an eigenvalue is rounding.
-FLOAT32_EPS = float(np.finfo(np.float32).eps)
 
 
 def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
@@ -47,7 +45,7 @@ def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
                 "max": values[0],
                 "mean": values.mean(),
                 "median": np.median(values),
-                "effective_rank": effective_rank(values, eps=FLOAT32_EPS),
+                "effective_rank": effective_rank(values),
                 "ratios": trace_ratios(values),
             }
         )
@@ -75,7 +73,7 @@ def draw(found: Sequence[trained.Group]) -> Figure:
     panels[1, 0].legend(*kinds(), loc="upper left", ncols=2, columnspacing=0.8, labelspacing=0.3)
     # Room for the legend above the largest eigenvalue.
     low, high = panels[1, 0].get_ylim()
-    panels[1, 0].set_ylim(low, high * (high / low) ** 0.35)
+    panels[1, 0].set_ylim(low, high * (high / low) ** 0.5)
     panels[2, 0].set_ylim(bottom=0)
     colours = ScalarMappable(LogNorm(1, size), "viridis")
     figure.colorbar(colours, ax=panels[3, :], label="$k$", aspect=12, pad=0.01)
@@ -135,7 +133,7 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig02_spectrum", argv)
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig02_spectrum", argv, True)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig03_alignment", argv)
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig03_alignment", argv, True)
 
 
 if __name__ == "__main__":

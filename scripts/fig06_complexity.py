@@ -1,10 +1,12 @@
 """Figure 6: complexity measures and the generalisation gap.
 
-Left: by hidden width, one hidden layer on MNIST. Centre: by the share of random labels, 256 units.
-Right: by channels, VGG19 on CIFAR-10. Every measure is divided by its largest value among the
-networks of its panel. Black: the gap between test and training error. Thick: the paper's measure,
-equation (18), and that of Neyshabur et al. (2018), for deeper networks its stand-in. --exp takes
-other experiments, separated by commas.
+a: by hidden width, one hidden layer on MNIST. b: by the share of random labels, 256 units. c: by
+channels, VGG19 on CIFAR-10. Every measure is divided by its largest value among the networks of its
+column. Large panels: the gap between test and training error, the paper's measure, equation (18),
+and that of Neyshabur et al. (2018), for deeper networks its stand-in (spectral norms and Frobenius
+distances). Below: each of the other measures in a row of its own, the gap in grey behind it.
+Numbers: agreement with the order of the gap, mean over seeds, from -1 to 1. Lines: means over
+seeds; bands: least to most. --exp takes other experiments, separated by commas.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from collections.abc import Sequence
 
 import drawing
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import trained
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.curves import agreement
+from ntkexp.claims.measures import GAP, OURS
 
 EXPERIMENTS = "complexity_width,complexity_noise,complexity_channels"
 TABLES = ("complexity", "measures")
@@ -30,72 +34,75 @@ AXES = {
 }
 SWEPT = tuple(key for key, _ in AXES.values())
 
-GAP, OURS, NEYSHABUR = "gap_error", "complexity", "neyshabur"
-# (measure, name, colour, marker); those without a colour of their own are told by their markers.
-BOLD = (
+NEYSHABUR = "neyshabur"
+# (measure, name, colour, marker)
+LARGE = (
     (GAP, "gap (error)", drawing.BLACK, "o"),
     (OURS, "ours, (18)", drawing.VERMILION, "s"),
     (NEYSHABUR, "Neyshabur 2018", drawing.BLUE, "D"),
 )
 OTHERS = (
-    ("parameters", "parameters"),
-    ("l2_norm", r"$\ell_2$ norm"),
-    ("distance", "distance from init"),
-    ("frobenius_product", "Frobenius product"),
-    ("spectral_product", "spectral product"),
-    ("l1_path_norm", r"$\ell_1$ path norm"),
+    ("distance", "distance from\ninitial weights"),
     ("l2_path_norm", r"$\ell_2$ path norm"),
-    ("spectral_two_one", "spectral × (2,1)"),
-    ("spectral_frobenius", "spectral × Frobenius"),
+    ("spectral_product", "product of\nspectral norms"),
     ("fisher_rao", "Fisher–Rao"),
-    ("inverse_squared_margin", r"1 / margin$^2$"),
+    ("neyshabur_core", "core of\nNeyshabur 2018"),
+    ("l1_path_norm", r"$\ell_1$ path norm"),
+    ("frobenius_product", "product of\nFrobenius norms"),
     ("frobenius_bound", "Frobenius bound"),
-    ("neyshabur_core", "core of Neyshabur 2018"),
+    ("l2_norm", r"$\ell_2$ norm"),
+    ("spectral_frobenius", "spectral ×\nFrobenius"),
+    ("spectral_two_one", "spectral × (2,1)"),
+    ("inverse_squared_margin", "1 / margin$^2$"),
+    ("parameters", "parameters"),
 )
-# Every colour twice: a pair is told apart by its markers, filled and not.
-HUES = (drawing.GREEN, drawing.PURPLE, drawing.ORANGE, drawing.SKY, "#8C6D31", "#7F7F7F", "#BBBBBB")
-COLOURS = (*HUES[:6], *HUES)
-MARKERS = ("v", "^", "<", ">", "p", "h", "x", "+", "1", "2", "*", "3", "4")
+ROW, LARGE_ROW = 0.47, 2.1
 
 
 def values(groups: Sequence[trained.Group], key: str) -> pd.DataFrame:
-    """One row a run: every measure at the end, C included, and the swept value in `x`."""
+    """One row a run: every measure at the end, C included, the seed, and the swept value in `x`."""
     frames = []
     for group in groups:
         measures = group.tables["measures"]
-        table = measures.pivot(index="run", columns="measure", values="value")
+        last = measures[measures["step"] == measures.groupby("run")["step"].transform("max")]
+        table = last.pivot(index="run", columns="measure", values="value")
         table[OURS] = group.tables["complexity"].groupby("run")["complexity"].last()
         two_layers = "neyshabur_bound" in table
         # Two layers have bounds of their own; for deeper networks a stand-in takes their place.
         table[NEYSHABUR] = table["neyshabur_bound" if two_layers else "spectral_frobenius"]
-        for measure in ("spectral_two_one", "spectral_frobenius"):
-            if two_layers:
-                table[measure] = table[f"two_layer_{measure}"]
-        frames.append(table.assign(x=group.config[key]))
+        if two_layers:
+            table["spectral_frobenius"] = table["two_layer_spectral_frobenius"]
+        seeds = pd.Series({record.run: record.seed for record in group.records})
+        frames.append(table.assign(x=group.config[key], seed=seeds))
     return pd.concat(frames)
 
 
 def draw(found: Sequence[Sequence[trained.Group]]) -> Figure:
     figure, panels = plt.subplots(
-        1, len(found), figsize=(drawing.PAGE, 3.5), squeeze=False, sharey=True
+        1 + len(OTHERS),
+        len(found),
+        figsize=(drawing.PAGE, LARGE_ROW + ROW * len(OTHERS) + 1.2),
+        height_ratios=(LARGE_ROW, *len(OTHERS) * [ROW]),
+        squeeze=False,
+        sharex="col",
+        sharey="row",
     )
-    for axes, groups in zip(panels[0], found, strict=True):
+    for column, groups in zip(panels.T, found, strict=True):
         key, words = AXES[groups[0].config["name"]]
-        panel(axes, values(groups, key))
-        axes.set(xlabel=words, title=title(groups[0]))
+        table = values(groups, key)
+        large(column[0], table)
+        column[0].set_title(title(groups[0]))
+        for axes, (measure, name) in zip(column[1:], OTHERS, strict=True):
+            small(axes, table, measure)
+            if axes in panels[:, 0]:
+                axes.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=7)
+        column[-1].set_xlabel(words)
         if key == "model.width":
-            axes.set_xscale("log", base=2)
+            column[0].set_xscale("log", base=2)
     panels[0, 0].set(ylabel="value / largest value", ylim=(0, 1.05))
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    bold = len(BOLD)
-    figure.legend(
-        handles[-bold:] + handles[:-bold],
-        labels[-bold:] + labels[:-bold],
-        loc="outside upper center",
-        ncols=5,
-        columnspacing=1.0,
-        labelspacing=0.3,
-    )
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(LARGE))
+    drawing.letter_panels(panels[0])
     trained.note(figure, [group for groups in found for group in groups])
     return figure
 
@@ -112,54 +119,68 @@ def title(group: trained.Group) -> str:
     return f"{net}\n{f'{size:,} of ' if size else ''}{data}"
 
 
-def panel(axes: Axes, table: pd.DataFrame) -> None:
-    """Means over seeds; the band, of the bold curves."""
-    for (measure, name), colour, marker in zip(OTHERS, COLOURS, MARKERS, strict=True):
-        if measure not in table:
-            continue
-        mean = table.groupby("x")[measure].mean()
-        axes.plot(
+def large(axes: Axes, table: pd.DataFrame) -> None:
+    for place, (measure, name, colour, marker) in enumerate(LARGE):
+        curve(axes, table, measure, colour, marker=marker, label=name, linewidth=1.8, markersize=4)
+        if measure != GAP:
+            told(axes, table, measure, 1 - 0.1 * place, colour)
+
+    if "neyshabur_bound" not in table:
+        axes.text(0.03, 0.03, "Neyshabur 2018: spectral ×\nFrobenius norms stand in",
+                  transform=axes.transAxes, fontsize=6.5, color=drawing.BLUE)  # fmt: skip
+
+
+def small(axes: Axes, table: pd.DataFrame, measure: str) -> None:
+    """One of the other measures before the gap; an empty panel where it is not defined."""
+    axes.set(ylim=(0, 1.1), yticks=[])
+    if measure not in table:
+        axes.text(0.5, 0.5, "two layers only", transform=axes.transAxes, fontsize=6,
+                  ha="center", va="center", color="#7F7F7F")  # fmt: skip
+        return
+    curve(axes, table, GAP, "#B0B0B0", linewidth=1.0)
+    curve(axes, table, measure, drawing.GREEN, marker="o", linewidth=1.0, markersize=2)
+    told(axes, table, measure, 0.5, drawing.GREEN)
+
+
+def curve(axes: Axes, table: pd.DataFrame, measure: str, colour: str, **style: object) -> None:
+    """Mean over seeds, from the least to the most of them, in units of the largest network's."""
+    by_x, scale = table.groupby("x")[measure], table[measure].max()
+    mean = by_x.mean()
+    if (by_x.size() > 1).any():
+        axes.fill_between(
             mean.index,
-            mean / table[measure].max(),
+            by_x.min() / scale,
+            by_x.max() / scale,
             color=colour,
-            marker=marker,
-            label=name,
-            linewidth=0.6,
-            markersize=3.5,
-            markeredgewidth=0.7,
-            alpha=0.9,
+            alpha=0.15,
+            linewidth=0,
         )
-    for measure, name, colour, marker in BOLD:
-        by_x = table.groupby("x")[measure]
-        mean, scale = by_x.mean(), table[measure].max()
-        low, high = by_x.quantile(0.1) / scale, by_x.quantile(0.9) / scale
-        if (by_x.size() > 1).any():
-            axes.fill_between(mean.index, low, high, color=colour, alpha=0.15, linewidth=0)
-        axes.plot(
-            mean.index,
-            mean / scale,
-            color=colour,
-            marker=marker,
-            label=name,
-            linewidth=2.0,
-            markersize=4,
-        )
+    axes.plot(mean.index, mean / scale, color=colour, **style)
+
+
+def told(axes: Axes, table: pd.DataFrame, measure: str, height: float, colour: str) -> None:
+    """The agreement of a measure with the gap, to the right of the panel."""
+    number = f"{agreements(table)[measure]:.2f}".replace("-", "\u2212")
+    axes.text(1.02, height, number, transform=axes.transAxes, color=colour, fontsize=6.5,
+              va="center")  # fmt: skip
 
 
 def agreements(table: pd.DataFrame) -> pd.Series:
-    """How far the mean of each measure puts the networks in the order of their mean gaps."""
-    means = table.groupby("x").mean()
-    names = [OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in means)]
-    return pd.Series({name: agreement(means[name], means[GAP]) for name in names})
+    """For each measure how far it puts the networks of a seed in the order of their gaps, as the
+    ledger computes it: the mean over seeds."""
+    names = [OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in table)]
+    seeds = [own for _, own in table.groupby("seed")]
+    found = {name: np.mean([agreement(own[name], own[GAP]) for own in seeds]) for name in names}
+    return pd.Series(found, dtype=float)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, EXPERIMENTS, argv)
     names = given.experiment.split(",")
-    found = trained.groups(given, dict.fromkeys(names, TABLES), swept=SWEPT, multirun=True)
+    found = trained.groups(given, dict.fromkeys(names, TABLES), swept=SWEPT)
     for name in names:
-        told = agreements(values(found[name], AXES[name][0])).round(2)
-        print(f"{name}: agreement with the order of the gap, 1 to -1\n{told.to_string()}")
+        words = agreements(values(found[name], AXES[name][0])).round(2)
+        print(f"{name}: agreement with the order of the gap, 1 to -1\n{words.to_string()}")
     figure = draw([found[name] for name in names])
     for path in drawing.save(figure, given.out, "fig06_complexity"):
         print(path)

@@ -63,7 +63,7 @@ def spectrum(axes: Axes, peaks: pd.DataFrame) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, "fourier_modes", argv)
     names = ("fourier_magnitude", "eigenvectors", "peak_frequency")
-    tables = drawing.one_run(drawing.load(given, names, verb="study"))
+    tables = drawing.one_run(drawing.load(given, names))
     figure = draw(*(tables[name] for name in names))
     for path in drawing.save(figure, given.out, "fig08_fourier_modes"):
         print(path)

@@ -1,9 +1,11 @@
 """Figure 9: minimum-norm solutions and their bounds as features go from white to anisotropic.
 
-a: solutions on subsamples, less their mean, in the plane of two right singular vectors. b: test
-error, l2 bound and optimised bound against the scaling factor c; mean over subsamples, band from
-the 10th to the 90th centile. Dotted: the optimised bound in the eigenvectors that all c > 0 share,
-which at c = 0 are as good as any others.
+A column for each half-width a of the interval [-a, a], which the paper does not name. Top:
+solutions on subsamples, less their mean, in the plane of two right singular vectors, with the ratio
+of the widest to the narrowest spread at the largest c. Bottom: test error, l2 bound and optimised
+bound against the scaling factor c; mean over 100 subsamples, band from the 10th to the 90th
+centile. Dotted: the optimised bound in the eigenvectors that all c > 0 share, which at c = 0 are as
+good as any others.
 """
 
 from __future__ import annotations
@@ -15,9 +17,14 @@ import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.claims.linear import scatter as spread_ratio
+from ntkexp.claims.record import Record
+
+TABLES = ("scaling", "solutions")
 SHOWN = (0.0, 0.5, 0.9, 0.99)
 CURVES = (
     ("l2_bound", r"$\ell^2$ bound", drawing.BLUE),
@@ -26,25 +33,46 @@ CURVES = (
 )
 
 
-def draw(scaling: pd.DataFrame, solutions: pd.DataFrame) -> Figure:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.7), width_ratios=(1, 1.4))
-    scatter(left, solutions)
-    curves(right, scaling)
-    drawing.letter_panels((left, right))
+def draw(found: Sequence[Record]) -> Figure:
+    """Runs in order of their half-width."""
+    figure, panels = plt.subplots(
+        2, len(found), figsize=(drawing.PAGE, 4.0), squeeze=False, sharey="row"
+    )
+    reach = max(_reach(record) for record in found)
+    for column, record in zip(panels.T, found, strict=True):
+        largest = float(record.tables["solutions"]["c"].max())
+        scatter(column[0], record.tables["solutions"], reach)
+        column[0].set_title(
+            f"$a = {record.axis:g}$: ratio {spread_ratio(record, largest):.2g} at $c = {largest:g}$"
+        )
+        curves(column[1], record.tables["scaling"])
+    panels[0, 0].set_ylabel(r"$\langle \varphi_{10}, w^* \rangle$, centred")
+    panels[0, 0].legend(loc="lower left", handletextpad=0.1, borderaxespad=0, markerscale=2)
+    panels[1, 0].legend(loc="upper left", borderaxespad=0)
     return figure
 
 
-def scatter(axes: Axes, solutions: pd.DataFrame) -> None:
+def _reach(record: Record) -> float:
+    """How far the solutions shown lie from their mean."""
+    solutions = record.tables["solutions"]
+    shown = solutions["c"].isin(_nearest(solutions))
+    return 1.05 * float(solutions.loc[shown, ["first", "second"]].abs().max().max())
+
+
+def _nearest(solutions: pd.DataFrame) -> list[float]:
+    """The factors there are that lie next to those shown."""
     found = np.sort(solutions["c"].unique())
-    shown = sorted({float(found[np.abs(found - c).argmin()]) for c in SHOWN})
-    for c, colour in zip(shown, drawing.shades(len(shown)), strict=True):
+    return sorted({float(found[np.abs(found - c).argmin()]) for c in SHOWN})
+
+
+def scatter(axes: Axes, solutions: pd.DataFrame, reach: float) -> None:
+    shown = _nearest(solutions)
+    # The wide cloud of the largest c below the others.
+    for c, colour in reversed(list(zip(shown, drawing.shades(len(shown)), strict=True))):
         frame = solutions[solutions["c"] == c]
-        axes.scatter(frame["first"], frame["second"], s=6, color=colour, label=f"$c = {c:g}$")
+        axes.scatter(frame["first"], frame["second"], s=3, color=colour, label=f"$c = {c:g}$")
     axes.set(xlabel=r"$\langle \varphi_1, w^* \rangle$, centred")
-    axes.set(ylabel=r"$\langle \varphi_{10}, w^* \rangle$, centred")
-    reach = 1.05 * solutions.loc[solutions["c"].isin(shown), ["first", "second"]].abs().max().max()
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-    axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0)
 
 
 def curves(axes: Axes, scaling: pd.DataFrame) -> None:
@@ -55,15 +83,16 @@ def curves(axes: Axes, scaling: pd.DataFrame) -> None:
     common = drawing.by_seed(scaling, "common_basis_bound", x="c", seed="subsample").mean(axis=0)
     axes.plot(factors, common, color=drawing.VERMILION, linestyle=":", linewidth=0.9)
     axes.set(xlabel="scaling factor $c$", ylim=(0, None))
-    axes.legend(loc="upper center")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, "feature_scaling", argv)
-    names = ("scaling", "solutions")
-    tables = drawing.one_run(drawing.load(given, names, verb="study"))
-    figure = draw(*(tables[name] for name in names))
-    for path in drawing.save(figure, given.out, "fig09_feature_scaling"):
+    found = runs.chosen(given.experiment, given.runs, TABLES)
+    if not found:
+        runs.stop([runs.missing(given.experiment, given.runs, TABLES)])
+    first = min(record.seed for record in found)
+    shown = sorted((r for r in found if r.seed == first), key=lambda record: record.axis)
+    for path in drawing.save(draw(shown), given.out, "fig09_feature_scaling"):
         print(path)
     return 0
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import drawing
 import matplotlib.pyplot as plt
+import pandas as pd
 import trained
 from matplotlib.figure import Figure
 
@@ -18,22 +19,26 @@ EXPERIMENTS = "mlp_mnist,vgg19_clean,resnet18_cifar10"
 TABLES = ("evals", "alignment")
 
 
-def draw(found: Sequence[trained.Group], centring: str = "class") -> Figure:
+def of_test_examples(alignment: pd.DataFrame, centring: str) -> pd.DataFrame:
+    """The rows of the whole network's kernel on test examples."""
+    return alignment[
+        (alignment["layer"] == "total")
+        & (alignment["centring"] == centring)
+        & (alignment["split"] == "test")
+    ]
+
+
+def draw(found: Sequence[trained.Group]) -> Figure:
     figure, panels = plt.subplots(
-        1, len(found), figsize=(drawing.PAGE, 2.2), squeeze=False, sharey=True
+        1, len(found), figsize=(drawing.PAGE, 2.5), squeeze=False, sharey=True
     )
     for axes, group in zip(panels[0], found, strict=True):
-        alignment = group.tables["alignment"]
-        chosen = alignment[
-            (alignment["layer"] == "total")
-            & (alignment["centring"] == centring)
-            & (alignment["split"] == "test")
-        ]
+        chosen = of_test_examples(group.tables["alignment"], "class")
         trained.curve(axes, chosen, "cka", colour=drawing.BLUE, linestyle=trained.TEST)
         trained.along_training([axes], group)
         axes.set(title=group.title, xlabel="iteration")
-    word = "uncentred alignment" if centring == "none" else "CKA"
-    panels[0, 0].set(ylabel=f"{word}, test", ylim=(0, None))
+    panels[0, 0].set(ylabel="CKA, test", ylim=(0, None))
+    drawing.letter_panels(panels[0])
     trained.note(figure, found)
     return figure
 

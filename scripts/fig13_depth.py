@@ -75,7 +75,7 @@ def panel(axes: Axes, beside: Axes, group: trained.Group) -> float:
 
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, "easy_difficult_depth", argv)
-    found = trained.groups(given, {given.experiment: TABLES}, swept=SWEPT, multirun=True)
+    found = trained.groups(given, {given.experiment: TABLES}, swept=SWEPT)
     figure = draw(found[given.experiment])
     for path in drawing.save(figure, given.out, "fig13_depth"):
         print(path)

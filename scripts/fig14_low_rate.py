@@ -12,7 +12,7 @@ EXPERIMENTS = "vgg19_clean_lr003,vgg19_noise50_lr003"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig14_low_rate", argv)
+    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig14_low_rate", argv, True)
 
 
 if __name__ == "__main__":

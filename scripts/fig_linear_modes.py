@@ -63,7 +63,7 @@ def times(axes: Axes, constants: pd.DataFrame) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, "linear_modes", argv)
     names = ("linear_modes", "time_constants")
-    tables = drawing.one_run(drawing.load(given, names, verb="study"))
+    tables = drawing.one_run(drawing.load(given, names))
     figure = draw(*(tables[name] for name in names))
     for path in drawing.save(figure, given.out, "fig_linear_modes"):
         print(path)

@@ -76,7 +76,7 @@ def power(value: float) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, "local_bias", argv)
     names = ("local_bias", "local_bias_error")
-    tables = drawing.one_run(drawing.load(given, names, verb="study"))
+    tables = drawing.one_run(drawing.load(given, names))
     figure = draw(*(tables[name] for name in names))
     for path in drawing.save(figure, given.out, "fig_local_bias"):
         print(path)

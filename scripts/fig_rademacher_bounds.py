@@ -71,7 +71,7 @@ def margin_loss(axes: Axes, multiclass: pd.DataFrame) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     given = drawing.options(__doc__, "rademacher", argv)
     names = ("rademacher_linear", "rademacher_flow", "rademacher_multiclass")
-    tables = drawing.one_run(drawing.load(given, names, verb="study"))
+    tables = drawing.one_run(drawing.load(given, names))
     figure = draw(*(tables[name] for name in names))
     for path in drawing.save(figure, given.out, "fig_rademacher_bounds"):
         print(path)

@@ -1,6 +1,9 @@
 """Copy finished runs into outputs/reference, the results that the repository carries.
 
-python scripts/keep_reference.py [--runs DIR ...] [--out DIR] [EXPERIMENT ...]
+python scripts/keep_reference.py [--runs DIR ...] [--out DIR] [--begun] [EXPERIMENT ...]
+
+--begun: also what runs that still go on have committed, marked with the iteration they came to.
+They may go on meanwhile; the same command later takes what was added.
 """
 
 from __future__ import annotations
@@ -10,13 +13,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ntkexp.results.reference import LIMIT_BYTES, keep, size_bytes
+from ntkexp.results.reference import LIMIT_BYTES, keep, keep_begun, size_bytes
+from ntkexp.results.status import read_status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", nargs="+", type=Path, default=[Path("outputs")])
     parser.add_argument("--out", type=Path, default=Path("outputs/reference"))
+    parser.add_argument("--begun", action="store_true", help="also runs that still go on")
     parser.add_argument("experiments", nargs="*", help="only these; default all")
     given = parser.parse_args(argv)
     places = [
@@ -29,6 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     ]
     for copy in keep(places, given.out):
         print(copy)
+    if given.begun:
+        for copy in keep_begun(places, given.out):
+            print(f"{copy}: kept at {(read_status(copy) or {})['kept_at']:,}")
     size = size_bytes(given.out)
     print(f"{size / 1e6:.1f} MB of {LIMIT_BYTES / 1e6:.0f} MB")
     return 0 if size <= LIMIT_BYTES else 1

@@ -6,7 +6,13 @@
 #                                Studies and MLPs: 4 hours of one busy core, 2 of them for three
 #                                seeds of the sweeps of Figure 6; a VGG19 or ResNet18: an hour and a
 #                                quarter of one core where two run side by side, VGG11 22 minutes.
-#   scripts/reference.sh gpu     VGG and ResNet at full size. Not run yet.
+#   scripts/reference.sh released
+#                                VGG19 by the authors' recipe, 16 channels, to iteration 100,000:
+#                                18 hours of a core for the three
+#   scripts/reference.sh gpu     VGG and ResNet at full size, in calls of 9 minutes, 40 in all: call
+#                                it again and again. Each goes on where the last was stopped and ends
+#                                with small tables in outputs/reference; the first also runs the tests
+#                                of the device and times it. Not run on a GPU yet.
 #   scripts/reference.sh bench   the tables of benchmarks that the report shows: half an hour with
 #                                nothing else running on the machine
 #   scripts/reference.sh keep    copies what is finished, trains nothing
@@ -14,13 +20,19 @@
 # Stopped at any point, the same command goes on: finished runs are skipped, begun ones resumed.
 # NTKEXP_DATA names the folder of images, NTKEXP the command (default: ntkexp), SEEDS the seeds
 # (default: 0,1,2), NARROW_SEEDS those of the narrow convolutional nets (default: 0), PYTHON the
-# interpreter that has ntkexp.
+# interpreter that has ntkexp. Of `gpu`: GPU_SECONDS (540) a call, GPU_CALLS (40), GPU_FOLDER for
+# what is done and logged, and GPU_TABLES, a folder that gets the small tables as one tar as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 NTKEXP=${NTKEXP:-ntkexp}
 SEEDS=${SEEDS:-0,1,2}
 NARROW_SEEDS=${NARROW_SEEDS:-0}
 PYTHON=${PYTHON:-python3}
+GPU_FOLDER=${GPU_FOLDER:-outputs/gpu}
+GPU_SECONDS=${GPU_SECONDS:-540}
+GPU_CALLS=${GPU_CALLS:-40}
+# With less time than this no job is begun: loading takes half of it.
+GPU_LEAST=${GPU_LEAST:-30}
 
 train() { $NTKEXP train -m "$@" progress=false; }
 # 16 channels for 64, no augmentation (recipe=paper has none); losses on 5,000 examples.
@@ -30,9 +42,10 @@ narrow() {
 }
 
 studies() {
-    for name in supernat feature_scaling fourier_modes rademacher local_bias linear_modes; do
+    for name in supernat fourier_modes rademacher local_bias linear_modes; do
         $NTKEXP study +exp=$name progress=false
     done
+    $NTKEXP study -m +exp=feature_scaling progress=false
 }
 
 mlps() {
@@ -58,11 +71,82 @@ narrow_nets() {
     train +exp=complexity_channels scale=small model.base=8,12,16,24 seed="$SEEDS"
 }
 
-full_nets() {
-    for name in vgg19_clean vgg19_noise20 vgg19_noise50 vgg19_clean_lr003 vgg19_noise50_lr003 \
-        resnet18_cifar10 vgg11_directions complexity_channels; do
-        train +exp=$name
+# The recipe of the authors' curves, 16 channels, to iteration 100,000: six hours of a core each.
+released_nets() {
+    for name in clean noise50 noise20; do
+        narrow +exp=vgg19_$name recipe=released optim.epochs=256
     done
+}
+
+# Full size. One row a job: a name, then the words of its command; first what most claims wait for.
+gpu_jobs() {
+    local evaluated="evaluate.train_examples=5000 evaluate.test_examples=5000"
+    local released="recipe=released optim.epochs=300 $evaluated"
+    cat <<JOBS
+vgg19_clean +exp=vgg19_clean $evaluated
+vgg19_noise50_released +exp=vgg19_noise50 $released
+vgg19_clean_released +exp=vgg19_clean $released
+vgg19_noise20_released +exp=vgg19_noise20 $released
+vgg19_noise50 +exp=vgg19_noise50 $evaluated
+vgg19_noise20 +exp=vgg19_noise20 $evaluated
+vgg19_clean_lr003 +exp=vgg19_clean_lr003 $evaluated
+vgg19_noise50_lr003 +exp=vgg19_noise50_lr003 $evaluated
+resnet18 +exp=resnet18_cifar10 $evaluated
+vgg11_directions +exp=vgg11_directions $evaluated
+channels_28 +exp=complexity_channels model.base=28 $evaluated
+channels_16 +exp=complexity_channels model.base=16 $evaluated
+channels_8 +exp=complexity_channels model.base=8 $evaluated
+channels_24 +exp=complexity_channels model.base=24 $evaluated
+channels_12 +exp=complexity_channels model.base=12 $evaluated
+channels_20 +exp=complexity_channels model.base=20 $evaluated
+JOBS
+}
+
+# Checks and timings of the device, once: they take minutes and come before the long runs.
+gpu_checks() {
+    local done=$GPU_FOLDER/checks
+    mkdir -p "$done"
+    [ -e "$done/tests" ] || { "$PYTHON" -m pytest -q -m cuda tests && touch "$done/tests"; }
+    [ -e "$done/bench" ] || {
+        "$PYTHON" scripts/bench_tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda" &&
+            touch "$done/bench"
+    }
+}
+
+# One call: works for GPU_SECONDS, then stops what is begun by SIGTERM, which commits it.
+gpu_call() {
+    mkdir -p "$GPU_FOLDER/log" "$GPU_FOLDER/finished"
+    local calls began name words left code=0
+    calls=$(cat "$GPU_FOLDER/calls" 2>/dev/null || echo 0)
+    if [ "$calls" -ge "$GPU_CALLS" ]; then
+        echo "$calls of $GPU_CALLS calls are used; GPU_CALLS=$((calls + 1)) allows another" >&2
+        return 3
+    fi
+    echo $((calls + 1)) > "$GPU_FOLDER/calls"
+    began=$SECONDS
+    if ! gpu_checks > "$GPU_FOLDER/log/checks" 2>&1; then
+        echo "checks failed, see $GPU_FOLDER/log/checks; training goes on" >&2
+    fi
+    while read -r name words; do
+        [ -e "$GPU_FOLDER/finished/$name" ] && continue
+        left=$((GPU_SECONDS - (SECONDS - began)))
+        [ "$left" -ge "$GPU_LEAST" ] || break
+        code=0
+        # Words are separated by blanks on purpose.
+        # shellcheck disable=SC2086
+        timeout --signal=TERM --kill-after=60 "$left" $NTKEXP train $words device=cuda \
+            progress=false < /dev/null > "$GPU_FOLDER/log/$name" 2>&1 || code=$?
+        case $code in
+            0) touch "$GPU_FOLDER/finished/$name"; echo "$name: finished" ;;
+            124 | 130 | 137 | 143) echo "$name: goes on in the next call"; break ;;
+            *) echo "$name: failed ($code), see $GPU_FOLDER/log/$name" >&2 ;;
+        esac
+    done < <(gpu_jobs)
+    # Small tables after every call: nothing is lost if it was the last.
+    "$PYTHON" scripts/keep_reference.py --begun
+    [ -z "${GPU_TABLES:-}" ] || tar -cf "$GPU_TABLES/reference.tar" outputs/reference
+    echo "call $((calls + 1)) of $GPU_CALLS, $((SECONDS - began)) s; finished:" \
+        "$(find "$GPU_FOLDER/finished" -type f | wc -l) of $(gpu_jobs | wc -l)"
 }
 
 benchmarks() {
@@ -73,9 +157,10 @@ benchmarks() {
 
 case "${1:-}" in
     cpu) studies; mlps; narrow_nets ;;
-    gpu) full_nets ;;
+    released) released_nets ;;
+    gpu) gpu_call; exit ;;
     bench) benchmarks; exit ;;
     keep) ;;
-    *) echo "usage: scripts/reference.sh cpu|gpu|bench|keep" >&2; exit 2 ;;
+    *) echo "usage: scripts/reference.sh cpu|released|gpu|bench|keep" >&2; exit 2 ;;
 esac
 "$PYTHON" scripts/keep_reference.py

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import drawing
 import numpy as np
 import pandas as pd
+import runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp import results
-from ntkexp.results.reading import flat_config
+from ntkexp.claims.curves import accuracy as accuracy_of
+from ntkexp.claims.record import AXES, Record
 
 TRAIN, TEST = "-", "--"
 # The paper's VGG and ResNet; a narrower one is said to be.
@@ -27,11 +26,18 @@ CHARACTERS_PER_INCH = 19
 
 @dataclass(frozen=True)
 class Group:
-    """Finished runs of one experiment that differ in nothing but their seed."""
+    """Runs of one experiment that differ in nothing but their seed."""
 
-    config: Mapping[str, Any]
+    records: tuple[Record, ...]
     tables: Mapping[str, pd.DataFrame]
-    seeds: int
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        return self.records[0].config
+
+    @property
+    def seeds(self) -> int:
+        return len(self.records)
 
     @property
     def title(self) -> str:
@@ -40,6 +46,26 @@ class Group:
         nets = {"mlp": f"MLP {depth} × {width}", "vgg": f"VGG{depth}", "resnet18": "ResNet18"}
         data = {"mnist": "MNIST", "cifar10": "CIFAR-10", "kmnist": "KMNIST", "disk": "disk"}
         return f"{nets[self.config['model.name']]}, {data[self.config['data.name']]}"
+
+    @property
+    def label(self) -> str:
+        """What tells it from other groups of a figure."""
+        noise, part = self.config.get("data.noise"), self.config.get("data.difficult", "none")
+        if noise or "vgg19" in str(self.config["name"]):
+            return f"{100 * noise:g} % noise" if noise else f"{self.title}, clean"
+        return str(part).replace("_", " ") if part != "none" else self.title
+
+    @property
+    def training(self) -> str:
+        optim = {key: self.config.get(f"optim.{key}") for key in ("lr", "batch_size")}
+        batch = f"batch {optim['batch_size']}" if optim["batch_size"] else "full batch"
+        return f"recipe={self.config.get('recipe')}, lr {optim['lr']:g}, {batch}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What provenance says of the images."""
+        lines = [remark for record in self.records for remark in record.life.get("remarks", ())]
+        return tuple(dict.fromkeys(line for line in lines if "images" in line or "split" in line))
 
     @property
     def channels(self) -> int | None:
@@ -61,100 +87,106 @@ def groups(
     wanted: Mapping[str, Iterable[str]],
     *,
     swept: Sequence[str] = (),
-    multirun: bool = False,
+    recipe: str = "paper",
 ) -> dict[str, list[Group]]:
     """For each experiment with the tables it needs: its runs, one group for each swept value.
 
-    Where runs differ in other keys too, those at the paper's scale come first, then those with
-    more seeds; what is left out is said. Experiments without runs are named with the commands
+    Runs are chosen as the ledger chooses them. Experiments without runs are named with the commands
     that make them, and the script ends with code 3.
     """
-    found = {name: _groups(given, name, list(tables), swept) for name, tables in wanted.items()}
-    missing = [name for name, its in found.items() if not its]
-    if missing:
-        flag = "-m " if multirun else ""
-        for name in missing:
-            where = ", ".join(map(str, given.runs or drawing.folders(name)))
-            print(
-                f"{name}: no finished run with {', '.join(wanted[name])} in {where}\n"
-                f"to make it: ntkexp train {flag}+exp={name}",
-                file=sys.stderr,
-            )
-        raise SystemExit(drawing.MISSING_RUNS)
+    tables = {name: list(needed) for name, needed in wanted.items()}
+    found = {name: _groups(given, name, tables[name], swept, recipe) for name in tables}
+    if absent := [name for name, its in found.items() if not its]:
+        runs.stop(runs.missing(name, given.runs, tables[name]) for name in absent)
     return found
 
 
 def _groups(
-    given: drawing.Options, name: str, tables: list[str], swept: Sequence[str]
+    given: drawing.Options, name: str, tables: list[str], swept: Sequence[str], recipe: str
 ) -> list[Group]:
-    paths = [path for path in (given.runs or drawing.folders(name)) if Path(path).is_dir()]
-    alike: dict[tuple[str, str], dict[Path, dict[str, Any]]] = {}
-    for folder in results.finished(paths):
-        config = flat_config(folder)
-        if config["name"] == name and all((folder / f"{t}.parquet").exists() for t in tables):
-            rest = {k: v for k, v in config.items() if k != "seed" and k not in swept}
-            axis = repr([config.get(key) for key in swept])
-            alike.setdefault((axis, repr(sorted(rest.items()))), {})[folder] = config
-    kinds = {rest for _, rest in alike}
-    if not kinds:
-        return []
-    chosen = min(kinds, key=lambda rest: _rank(rest, alike))
-    if len(kinds) > 1:
-        kept = [f for (_, rest), its in alike.items() if rest == chosen for f in its]
-        print(
-            f"{name}: runs of {len(kinds)} configs, drawing those like {min(kept)}; "
-            "--runs chooses others",
-            file=sys.stderr,
-        )
-    return [
-        Group(next(iter(its.values())), results.load(its, tables), len(its))
-        for (_, rest), its in sorted(alike.items(), key=lambda item: _axis(item[1], swept))
-        if rest == chosen
-    ]
-
-
-def _rank(
-    rest: str, alike: Mapping[tuple[str, str], dict[Path, dict[str, Any]]]
-) -> tuple[bool, int, str]:
-    members = [its for (_, other), its in alike.items() if other == rest]
-    paper = all(c["scale.name"] == "paper" for its in members for c in its.values())
-    return not paper, -sum(map(len, members)), rest
-
-
-def _axis(members: dict[Path, dict[str, Any]], swept: Sequence[str]) -> list[Any]:
-    config = next(iter(members.values()))
-    return [config.get(key) for key in swept]
+    values: dict[tuple[Any, ...], list[Record]] = {}
+    for record in runs.chosen(name, given.runs, tables, recipe):
+        values.setdefault(tuple(record.config.get(key) for key in swept), []).append(record)
+    return [Group(tuple(values[key]), runs.joined(values[key], tables)) for key in sorted(values)]
 
 
 def column_each(
     about: str | None,
     experiments: str,
-    tables: Iterable[str],
+    tables: Sequence[str],
     draw: Callable[[list[Group]], Figure],
     stem: str,
     argv: Sequence[str] | None,
+    released: bool = False,
 ) -> int:
-    """The whole script of a figure with one column an experiment, named with commas between."""
+    """The whole script of a figure with one column an experiment, named with commas between.
+
+    `released`: where there are runs of recipe=released, a second figure of those.
+    """
     given = drawing.options(about, experiments, argv)
     names = given.experiment.split(",")
     found = groups(given, dict.fromkeys(names, tables))
-    for path in drawing.save(draw([found[name][0] for name in names]), given.out, stem):
-        print(path)
+    drawn = {stem: [found[name][0] for name in names]}
+    if released:
+        others = [_groups(given, name, list(tables), (), "released") for name in names]
+        drawn[f"{stem}_released"] = [its[0] for its in others if its]
+    for name, columns in drawn.items():
+        if columns:
+            for path in drawing.save(draw(columns), given.out, name):
+                print(path)
     return 0
 
 
 def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
-    """Below the panels: how many seeds, unless told otherwise, and that a miniature is one."""
+    """Below the panels: how many seeds, unless told otherwise, how the networks were trained, what
+    is a miniature, and what is said of the images."""
     found = list(found)
     seeds = sorted({group.seeds for group in found})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     words = [f"{count} seed{'' if seeds == [1] else 's'}"]
     if seeds != [1]:
-        words.append("mean and 10th to 90th centile")
-    lines = [seeds_told or "; ".join(words), *_miniatures(found)]
+        words.append(drawing.band_told(seeds[-1]))
+    lines = [seeds_told or "; ".join(words), *_trainings(found), *_miniatures(found)]
+    lines += dict.fromkeys(remark for group in found for remark in group.remarks)
     width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
     text = "\n".join(textwrap.fill(line, width) for line in lines)
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+
+
+def _trainings(found: Sequence[Group]) -> list[str]:
+    """How networks were trained and where they came to, one line for all trained alike; those of a
+    sweep together."""
+    alike: dict[str, dict[str, list[Record]]] = {}
+    for group in found:
+        swept = str(group.config["name"]) in AXES
+        label = str(group.config["name"]) if swept else group.label
+        alike.setdefault(group.training, {}).setdefault(label, []).extend(group.records)
+    return [
+        f"{training}: "
+        + "; ".join(
+            f"{label}, {ends(records)}" if len(found) > 1 else ends(records)
+            for label, records in own.items()
+        )
+        for training, own in alike.items()
+    ]
+
+
+def ends(records: Sequence[Record]) -> str:
+    """After how many iterations runs end, and with what accuracies: the range of several."""
+    going = "" if all(record.finished for record in records) else " so far"
+    told = f"{_span([record.iteration for record in records], ',')} iterations{going}"
+    if any("evals" not in record.tables for record in records):
+        return told
+    shares = {
+        split: _span([100 * accuracy_of(record, split).iloc[-1] for record in records], ".0f")
+        for split in ("train", "test")
+    }
+    return f"{told}, accuracy {shares['train']} % train and {shares['test']} % test"
+
+
+def _span(values: Sequence[float], form: str) -> str:
+    low, high = format(min(values), form), format(max(values), form)
+    return low if low == high else f"{low} to {high}"
 
 
 def _miniatures(found: list[Group]) -> list[str]:

@@ -10,6 +10,8 @@ import pytest
 from conftest import Script
 from tiny_runs import make_images, train
 
+from ntkexp.claims.record import Record
+
 # Enough steps for a curve from iteration 10 on, of networks as small as they come.
 SMALL = (
     "data.train_examples=60",
@@ -137,7 +139,7 @@ def test_captions_tell_a_smaller_miniature_from_a_larger_one(script: Script) -> 
     def group(name: str, base: int, scale: str) -> object:
         config = {"name": name, "model.name": "vgg", "model.depth": 19, "model.base": base}
         config |= {"data.name": "cifar10", "data.train_examples": 2000, "probing.examples": 40}
-        return trained.Group(config | {"scale.name": scale}, {}, 1)
+        return trained.Group((Record(name, "run", config | {"scale.name": scale}, {}),), {})
 
     clean, half = group("vgg19_clean", 16, "paper"), group("vgg19_noise50", 16, "paper")
     fifth, full = group("vgg19_noise20", 8, "small"), group("vgg19_clean", 64, "paper")

@@ -1,0 +1,215 @@
+"""One campaign: a work, its faults, the same command again until it is done, and the verdict."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from faults.lives import TRACEBACK, Ending, Life
+from faults.verdict import Verdict, compare, compare_loaded, files
+from faults.watch import Fault, Operation
+from faults.works import Reference, Work
+
+# How often somebody gives the same command again before they call it broken.
+PATIENCE = 6
+# The stale time of another machine's lock in campaigns: what takes a quarter of an hour elsewhere.
+SILENT_SECONDS = 0.6
+ERRORS = ("ENOSPC", "EIO", "EROFS")
+SIGNALS = ("SIGINT", "SIGTERM")
+
+
+class Skipped(Exception):
+    """This user or this machine does not allow the campaign."""
+
+
+@dataclass
+class Campaign:
+    kind: str
+    seed: str
+    home: Path
+    references: Mapping[str, Reference]
+    images: tuple[Path, Path]
+    counts: Counter[str] = field(default_factory=Counter)
+    hits: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    put_there: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        self.home.mkdir(parents=True)
+        self.silent_seconds: float | None = None
+        self._told = 0
+        self._lives: list[Life] = []
+
+    @property
+    def outputs(self) -> Path:
+        return self.home / "outputs"
+
+    def reference(self, work: Work, data: int = 0) -> Reference:
+        return self.references[work.name if data == 0 else f"{work.name}, other data"]
+
+    # Lives
+
+    def life(self, words: tuple[str, ...], **how: Any) -> Life:
+        how.setdefault("environment", self.environment(0))
+        life = Life(words, self.home, silent_seconds=self.silent_seconds, **how)
+        self._lives.append(life)
+        return life
+
+    def close(self) -> None:
+        """End what a campaign that broke off may have left running, and forget its files."""
+        for life in self._lives:
+            life.kill()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def environment(self, data: int) -> dict[str, str]:
+        cache = self.images[0].with_name("cache")
+        return {"NTKEXP_DATA": str(self.images[data]), "NTKEXP_CACHE": str(cache)}
+
+    def live(self, words: tuple[str, ...], **how: Any) -> Ending:
+        """One life to its end, judged by what it says and leaves in the logs."""
+        life = self.life(words, **how)
+        life.start()
+        return self.judge(life)
+
+    def judge(self, life: Life, *, strays: bool = True) -> Ending:
+        ending = life.end(strays=strays)
+        life.forget()
+        for hit in ending.hits[:1]:
+            self.hits[hit.where] += 1
+            self.counts["faults"] += 1
+        told = ending.tracebacks + self._tracebacks_in_logs()
+        before = self.counts["tracebacks"]
+        if ending.hung:
+            self.count("hangs", f"no end within the time: {life.fault}")
+        if told:
+            self.counts["tracebacks"] = before + told
+            where = ending.err.strip().splitlines() or ["in a log or traceback.txt"]
+            self.notes.append(f"traceback ({life.fault}, code {ending.code}): {where[-1][:200]}")
+        elif ending.code == 2 and len(ending.err.strip().splitlines()) > 3:
+            self.count("unclear", f"more than three lines: {ending.err.strip()[:200]}")
+        return ending
+
+    def _tracebacks_in_logs(self) -> int:
+        """Those that are new in log.txt and traceback.txt of every run."""
+        found = 0
+        for file in self.outputs.rglob("*.txt"):
+            found += file.read_text(errors="replace").count(TRACEBACK)
+        new, self._told = max(0, found - self._told), found
+        return new
+
+    def until_finished(self, work: Work, *, rerun: bool = False, **how: Any) -> bool:
+        """The same command again, as often as somebody would."""
+        ending = None
+        for _ in range(PATIENCE):
+            ending = self.live(self.words(work, rerun=rerun), **how)
+            if ending.code == 0:
+                return True
+            if self.silent_seconds is not None:
+                time.sleep(self.silent_seconds)
+        assert ending is not None
+        said = (ending.err.strip() or ending.out.strip()).splitlines() or [""]
+        self.count("stuck", f"still code {ending.code} after {PATIENCE} times: {said[-1][:200]}")
+        return False
+
+    # Verdicts
+
+    def count(self, what: str, note: str, number: int = 1) -> None:
+        self.counts[what] += number
+        self.notes.append(note)
+
+    def compare(self, work: Work, data: int = 0) -> None:
+        whole = self.reference(work, data).home / "outputs"
+        self.take_in(compare(self.outputs, whole, frozenset(self.put_there)))
+
+    def compare_loaded(self, work: Work) -> str:
+        verdict, refusal = compare_loaded(self.outputs, self.reference(work).home / "outputs")
+        self.take_in(verdict)
+        return refusal
+
+    def take_in(self, verdict: Verdict) -> None:
+        for what in ("lost", "doubled", "differing", "left_over", "tracebacks"):
+            self.counts[what] += getattr(verdict, what)
+        self.notes += verdict.notes
+
+    # Draws
+
+    def pick_work(self, *names: str) -> Work:
+        chosen = [r.work for name, r in self.references.items() if name == r.work.name]
+        if names:
+            chosen = [work for work in chosen if work.name in names]
+        work = self.rng.choice(chosen)
+        self.notes.append(f"work: {work.name}")
+        return work
+
+    def moment(self, done: list[Operation]) -> int:
+        """An operation: any, or one of those that have a name of their own, equally often."""
+        if self.rng.random() < 0.5:
+            return self.rng.randint(1, len(done))
+        named: dict[str, list[int]] = {}
+        for operation in done:
+            named.setdefault(operation.where, []).append(operation.number)
+        return self.rng.choice(named[self.rng.choice(sorted(named))])
+
+    def signals(self) -> tuple[str, ...]:
+        return tuple(self.rng.choices(SIGNALS, k=self.rng.choice((1, 2, 2, 3))))
+
+    def words(self, work: Work, *, rerun: bool = False) -> tuple[str, ...]:
+        """The work's command at any pace: the run is the same."""
+        return work.at(self.rng.choice(work.paces), rerun=rerun)
+
+    def disturbed(
+        self, work: Work, action: str, *, rerun: bool = False
+    ) -> tuple[tuple[str, ...], Fault]:
+        """A command, and a fault at an operation drawn among those of its undisturbed life."""
+        words = self.words(work, rerun=rerun)
+        at = self.moment(self.reference(work).operations[words])
+        root = work.sweep and (action == "signals" or self.rng.random() < 0.3)
+        fault = Fault(at, action, root=root)
+        if action == "error":
+            lasting = self.rng.random() < 0.5
+            fault = replace(fault, error=self.rng.choice(ERRORS), lasting=lasting, root=False)
+        if action == "signals":
+            # What a signal asks for is a commit: half of the time it is killed in that.
+            later = self.rng.choice((0, self.rng.randint(1, 40)))
+            fault = replace(fault, signals=self.signals(), killed_after=later)
+        self.notes.append(f"{fault}, {words[-1]}")
+        return words, fault
+
+    # What stands before a fault
+
+    def start_finished(self, work: Work, data: int = 0) -> None:
+        """As if the work had been done here, undisturbed."""
+        whole = self.reference(work, data).home / "outputs"
+        shutil.copytree(whole, self.outputs, dirs_exist_ok=True)
+
+    def start_interrupted(self, work: Work) -> bool:
+        """A kill at a moment when there is something to go on from; whether it came to that."""
+        words = work.at(work.paces[0])
+        done = self.reference(work).operations[words]
+        late = [o.number for o in done if o.number > len(done) // 4]
+        ending = self.live(words, fault=Fault(self.rng.choice(late), "kill", root=work.sweep))
+        return ending.code == -signal.SIGKILL
+
+    def some_file(self, *patterns: str) -> Path | None:
+        """A file of some run, alike likely whether there are many of its kind or one."""
+        kinds: dict[str, list[Path]] = {}
+        for name in files(self.outputs):
+            path = self.outputs / name
+            if path.is_file() and any(path.match(pattern) for pattern in patterns or ("*",)):
+                kinds.setdefault(Operation(0, "", name).where, []).append(path)
+        if not kinds:
+            return None
+        return self.rng.choice(sorted(kinds[self.rng.choice(sorted(kinds))]))

@@ -1,0 +1,82 @@
+"""Ledger and figures speak of the same runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import SCRIPTS
+
+from ntkexp.claims import LEDGER
+from ntkexp.claims.record import Record, collect
+from ntkexp.claims.verdict import judge
+from ntkexp.results import Run, Table
+
+EVALS = Table("evals", "accuracy", {"step": "int64", "split": "string", "subset": "string",
+                                    "accuracy": "float64"})  # fmt: skip
+SPECTRUM = Table("spectrum", "eigenvalues", {"step": "int64", "split": "string", "layer": "string",
+                                             "rank": "int64", "eigenvalue": "float64"})  # fmt: skip
+CONFIG = """name: vgg19_clean
+seed: {seed}
+recipe: {recipe}
+model: {{name: vgg, depth: 19, base: {base}}}
+optim: {{lr: 0.01, schedule: constant}}
+scale: {{name: paper}}
+"""
+Choose = Callable[..., list[Record]]
+
+
+def kept(root: Path, seed: int, base: int, last: int, recipe: str = "paper") -> None:
+    with Run(root / f"{recipe}-{base}-{seed}", [EVALS, SPECTRUM]) as run:
+        words = [f"model.base={base}"] if base < 64 else []
+        run.begin(CONFIG.format(seed=seed, base=base, recipe=recipe), {"argv": ["ntkexp", *words]})
+        for step in (0, last // 2, last):
+            for split in ("train", "test"):
+                run.add("evals", {"step": [step], "split": [split], "subset": ["all"],
+                                  "accuracy": [0.5]})  # fmt: skip
+                run.add("spectrum", {"step": [step] * 2, "split": [split] * 2, "rank": [1, 2],
+                                     "layer": ["total"] * 2, "eigenvalue": [2.0, 1.0]})  # fmt: skip
+        run.finish()
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> Choose:
+    """The choice that all figures' scripts make."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import runs  # type: ignore[import-not-found]
+
+    choose: Choose = runs.chosen
+    return choose
+
+
+def test_one_full_size_run_comes_before_three_narrow_ones_in_both(
+    tmp_path: Path, chosen: Choose
+) -> None:
+    for seed in range(3):
+        kept(tmp_path, seed, base=16, last=5000)
+    kept(tmp_path, 0, base=64, last=5000)
+    drawn = chosen("vgg19_clean", [tmp_path], ("evals", "spectrum"))
+    claim = next(claim for claim in LEDGER if claim.id == "fig02-erank-drop-clean")
+    judged = judge(claim, collect([tmp_path])).records
+    assert [run.run for run in drawn] == [run.run for run in judged] == ["paper-64-0"]
+
+
+def test_a_full_size_run_of_a_few_steps_stands_behind_a_narrow_one_that_decides_claims(
+    tmp_path: Path, chosen: Choose
+) -> None:
+    kept(tmp_path, 0, base=16, last=5000)
+    kept(tmp_path, 0, base=64, last=300)
+    with_horizon = tmp_path / "paper-64-0" / "provenance.json"
+    text = with_horizon.read_text().replace('"ntkexp"', '"ntkexp", "optim.steps=300"')
+    with_horizon.write_text(text)
+    (drawn,) = chosen("vgg19_clean", [tmp_path], ("evals",))
+    assert drawn.run == "paper-16-0"
+
+
+def test_each_recipe_is_drawn_for_itself(tmp_path: Path, chosen: Choose) -> None:
+    kept(tmp_path, 0, base=16, last=5000)
+    kept(tmp_path, 0, base=16, last=9000, recipe="released")
+    for recipe in ("paper", "released"):
+        (drawn,) = chosen("vgg19_clean", [tmp_path], ("evals",), recipe)
+        assert drawn.recipe == recipe
