@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from ntkexp import progress
+from ntkexp import progress, threads
 from ntkexp.errors import UserError
 from ntkexp.launch.job import LOG
 from ntkexp.launch.slots import Slot
-from ntkexp.results.atomic import make_folder
+from ntkexp.results.atomic import cannot_write, make_folder
 from ntkexp.results.lock import RunTakenError
 
 BAD_INPUT, TAKEN, BROKEN = 2, 3, 1
@@ -41,16 +41,23 @@ def live(work: Callable[[], int], folder: Path, slot: Slot, report: int, launche
         _send(report, {"message": str(error)})
     except UserError as error:
         code = BAD_INPUT
-        print(f"ntkexp: {error}", file=sys.stderr)
         _send(report, {"message": str(error)})
+        with contextlib.suppress(OSError):  # the disk of the log may be what is full
+            print(f"ntkexp: {error}", file=sys.stderr)
+        _forget_unbegun(folder)
     except BaseException as error:
-        traceback.print_exc()
         _send(report, {"message": f"{type(error).__name__}: {error}"})
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # The launcher's own business (its bar, its exit handlers) is none of ours.
-        os._exit(code)
+        # Whatever happens, this process must not return into the launcher's code, of which it is
+        # a copy.
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            # The launcher's own business (its bar, its exit handlers) is none of ours.
+            os._exit(code)
 
 
 def _stand_alone(slot: Slot, launcher: int) -> None:
@@ -63,8 +70,8 @@ def _stand_alone(slot: Slot, launcher: int) -> None:
     _offer_to_the_memory_killer()
     if slot.gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = slot.gpu
-    if torch := sys.modules.get("torch"):
-        torch.set_num_threads(slot.threads)
+    threads.share(slot.threads)
+    threads.use(slot.threads)
 
 
 def _end_with(launcher: int) -> None:
@@ -83,10 +90,21 @@ def _offer_to_the_memory_killer() -> None:
 
 
 def _print_to(log: Path) -> None:
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise cannot_write(log, error) from error
     for standard in (1, 2):
         os.dup2(descriptor, standard)
     os.close(descriptor)
+
+
+def _forget_unbegun(folder: Path) -> None:
+    """A job that was refused before its run began leaves no folder: its message is told."""
+    if not (folder / "status.json").exists():
+        with contextlib.suppress(OSError):
+            (folder / LOG).unlink()
+            folder.rmdir()
 
 
 class _Reporter:

@@ -14,7 +14,7 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
-from ntkexp.execute import Command
+from ntkexp.execute import NOTHING, Asked, Command
 from ntkexp.results.lock import SILENT_SECONDS, RunTakenError
 
 # submitit's word for: the time is nearly up, or somebody else needs this node.
@@ -29,6 +29,7 @@ class ClusterJob:
     command: Command
     config: DictConfig
     folder: Path
+    asked: Asked = NOTHING
 
     def __call__(self) -> int:
         with _preemption() as preempted:
@@ -52,7 +53,7 @@ class ClusterJob:
         patience = time.monotonic() + SILENT_SECONDS + 60
         while True:
             try:
-                return self.command.work_if_needed(self.config, self.folder)
+                return self.command.work_if_needed(self.config, self.folder, self.asked)
             except RunTakenError as error:
                 # A life that was killed on another node looks alive until its lock goes stale.
                 if time.monotonic() > patience:

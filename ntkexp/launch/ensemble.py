@@ -15,7 +15,8 @@ from ntkexp.execute import Command, train
 from ntkexp.launch.job import Job
 from ntkexp.launch.local import run_units
 from ntkexp.launch.pool import Unit
-from ntkexp.launch.slots import cores_of_this_process, visible_gpus
+from ntkexp.launch.slots import visible_gpus
+from ntkexp.threads import cores
 
 # The keys in which members of one ensemble may differ.
 FREE = (
@@ -41,7 +42,7 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
             f"launcher=ensemble: no two of the {len(jobs)} jobs can train together; members may "
             f"differ in {', '.join(FREE)} only; take launcher=local"
         )
-    room = config.launcher.jobs or len(visible_gpus()) or cores_of_this_process()
+    room = config.launcher.jobs or len(visible_gpus()) or cores()
     units = [
         Unit(members, partial(_train_together, members))
         for group in groups
@@ -92,4 +93,4 @@ def _forget(node: dict[Any, Any], key: str) -> None:
 def _train_together(members: Sequence[Job]) -> int:
     from ntkexp.launch.together import train_together
 
-    return train_together([(job.config, job.folder) for job in members])
+    return train_together([(job.config, job.folder, job.asked) for job in members])

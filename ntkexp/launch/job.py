@@ -10,10 +10,20 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ntkexp.execute import DONE, FAILED, Command, folder_of
+from ntkexp.errors import UserError
+from ntkexp.execute import (
+    DONE,
+    FAILED,
+    NOTHING,
+    Asked,
+    Command,
+    folder_of,
+    refuse_other_data,
+    refuse_other_run,
+)
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
-from ntkexp.results.status import forget_parts, read_status
+from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 # What a job writes to the terminal when it runs alone.
 LOG = "log.txt"
@@ -38,6 +48,7 @@ class Job:
     outcome: Outcome = Outcome.waiting
     reason: str = ""
     log: Path | None = None
+    asked: Asked = NOTHING
 
     @property
     def code(self) -> int:
@@ -50,24 +61,36 @@ class Job:
 def jobs_of(composer: Composer, batch: Sequence[Sequence[str]], command: Command) -> list[Job]:
     """The jobs of a batch of overrides, composed, checked, each run only once."""
     common = set(batch[0]).intersection(*batch)
+    axes = frozenset(typed_keys([word for words in batch for word in {*words} - common]))
     jobs: dict[Path, Job] = {}
     for overrides in batch:
         config = composer.compose(overrides)
-        command.complete(config, frozenset(typed_keys(overrides)))
+        asked = Asked(frozenset(typed_keys(overrides)), axes)
+        command.complete(config, asked.typed)
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.
-        jobs.setdefault(folder, Job(tuple(overrides), name, config, folder))
+        jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, asked=asked))
     return list(jobs.values())
 
 
-def look_up(job: Job, *, retry_failed: bool) -> None:
+def look_up(job: Job, command: Command, *, retry_failed: bool) -> None:
     """Settle a job whose outcome stands already, as its status.json tells it."""
-    status = read_status(job.folder)
-    if status is None or job.config.rerun:
+    if job.config.rerun:
+        return
+    try:
+        status = read_status(job.folder)
+        if status is not None and status["state"] == "finished":
+            refuse_damaged(job.folder, status)
+            refuse_other_run(job.config, job.folder)
+            refuse_other_data(command, job.config, job.folder)
+    except UserError as error:
+        job.fail(str(error))
+        return
+    if status is None:
         return
     if status["state"] == "finished":
-        forget_parts(job.folder)
+        forget_work(job.folder)
         job.outcome = Outcome.already
     elif status["state"] == "failed" and not _came_from_outside(status):
         if retry_failed:

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 
 from omegaconf import DictConfig
 
+from ntkexp import threads
 from ntkexp.execute import DONE, Command
 from ntkexp.launch.job import Job
 from ntkexp.launch.pool import Pool, Unit
-from ntkexp.launch.slots import THREADS, slots, visible_gpus
+from ntkexp.launch.slots import slots, visible_gpus
 from ntkexp.progress import Progress
+from ntkexp.results.status import begun_with
 
 
 def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
     """Carry out `command` on every job; 128 + n when signal n put an end to the sweep."""
-    units = [Unit([job], partial(command.work, job.config, job.folder)) for job in jobs]
+    units = [Unit([job], partial(command.work, job.config, job.folder, job.asked)) for job in jobs]
     return run_units(units, config, command, settled)
 
 
 def run_units(units: Sequence[Unit], config: DictConfig, command: Command, settled: int) -> int:
     gpus = [] if config.get("device") == "cpu" else visible_gpus()
-    room = slots(config.launcher, len(units), gpus=gpus)
-    # Read once, when numpy and torch are loaded; after that every fork has what it needs.
-    os.environ |= dict.fromkeys(THREADS, str(room[0].threads))
-    for unit in units:
-        for job in unit.jobs:
-            command.warm(job.config)
-    total = settled + sum(len(unit.jobs) for unit in units)
+    jobs = [job for unit in units for job in unit.jobs]
+    kept = [facts["threads"] for job in jobs if "threads" in (facts := begun_with(job.folder))]
+    room = slots(config.launcher, len(units), gpus=gpus, kept=kept)
+    # A process with threads of its own could not be forked. numpy starts them when it is loaded,
+    # torch when it first computes; each job then takes its number.
+    threads.use(1)
+    for job in jobs:
+        command.warm(job.config)
+    threads.use(1)
+    total = settled + len(jobs)
     with Progress("sweep", total, start=settled, shown=config.progress) as progress:
         pool = Pool(units, room, progress, fail_fast=config.launcher.fail_fast)
         pool.run()

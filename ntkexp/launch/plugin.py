@@ -24,6 +24,8 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from ntkexp.overrides import check_sweep
+
 if TYPE_CHECKING:
     from ntkexp.launch.task import Task
 
@@ -56,6 +58,7 @@ class SweepSweeper(Sweeper):
         assert self.launcher is not None
         parser = OverridesParser.create(config_loader=self.context.config_loader)
         overrides = parser.parse_overrides([*self.declared, *arguments])
+        check_sweep(overrides)
         [batch] = BasicSweeper.split_arguments(overrides, max_batch_size=None)
         return self.launcher.launch(batch, initial_job_idx=0)
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import signal
 
+from ntkexp.errors import UserError
 from ntkexp.launch import child
 from ntkexp.launch.job import LOG, Job, Outcome, log_of
-from ntkexp.results.lock import RunTakenError
 from ntkexp.results.status import read_status
 
 
 def settle(job: Job, code: int, message: str, *, stopping: bool) -> None:
     """Judge by the run's status.json first: a process may be killed just after its work is done."""
-    status = read_status(job.folder) or {"state": "missing"}
+    try:
+        status = read_status(job.folder) or {"state": "missing"}
+    except UserError as error:
+        job.fail(str(error), job.folder / LOG)
+        return
     # In a rerun that was killed early what is finished may be the life before.
     if status["state"] == "finished" and not (job.config.rerun and code < 0):
         job.outcome = Outcome.finished
@@ -40,5 +44,5 @@ def _record_kill(job: Job, number: signal.Signals) -> None:
     try:
         with Run(job.folder, ()) as run:
             run.write_status("failed", reason=reason, killed_by=number.name, log=LOG)
-    except RunTakenError:
-        pass  # somebody else has taken it up already: what he writes stands
+    except UserError:
+        pass  # taken up by another already, whose word stands, or no room to say it

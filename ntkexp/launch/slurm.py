@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
+import shutil
+import signal
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +33,7 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
     """Submit the jobs and wait for them; 130 when the user would not wait."""
     launcher = OmegaConf.to_object(config.launcher)
     assert isinstance(launcher, SlurmConfig)
+    executor = _executor(launcher)  # before anything is written
     for job in jobs:
         # Somewhere else: a folder relative to here means nothing there.
         job.config.paths.outputs = str(job.folder.parent.parent.absolute())
@@ -37,20 +42,21 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
             with Run(job.folder, ()) as earlier:
                 earlier.clear()
             job.config.rerun = False
-    work = [ClusterJob(command, job.config, job.folder.absolute()) for job in jobs]
-    executor = _executor(launcher)
-    with executor.batch():  # one array
-        submitted = [executor.submit(job) for job in work]
+    work = [ClusterJob(command, job.config, job.folder.absolute(), job.asked) for job in jobs]
+    submitted = _submitted(executor, work)
     ids = " to ".join(dict.fromkeys(submitted[end].job_id for end in (0, -1)))
     print(f"submitted {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {ids}")
     waiting = dict(zip(submitted, jobs, strict=True))
     total = settled + len(jobs)
     with Progress("sweep", total, start=settled, shown=config.progress) as progress:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             _wait(waiting, progress, Queue() if launcher.cluster == "slurm" else None)
         except KeyboardInterrupt:
             print("the jobs stay in the queue (scancel removes them); the same command looks again")
             return 130
+        finally:
+            signal.signal(signal.SIGINT, before)
     return DONE
 
 
@@ -59,6 +65,11 @@ def _executor(launcher: SlurmConfig) -> Any:
         import submitit
     except ImportError as error:
         raise UserError("launcher=slurm: needs pip install 'ntkexp[slurm]'") from error
+    if launcher.cluster == "slurm" and shutil.which("srun") is None:
+        raise UserError(
+            "launcher=slurm: there is no SLURM on this machine (no srun on the PATH); expected "
+            "launcher=local, or a login node of the cluster"
+        )
     executor = submitit.AutoExecutor(
         folder=launcher.folder,
         cluster=launcher.cluster,
@@ -80,6 +91,20 @@ def _executor(launcher: SlurmConfig) -> Any:
     logging.getLogger("submitit").setLevel(logging.ERROR)
     executor.update_parameters(**{k: v for k, v in wanted.items() if v is not None})
     return executor
+
+
+def _submitted(executor: Any, work: Sequence[ClusterJob]) -> list[Any]:
+    """The jobs of one array; what SLURM has against it, in its own words."""
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+    try:
+        # submitit prints what the exception has, too.
+        with contextlib.redirect_stderr(io.StringIO()), executor.batch():
+            submitted = [executor.submit(job) for job in work]
+    except (FailedJobError, FailedSubmissionError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"launcher=slurm: the jobs were not taken: {reason}") from error
+    return submitted
 
 
 def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> None:
@@ -115,7 +140,10 @@ def _settle(submitted: Any, job: Job) -> None:
 
 def _ended(submitted: Any, job: Job) -> bool:
     """By its status.json first: asking SLURM takes accounting, which small clusters lack."""
-    status = read_status(job.folder)
+    try:
+        status = read_status(job.folder)
+    except UserError:
+        status = None  # its job is asked, and tells
     return (status is not None and status["state"] == "finished") or bool(submitted.done())
 
 

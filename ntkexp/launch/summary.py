@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.results.lock import held
-from ntkexp.results.status import read_status
+from ntkexp.results.status import begun
 
 DONE = (Outcome.finished, Outcome.already)
 
@@ -39,9 +39,9 @@ def _plan(job: Job) -> str:
         return "failed before" if job.outcome is Outcome.failed else str(job.outcome)
     if held(job.folder / "lock"):
         return "running now"
-    if (job.folder / "checkpoint.pt").exists() and not job.config.rerun:
+    if begun(job.folder) and not job.config.rerun:
         return "to resume"
-    return "to run" if read_status(job.folder) is None else "to run again"
+    return "to run again" if (job.folder / "status.json").exists() else "to run"
 
 
 def _row(job: Job) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def sweep(
     launcher = config.launcher
     jobs = jobs_of(Composer(loader, config), batch, task.command)
     for job in jobs:
-        look_up(job, retry_failed=launcher.retry_failed)
+        look_up(job, task.command, retry_failed=launcher.retry_failed)
     if launcher.dry_run:
         print(forecast(jobs))
         return jobs

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.errors import UserError
 from ntkexp.execute import Command
+from ntkexp.explain import explained
 
 
 class Task:
@@ -25,11 +27,16 @@ class Task:
         self.complaints: list[UserError] = []
 
     def __call__(self, config: DictConfig) -> Any:
-        typed = frozenset(typed_keys(HydraConfig.get().overrides.task))
+        # As they were typed: a value such as ${seed} means nothing outside of the config.
+        words = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
+        assert isinstance(words, list)
+        typed = frozenset(typed_keys(words))
         try:
             self.codes.append(self.command(config, typed))
         except UserError as error:
             self.complaints.append(error)
+        except OmegaConfBaseException as error:
+            self.complaints.append(UserError(explained(error)))
 
 
 def typed_keys(overrides: Sequence[str]) -> Iterator[str]:

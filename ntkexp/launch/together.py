@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -9,33 +10,48 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp import multiplications, threads
 from ntkexp.config import TrainConfig
 from ntkexp.data import reading_once
 from ntkexp.errors import Diverged, UserError
-from ntkexp.execute import DONE, begin, cut_short, finish, signals
-from ntkexp.probes import Probe
+from ntkexp.execute import DONE, Asked, Work, begin, cut_short, finish, signals
+from ntkexp.results.status import begun_with
 from ntkexp.results.store import Run
 from ntkexp.training import experiment
 from ntkexp.training.ensemble import Ensemble
+from ntkexp.training.loop import Trainer
 
 
-def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
+def train_together(jobs: Sequence[tuple[DictConfig, Path, Asked]]) -> int:
     """Train the networks of these configs as one ensemble, every run in its own folder."""
     began = time.monotonic()
-    names = [folder.name for _, folder in jobs]
-    planned: list[tuple[TrainConfig, dict[str, Probe], Run]] = []
+    names = [folder.name for _, folder, _ in jobs]
     code = DONE
     with ExitStack() as stack, signals() as asked:
-        for config, folder in jobs:
-            plain = OmegaConf.to_object(config)
-            assert isinstance(plain, TrainConfig)
-            probes = experiment.build_probes(plain)
-            # All locks before any run begins: where one is taken, the others are as they were.
-            run = stack.enter_context(Run(folder, experiment.tables(probes)))
-            planned.append((plain, probes, run))
-        for (config, _), (_, _, run) in zip(jobs, planned, strict=True):
-            begin(run, config, strategy="ensemble", members=names)
-        unfinished = [run for _, _, run in planned]
+        with reading_once():
+            prepared = [experiment.prepare(_plain(config)) for config, _, _ in jobs]
+        if asked:
+            print("interrupted before the runs began", file=sys.stderr)
+            return 128 + asked[0]
+        # All locks before any run begins: where one is taken, the others are as they were.
+        runs = [
+            stack.enter_context(Run(folder, one.tables))
+            for (_, folder, _), one in zip(jobs, prepared, strict=True)
+        ]
+        # One process, one number of threads: that of the member who was begun with most.
+        sizes = [multiplications.of_a_step(config) or 0 for config, _, _ in jobs]
+        wanted = threads.wanted(jobs[0][0], work=sum(sizes))
+        kept = [begun_with(folder).get("threads", 0) for _, folder, _ in jobs]
+        wanted = threads.Wanted(max(kept)) if any(kept) else wanted
+        trainers = []
+        for (config, _, words), one, run in zip(jobs, prepared, runs, strict=True):
+            work = Work(one.tables, _never, one.dataset.checksums, one.facts)
+            checkpoint = begin(
+                run, config, work, words, wanted=wanted, strategy="ensemble", members=names
+            )
+            trainers.append(Trainer(one, run, checkpoint))
+        threads.use(wanted.number)
+        unfinished = list(runs)
 
         def ended(index: int, error: Diverged | None) -> None:
             nonlocal code
@@ -44,12 +60,10 @@ def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
             if error is not None:
                 code = cut_short(trainer.run, error, asked)
                 return
-            experiment.publish_weights(trainer)
+            experiment.stage_weights(trainer)
             finish(trainer.run, began)
 
         try:
-            with reading_once():
-                trainers = [experiment.trainer_of(*plan) for plan in planned]
             ensemble = Ensemble(trainers, ended)
             ensemble.train(lambda: bool(asked), progress=jobs[0][0].progress)
         except Exception as error:
@@ -60,3 +74,13 @@ def train_together(jobs: Sequence[tuple[DictConfig, Path]]) -> int:
             if isinstance(error, UserError):
                 raise
     return code
+
+
+def _plain(config: DictConfig) -> TrainConfig:
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    return plain
+
+
+def _never(run: Run, checkpoint: bytes | None, stop_asked: object) -> None:
+    raise AssertionError("the members of an ensemble advance together")

@@ -1,16 +1,15 @@
-"""Files whole or absent: hidden temporary file, fsync, rename, fsync of the folder."""
+"""Files whole or absent: temporary file, fsync, rename, fsync of the folder."""
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ntkexp.errors import UserError
-
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG}
 
 
 @contextmanager
@@ -23,12 +22,11 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
+        sync(temporary)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync(path.parent)
     except OSError as error:
-        raise explained(error, path) from error
+        raise cannot_write(path, error) from error
     finally:
         _forget(temporary)
 
@@ -42,18 +40,27 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
 
 
-def explained(error: OSError, path: Path) -> Exception:
-    """What a user can mend as a UserError that names the file; anything else as it is."""
-    if error.errno in NO_ROOM or isinstance(error, NotADirectoryError | FileExistsError):
-        return _cannot_write(path, error)
-    return error
+def remove_tree(folder: Path) -> None:
+    """Remove a folder of which nothing counts any more, as far as this disk lets it be removed."""
+    with contextlib.suppress(OSError):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _cannot_write(path: Path, error: OSError) -> UserError:
-    return UserError(f"cannot write {path}: {error.strerror}; nothing already there was changed")
+def cannot_write(path: Path, error: OSError) -> UserError:
+    reason = error.strerror or str(error)
+    return UserError(f"cannot write {path}: {reason}; nothing already there was changed")
+
+
+def sync(path: Path) -> None:
+    """Have the disk keep a file, or the names in a folder, before anything that relies on it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _forget(temporary: Path) -> None:
@@ -63,11 +70,3 @@ def _forget(temporary: Path) -> None:
         # On a read-only folder the temporary file was never made.
         if temporary.exists():
             raise
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import yaml
 
 from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS, SCHEMA_VERSION
 from ntkexp.errors import UserError
-from ntkexp.results.status import read_status
+from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.status import read_status, refuse_damaged
 
 # Facts of a run that say nothing of what was computed never become columns.
 UNTOLD = EXECUTION_KEYS + DESCRIPTION_KEYS
@@ -23,7 +29,7 @@ PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def load(
     paths: Iterable[Path | str] | Path | str, tables: Iterable[str] | None = None
 ) -> dict[str, pd.DataFrame]:
-    """The tables of every finished run under `paths`, joined.
+    """The tables of every finished run under `paths`, joined; each run once.
 
     Each frame has a column `run` (the run's id) and one column for every config key that
     differs between the runs, under its dotted name (`data.noise`, `seed`).
@@ -34,28 +40,71 @@ def load(
     wanted = set(tables) if tables is not None else None
     frames: dict[str, list[pd.DataFrame]] = {}
     for folder in folders:
-        for file in sorted(folder.glob("*.parquet")):
-            if wanted is not None and file.stem not in wanted:
+        for name, file in table_files(folder).items():
+            if wanted is not None and name not in wanted:
                 continue
-            frame = pd.read_parquet(file)
+            frame = read_table(file)
             frame.insert(0, "run", folder.name)
             for key in varied:
                 frame[key] = configs[folder].get(key)
-            frames.setdefault(file.stem, []).append(frame)
+            frames.setdefault(name, []).append(frame)
     return {name: pd.concat(found, ignore_index=True) for name, found in frames.items()}
 
 
+def table_files(folder: Path) -> dict[str, TableFile]:
+    """The tables of a finished run by their names: those that its status lists, no others.
+
+    Runs kept from before there was such a list have no strangers in their folders.
+    """
+    status = read_status(folder) or {}
+    if "files" not in status:
+        return {path.stem: TableFile(path) for path in sorted(folder.glob("*.parquet"))}
+    return {
+        Path(name).stem: TableFile(folder / name, str(facts["sha256"]))
+        for name, facts in sorted(status["files"].items())
+        if name.endswith(".parquet")
+    }
+
+
+@dataclass(frozen=True)
+class TableFile:
+    path: Path
+    sha256: str | None = None
+
+
+def read_table(file: TableFile) -> pd.DataFrame:
+    """A table as it was published; refused in one line where the file is another by now."""
+    try:
+        content = file.path.read_bytes()
+    except OSError as error:
+        raise DamagedRunError(file.path, f"cannot be read ({error.strerror})") from error
+    if file.sha256 is not None and _sha256(content) != file.sha256:
+        raise DamagedRunError(file.path, "is damaged (its checksum is another)")
+    try:
+        return pd.read_parquet(io.BytesIO(content))
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedRunError(file.path, "is damaged (no parquet)") from error
+
+
 def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
-    """The folders of finished runs under `paths`, in order of their names."""
+    """The folders of finished runs under `paths`, each run once, in order of their paths.
+
+    A run with a damaged file is left out, and one line on standard error says so.
+    """
+    seen: set[tuple[str, str]] = set()
     for folder in runs(paths):
-        status = read_status(folder)
-        if status is None or status["state"] != "finished":
+        try:
+            status = read_status(folder)
+            one = (folder.parent.name, folder.name)
+            if status is None or status["state"] != "finished" or one in seen:
+                continue
+            _refuse_other_schema(folder, status)
+            refuse_damaged(folder, status)
+            flat_config(folder)
+        except DamagedRunError as error:
+            print(f"skipped: {error}", file=sys.stderr)
             continue
-        if status["schema"] != SCHEMA_VERSION:
-            raise UserError(
-                f"{folder} was written with schema {status['schema']}, this ntkexp reads "
-                f"{SCHEMA_VERSION}; run it again with rerun=true"
-            )
+        seen.add(one)
         yield folder
 
 
@@ -66,6 +115,18 @@ def runs(paths: Iterable[Path | str] | Path | str) -> list[Path]:
     return sorted(found)
 
 
+def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
+    if status.get("schema") != SCHEMA_VERSION:
+        raise UserError(
+            f"{folder} was written with schema {status.get('schema')}, this ntkexp reads "
+            f"{SCHEMA_VERSION}; run it again with rerun=true"
+        )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def flat_config(folder: Path) -> dict[str, Any]:
     """A run's config with dotted keys, without what says nothing of the result."""
     file = folder / "config.yaml"
@@ -73,9 +134,11 @@ def flat_config(folder: Path) -> dict[str, Any]:
         config = yaml.load(file.read_bytes(), Loader=PARSER)
     except yaml.YAMLError as error:
         reason = str(error).partition("\n")[0]
-        raise UserError(f"{file} is not YAML: {reason}") from error
+        raise DamagedRunError(file, f"is not YAML: {reason}") from error
+    except OSError as error:
+        raise DamagedRunError(file, f"cannot be read ({error.strerror})") from error
     if not isinstance(config, dict):
-        raise UserError(f"{file} is not a mapping")
+        raise DamagedRunError(file, "is not a mapping")
     return dict(_flatten({k: v for k, v in config.items() if k not in UNTOLD}))
 
 

@@ -2,14 +2,15 @@
 
 A table is thinned only by a rule that stands here, and every copy says in `thinned.json` which
 tables were, by what rule, and from how many rows to how many. Folders of the machine that made a
-run are cut from what is copied, and its host's name is left out.
+run are cut from what is copied, and its host's name is left out. A run that still goes on can be
+kept as well: its committed rows, with the iteration they come to in `status.json` (`kept_at`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ntkexp.results.atomic import make_folder, replacing, write_text
-from ntkexp.results.reading import finished, flat_config
-from ntkexp.results.status import read_status
+from ntkexp.results.begun import committed_tables, last_iteration
+from ntkexp.results.card import FILE, read_card
+from ntkexp.results.commits import StoredFile
+from ntkexp.results.reading import (
+    TableFile,
+    finished,
+    flat_config,
+    read_table,
+    runs,
+    table_files,
+)
+from ntkexp.results.status import read_status, status_text
 
 # What Figure 1 shows, and two more while the classes appear.
 SHOWN_ITERATIONS = (0, 20, 100, 300, 650, 1000, 2000)
@@ -51,47 +62,85 @@ def _log_spaced(steps: np.ndarray) -> np.ndarray:
 SHOWN = Thinning(f"the steps nearest to {', '.join(map(str, SHOWN_ITERATIONS))}", _nearest)
 LOG_SPACED = Thinning("steps log-spaced by 2 %, the first and the last", _log_spaced)
 
-# By experiment, then table; no other table loses a row.
+# By the beginning of an experiment's name, then table; no other table loses a row.
 THINNED: tuple[tuple[str, str, Thinning], ...] = (
     ("disk", "eigenfunctions", SHOWN),
     ("complexity_", "complexity", LOG_SPACED),
-    ("complexity_", "steps", LOG_SPACED),
+    ("", "steps", LOG_SPACED),
 )
 
 
-def keep(runs: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
-    """Copy every finished run at or below `runs` to `reference`/experiment/id."""
-    for folder in list(finished(runs)):
-        copy = reference / str(flat_config(folder)["name"]) / folder.name
+def keep(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
+    """Copy every finished run at or below `places` to `reference`/experiment/id."""
+    for folder in list(finished(places)):
+        copy = _place(folder, reference)
         if folder.resolve() == copy.resolve():
             continue
         make_folder(copy)
-        _copy(folder, copy)
+        whole = {name: _whole(file) for name, file in table_files(folder).items()}
+        _copy(folder, copy, whole, dict(read_status(folder) or {}))
         yield copy
+
+
+def keep_begun(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
+    """Copy what the runs at or below `places` that are not finished have committed.
+
+    A copy of a finished run of the same id, or of one that was farther, stays.
+    """
+    for folder in runs(places):
+        status, copy = dict(read_status(folder) or {}), _place(folder, reference)
+        if status.get("state") == "finished" or "kept_at" in status:
+            continue
+        whole = committed_tables(folder)
+        reached, kept = last_iteration(whole), read_status(copy) or {}
+        if not whole or kept.get("state") == "finished" or kept.get("kept_at", -1) >= reached:
+            continue
+        make_folder(copy)
+        marked = {key: status[key] for key in ("schema", "time")}
+        _copy(folder, copy, whole, {"state": "interrupted", **marked, "kept_at": reached})
+        yield copy
+
+
+def _place(folder: Path, reference: Path) -> Path:
+    return reference / str(flat_config(folder)["name"]) / folder.name
 
 
 def size_bytes(reference: Path) -> int:
     return sum(file.stat().st_size for file in reference.rglob("*") if file.is_file())
 
 
-def _copy(folder: Path, copy: Path) -> None:
-    told = {}
-    for file in sorted(folder.glob("*.parquet")):
-        thinning = _thinning(copy.parent.name, file.stem)
-        if thinning is None:
-            _write(copy / file.name, pq.read_table(file))
-            continue
-        whole = pq.read_table(file)
-        part = _thinned(whole, thinning)
-        _write(copy / file.name, part)
-        told[file.stem] = {"rule": thinning.rule, "rows": [whole.num_rows, part.num_rows]}
+def _whole(file: TableFile) -> pa.Table:
+    read_table(file)  # as it was published, or refused
+    return pq.read_table(file.path)
+
+
+def _copy(
+    folder: Path, copy: Path, tables: Mapping[str, pa.Table], status: Mapping[str, Any]
+) -> None:
+    told, listed = {}, {}
+    for name, whole in tables.items():
+        thinning = _thinning(copy.parent.name, name)
+        part = whole if thinning is None else _thinned(whole, thinning)
+        _write(copy / f"{name}.parquet", part)
+        listed[f"{name}.parquet"] = _facts(copy / f"{name}.parquet") | {"rows": part.num_rows}
+        if thinning is not None:
+            told[name] = {"rule": thinning.rule, "rows": [whole.num_rows, part.num_rows]}
     if told:
         write_text(copy / "thinned.json", json.dumps(told, indent=1) + "\n")
     config = (folder / "config.yaml").read_text(encoding="utf-8")
     write_text(copy / "config.yaml", without_folders(config))
+    listed["config.yaml"] = _facts(copy / "config.yaml")
+    if (card := read_card(folder)) is not None:
+        write_text(copy / FILE, card.text())
+        listed[FILE] = _facts(copy / FILE)
     write_text(copy / "provenance.json", _provenance(folder))
     # Last, as in a run of its own: with it the copy is whole.
-    write_text(copy / "status.json", json.dumps(read_status(folder), indent=1) + "\n")
+    write_text(copy / "status.json", status_text({**status, "files": listed}))
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    stored = StoredFile.of_bytes(path.read_bytes(), path.name)
+    return {"bytes": stored.size_bytes, "sha256": stored.sha256}
 
 
 def _thinning(experiment: str, table: str) -> Thinning | None:
@@ -107,8 +156,18 @@ def _thinned(table: pa.Table, thinning: Thinning) -> pa.Table:
 
 
 def _write(path: Path, table: pa.Table) -> None:
+    # Splitting the bytes of floats loses nothing and takes a third off.
+    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+    others = [field.name for field in table.schema if field.name not in floats]
     with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", compression_level=19)
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd",
+            compression_level=19,
+            use_dictionary=others,
+            use_byte_stream_split=floats,
+        )
 
 
 def _provenance(folder: Path) -> str:

@@ -2,33 +2,102 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
-import shutil
+import secrets
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from ntkexp.errors import UserError
+from ntkexp.results.atomic import remove_tree
+from ntkexp.results.commits import DamagedRunError, kept_facts
 
 State = Literal["running", "finished", "interrupted", "failed"]
+
+# Folders and files of a run at work; the second and third were the layout up to version 0.1.
+WORK = "work"
+OLD_WORK = ("parts", "checkpoint.pt")
 
 
 def read_status(folder: Path) -> dict[str, Any] | None:
     """What a run's status.json says; None when there is no run."""
     path = folder / "status.json"
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise UserError(f"{path} is no JSON: {error}") from error
+        raise DamagedRunError(path, "is damaged (no JSON)") from error
+    if not isinstance(found, dict) or found.get("state") not in get_args(State):
+        raise DamagedRunError(path, "is damaged (it names no state)")
+    # Runs kept from version 0.1 carry no checksum here.
+    if "check" in found and found.pop("check") != _check(found):
+        raise DamagedRunError(path, "is damaged (its checksum is another)")
     return found
 
 
-def forget_parts(folder: Path) -> None:
-    """Remove what a finished run needs no more.
+def status_text(status: Mapping[str, Any]) -> str:
+    """The content of a status.json, with a checksum of itself."""
+    return json.dumps({**status, "check": _check(status)}, indent=1) + "\n"
+
+
+def _check(status: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(status, sort_keys=True).encode()).hexdigest()
+
+
+def forget_work(folder: Path) -> None:
+    """Remove what a finished run needs no more, as far as this user may.
 
     Done after the status says `finished`, so a kill may come in between; whoever finds a finished
     run does it again.
     """
-    shutil.rmtree(folder / "parts", ignore_errors=True)
-    (folder / "checkpoint.pt").unlink(missing_ok=True)
+    sweep_up(folder)
+    # In one step: a kill in here never leaves a part of a chain of commits.
+    with contextlib.suppress(OSError):
+        gone = folder / f".{WORK}.{secrets.token_hex(8)}.tmp"
+        (folder / WORK).rename(gone)
+        remove_tree(gone)
+    for name in (WORK, *OLD_WORK):
+        path = folder / name
+        if path.is_dir():
+            remove_tree(path)
+        else:
+            # On a read-only disk what is left harms nobody.
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def sweep_up(folder: Path) -> None:
+    """Remove temporary files that killed processes left."""
+    for path in folder.glob(".*.tmp"):
+        if path.is_dir():
+            remove_tree(path)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def begun_with(folder: Path) -> dict[str, Any]:
+    """The facts that an unfinished run keeps for all its lives, such as its threads."""
+    return kept_facts(folder / WORK / "committed")
+
+
+def begun(folder: Path) -> bool:
+    """Whether an unfinished run has a commit to go on from."""
+    return any((folder / WORK / "committed").glob("*.json"))
+
+
+def refuse_damaged(folder: Path, status: Mapping[str, Any]) -> None:
+    """Refuse a finished run whose files are not those that its status lists."""
+    for name, facts in status.get("files", {}).items():
+        path = folder / name
+        try:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
+        if found != facts["sha256"]:
+            raise DamagedRunError(path, "is damaged (its checksum is another)")

@@ -1,16 +1,21 @@
 """A run's folder: config, provenance, status, tables. Everything in it survives a kill.
 
-While a run works its rows go to numbered part files. A checkpoint is written after the parts it
-covers and holds their number, so the checkpoint is the commit: parts with a higher number are
-from a life that died before committing and are thrown away. At the end the parts are joined
-into one parquet file a table and the status says `finished`, last of all.
+While a run works its rows go to part files. A commit is a record that names the parts written since
+the one before it and a checkpoint, with their checksums (`commits.py`); it is published after them,
+so a life that dies earlier leaves nothing that counts. At the end the parts are joined into one
+parquet file a table, and `status.json` says `finished`, last of all, with the list of the run's
+files. Every file is published from a folder that only this life has (`drafts.py`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,9 +25,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ntkexp.config import SCHEMA_VERSION
-from ntkexp.results.atomic import make_folder, replacing, write_text
+from ntkexp.errors import UserError
+from ntkexp.results.atomic import cannot_write, make_folder
+from ntkexp.results.card import FILE, Card
+from ntkexp.results.commits import Commit, DamagedRunError, StoredFile, prefix, read_chain
+from ntkexp.results.drafts import Drafts
 from ntkexp.results.lock import Lock
-from ntkexp.results.status import State, forget_parts
+from ntkexp.results.status import OLD_WORK, WORK, State, begun, forget_work, status_text, sweep_up
 from ntkexp.results.table import Table
 
 ROWS_A_GROUP = 1 << 17
@@ -41,111 +50,229 @@ class Run:
     def __init__(self, folder: Path, tables: Iterable[Table]) -> None:
         self.folder = folder
         self.tables = {table.name: table for table in tables}
-        self.commits = 0
+        self.facts: dict[str, Any] = {}
+        self._chain: list[Commit] = []
         self._pending: dict[str, list[pd.DataFrame]] = {name: [] for name in self.tables}
+        self._staged: dict[str, bytes] = {}
         self._lock = Lock(folder / "lock")
+        self._drafts = Drafts(folder / WORK)
 
     @property
-    def checkpoint(self) -> Path:
-        return self.folder / "checkpoint.pt"
+    def committed(self) -> Path:
+        return self.folder / WORK / "committed"
 
     def __enter__(self) -> Run:
-        make_folder(self.folder / "parts")
+        make_folder(self.folder)
         self._lock.take()
+        try:
+            self._drafts.open(after=_last_life(self.committed))
+            make_folder(self.committed)
+            sweep_up(self.folder)
+        except BaseException:
+            self._lock.release()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._drafts.close()
+        if not (self.folder / "status.json").exists() and not begun(self.folder):
+            # Nothing began here: nothing stays.
+            forget_work(self.folder)
         self._lock.release()
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     def clear(self) -> None:
         """Throw away every result of an earlier life (a rerun)."""
-        (self.folder / "status.json").unlink(missing_ok=True)
-        self.checkpoint.unlink(missing_ok=True)
-        shutil.rmtree(self.folder / "parts")
-        make_folder(self.folder / "parts")
+        try:
+            (self.folder / "status.json").unlink(missing_ok=True)
+            # In one step: a kill in here leaves the whole chain or nothing of it.
+            gone = self._drafts.folder / "committed"
+            self.committed.rename(gone)
+            shutil.rmtree(gone)
+            for name in (*OLD_WORK, *_results_in(self.folder)):
+                _remove(self.folder / name)
+        except OSError as error:
+            raise cannot_write(self.folder, error) from error
+        make_folder(self.committed)
+
+    def resume(self) -> bytes | None:
+        """Go on after the last commit of earlier lives: its checkpoint, None without one.
+
+        Whatever that chain of commits does not name is thrown away. `facts` are then those that
+        the run has kept since its first life.
+        """
+        self._refuse_older_layout()
+        self._chain = read_chain(self.committed)
+        kept = {commit.name for commit in self._chain}
+        for part in self._parts():
+            part.read(self.committed)
+            kept.add(part.name)
+        checkpoint = None
+        if self._chain:
+            last = self._chain[-1]
+            checkpoint = last.checkpoint.read(self.committed)
+            kept.add(last.checkpoint.name)
+            self.facts = dict(last.facts)
+        for path in self.committed.iterdir():
+            if path.name not in kept:
+                _remove(path)
+        return checkpoint
+
+    def begin(self, config: str, provenance: Mapping[str, Any], card: Card | None = None) -> None:
+        """Write config and card, add a life to the provenance, and say `running`.
+
+        The facts of the card are kept for all lives of the run: those of an earlier life stand.
+        """
+        self._write("config.yaml", config)
+        if card is not None:
+            self.facts = {**card.facts, **self.facts}
+            self._write(FILE, replace(card, facts=self.facts).text())
+        lives = self._lives() if self._chain else []
+        self._write_lives([*lives, {"began": now(), **provenance}])
+        self.write_status("running")
 
     def add(self, table: str, columns: Mapping[str, object]) -> None:
         """Keep rows for the next commit."""
         self._pending[table].append(self.tables[table].frame(columns))
 
-    def commit(self, save: Callable[[Path, int], None]) -> None:
-        """Write the pending rows, then the checkpoint: `save(path, number of commits)`."""
-        number = self.commits + 1
+    def commit(self, checkpoint: bytes) -> None:
+        """Write down the pending rows and the state to go on from."""
+        number = len(self._chain) + 1
+        parts = []
         for name, frames in self._pending.items():
             if frames:
-                self._write(self._part(name, number), name, pd.concat(frames, ignore_index=True))
-        with replacing(self.checkpoint) as temporary:
-            save(temporary, number)
-        self.commits = number
+                content, rows = _parquet(name, pd.concat(frames, ignore_index=True))
+                parts.append(self._keep(number, f"{name}.parquet", content, table=name, rows=rows))
+        commit = Commit(
+            number=number,
+            life=self._drafts.life,
+            parent=self._chain[-1].life if self._chain else None,
+            checkpoint=self._keep(number, "checkpoint", checkpoint),
+            parts=tuple(parts),
+            facts=self.facts,
+        )
+        self._drafts.write(self.committed / commit.name, commit.text())
+        if self._chain:
+            _remove(self.committed / self._chain[-1].checkpoint.name)
+        self._chain.append(commit)
         for frames in self._pending.values():
             frames.clear()
-        self._lock.touch()
 
-    def resume(self, commits: int) -> None:
-        """Go on after `commits` commits: parts beyond it were never committed."""
-        self.commits = commits
-        for part in (self.folder / "parts").glob("*.parquet"):
-            if int(part.name.split(".")[1]) > commits:
-                part.unlink()
+    def stage(self, name: str, content: bytes) -> None:
+        """Another file of the run, published when the run finishes."""
+        self._staged[name] = content
 
     def finish(self, state: State = "finished", **facts: object) -> None:
-        """Join parts and pending rows into the final tables and publish the status.
+        """Publish the tables, joined from parts and pending rows, staged files, and the status.
 
         Repeatable: killed anywhere in here, a resumed run comes back and does it again.
         """
+        listed: dict[str, dict[str, Any]] = {}
         for name, table in self.tables.items():
-            parts = sorted((self.folder / "parts").glob(f"{name}.*.parquet"))
-            frames = [pd.read_parquet(part) for part in parts] + self._pending[name]
+            frames = [self._read(part) for part in self._parts() if part.table == name]
+            frames += self._pending[name]
             joined = pd.concat(frames, ignore_index=True) if frames else table.empty()
-            self._write(self.folder / f"{name}.parquet", name, joined)
-        self.write_status(state, **facts)
-        forget_parts(self.folder)
+            content, rows = _parquet(name, joined)
+            listed[f"{name}.parquet"] = self._publish(f"{name}.parquet", content) | {"rows": rows}
+        for name, content in self._staged.items():
+            listed[name] = self._publish(name, content)
+        for name in ("config.yaml", FILE):
+            if (self.folder / name).exists():
+                content = (self.folder / name).read_bytes()
+                listed[name] = _facts(StoredFile.of_bytes(content, name))
+        for name in _results_in(self.folder):
+            if name not in listed:
+                _remove(self.folder / name)
+        self.write_status(state, **facts, files=listed)
+        forget_work(self.folder)
 
     def write_status(self, state: State, **facts: object) -> None:
         status = {"state": state, "schema": SCHEMA_VERSION, "time": now(), **facts}
-        write_text(self.folder / "status.json", json.dumps(status, indent=1) + "\n")
-
-    def publish(self, name: str, save: Callable[[Path], None]) -> None:
-        """Any other file of the run, whole or absent."""
-        with replacing(self.folder / name) as temporary:
-            save(temporary)
-
-    def begin(self, config: str, facts: Mapping[str, Any]) -> None:
-        """Write the config, add a life to the provenance, and say `running`."""
-        self.write_text("config.yaml", config)
-        lives = self._lives() if self.checkpoint.exists() else []
-        self._write_lives([*lives, {"began": now(), **facts}])
-        self.write_status("running")
+        self._write("status.json", status_text(status))
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Add facts to the provenance of this life."""
-        *earlier, life = self._lives()
+        *earlier, life = self._lives() or [{}]
         self._write_lives([*earlier, life | dict(facts)])
+
+    def write_text(self, name: str, text: str) -> None:
+        self._write(name, text)
+
+    def _parts(self) -> list[StoredFile]:
+        return [part for commit in self._chain for part in commit.parts]
+
+    def _read(self, part: StoredFile) -> pd.DataFrame:
+        frame = pd.read_parquet(io.BytesIO(part.read(self.committed)))
+        if len(frame) != part.rows:
+            raise DamagedRunError(self.committed / part.name, f"has {len(frame)} rows")
+        return frame
+
+    def _keep(self, number: int, name: str, content: bytes, **facts: Any) -> StoredFile:
+        path = self.committed / f"{prefix(number, self._drafts.life)}.{name}"
+        self._drafts.write(path, content)
+        return StoredFile.of_bytes(content, path.name, **facts)
+
+    def _publish(self, name: str, content: bytes) -> dict[str, Any]:
+        self._drafts.write(self.folder / name, content)
+        return _facts(StoredFile.of_bytes(content, name))
+
+    def _write(self, name: str, text: str) -> None:
+        self._drafts.write(self.folder / name, text.encode())
 
     def _lives(self) -> list[dict[str, Any]]:
         path = self.folder / "provenance.json"
-        if not path.exists():
+        try:
+            return [dict(life) for life in json.loads(path.read_bytes())["lives"]]
+        except FileNotFoundError:
             return []
-        lives: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["lives"]
-        return lives
+        except (OSError, ValueError, KeyError, TypeError):
+            print(f"{path} is damaged: what it said of earlier lives is lost", file=sys.stderr)
+            return []
 
     def _write_lives(self, lives: list[dict[str, Any]]) -> None:
-        write_text(self.folder / "provenance.json", json.dumps({"lives": lives}, indent=1) + "\n")
+        self._write("provenance.json", json.dumps({"lives": lives}, indent=1) + "\n")
 
-    def write_text(self, name: str, text: str) -> None:
-        write_text(self.folder / name, text)
-
-    def _part(self, table: str, number: int) -> Path:
-        return self.folder / "parts" / f"{table}.{number:08d}.parquet"
-
-    def _write(self, path: Path, name: str, frame: pd.DataFrame) -> None:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-        marks = {"ntkexp.table": name, "ntkexp.schema": str(SCHEMA_VERSION)}
-        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **marks})
-        with replacing(path) as temporary:
-            # Fixed row groups: the file depends on the rows alone, not on where parts were cut.
-            pq.write_table(table, temporary, compression="zstd", row_group_size=ROWS_A_GROUP)
+    def _refuse_older_layout(self) -> None:
+        if (self.folder / "checkpoint.pt").exists():
+            raise UserError(
+                f"{self.folder} was begun by ntkexp 0.1, whose checkpoints this version does not "
+                "read: finish it there, or --rerun does it again"
+            )
 
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _parquet(name: str, frame: pd.DataFrame) -> tuple[bytes, int]:
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    marks = {"ntkexp.table": name, "ntkexp.schema": str(SCHEMA_VERSION)}
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **marks})
+    file = io.BytesIO()
+    # Fixed row groups: the file depends on the rows alone, not on where parts were cut.
+    pq.write_table(table, file, compression="zstd", row_group_size=ROWS_A_GROUP)
+    return file.getvalue(), len(frame)
+
+
+def _facts(stored: StoredFile) -> dict[str, Any]:
+    return {"bytes": stored.size_bytes, "sha256": stored.sha256}
+
+
+def _results_in(folder: Path) -> list[str]:
+    """Files that a life publishes when it ends, and what a failure leaves."""
+    names = [path.name for path in folder.iterdir()]
+    return [name for name in names if name.endswith((".parquet", ".pt")) or name == "traceback.txt"]
+
+
+def _last_life(committed: Path) -> int:
+    """The highest life that any committed file names."""
+    lives = [path.name.split(".")[1] for path in committed.glob("*.*.*")]
+    return max((int(life) for life in lives if life.isdigit()), default=0)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -19,6 +19,9 @@ def resolve(name: str) -> torch.device:
         raise UserError(f"device={name}: expected auto, cpu, cuda or cuda:N") from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UserError(f"device={name}: this machine has no CUDA device; expected auto or cpu")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        last = torch.cuda.device_count() - 1
+        raise UserError(f"device={name}: no such device here; expected cuda:0 to cuda:{last}")
     if device.type not in ("cpu", "cuda"):
         raise UserError(f"device={name}: expected auto, cpu, cuda or cuda:N")
     return device
@@ -44,7 +47,6 @@ def facts(device: torch.device) -> dict[str, Any]:
     """The device for a run's provenance."""
     told: dict[str, Any] = {
         "device": str(device),
-        "threads": torch.get_num_threads(),
         "tf32": torch.backends.cuda.matmul.allow_tf32,
         "deterministic": device.type == "cpu" or torch.backends.cudnn.deterministic,
     }

@@ -16,7 +16,9 @@ from ntkexp.results import Run, Table
 from ntkexp.seeds import generator
 from ntkexp.training import device as devices
 from ntkexp.training.loop import TABLES, Trainer
-from ntkexp.training.saving import save_tensors
+from ntkexp.training.prepared import Prepared
+from ntkexp.training.saving import saved
+from ntkexp.training.schedule import probe_steps
 
 
 def build_probes(config: TrainConfig) -> dict[str, Probe]:
@@ -36,30 +38,39 @@ def tables(built: Mapping[str, Probe]) -> list[Table]:
     return found
 
 
-def train(
-    config: TrainConfig, built: Mapping[str, Probe], run: Run, stop_asked: Callable[[], bool]
-) -> None:
-    """Train until fitted or at the limit, probing along the way; rows and weights go to `run`."""
-    trainer = trainer_of(config, built, run)
-    trainer.train(stop_asked)
-    publish_weights(trainer)
-
-
-def trainer_of(config: TrainConfig, built: Mapping[str, Probe], run: Run) -> Trainer:
-    """Data, model and probes, ready to begin or to go on."""
+def prepare(config: TrainConfig) -> Prepared:
+    """Data, model and probes, built and checked together; nothing of a run is written."""
+    built = build_probes(config)
     keep_freed_memory()
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
     dataset = data.load(config.data, config.seed, device, progress=config.progress)
-    run.note(devices.facts(device) | {"data": dataset.checksums, "remarks": dataset.remarks})
     model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).to(device)
-    return Trainer(config, dataset, model, built, probe_batches(config, dataset, built), run)
+    probe_steps(config.probing, last=0)
+    return Prepared(
+        config=config,
+        dataset=dataset,
+        model=model,
+        probes=built,
+        batches=probe_batches(config, dataset, built),
+        tables=tables(built),
+        facts=devices.facts(device) | {"remarks": dataset.remarks},
+    )
 
 
-def publish_weights(trainer: Trainer) -> None:
+def train(
+    prepared: Prepared, run: Run, checkpoint: bytes | None, stop_asked: Callable[[], bool]
+) -> None:
+    """Train until fitted or at the limit, probing along the way; rows and weights go to `run`."""
+    trainer = Trainer(prepared, run, checkpoint)
+    trainer.train(stop_asked)
+    stage_weights(trainer)
+
+
+def stage_weights(trainer: Trainer) -> None:
     # Copies: a weight may be part of a larger tensor, which would be saved whole.
     weights = {name: part.to("cpu", copy=True) for name, part in trainer.model.state_dict().items()}
-    trainer.run.publish("weights.pt", lambda path: save_tensors(weights, path))
+    trainer.run.stage("weights.pt", saved(weights))
 
 
 def probe_batches(

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import Augment, Schedule, TrainConfig
-from ntkexp.data import Dataset
+from ntkexp.config import Augment, Schedule
 from ntkexp.data.batches import Batches, crop_flip
 from ntkexp.errors import Diverged, Interrupted
 from ntkexp.models.objective import correct, losses
-from ntkexp.probes import Batch, Forward, Moment, Probe, Rows, Update
+from ntkexp.probes import Forward, Moment, Probe, Rows, Update
 from ntkexp.progress import Progress
 from ntkexp.results import Run, Table
 from ntkexp.training.captured import Captured
 from ntkexp.training.evaluate import evaluate
 from ntkexp.training.layout import quick_layout
-from ntkexp.training.saving import save_tensors
+from ntkexp.training.prepared import Prepared
+from ntkexp.training.saving import restored, saved
 from ntkexp.training.schedule import learning_rate, probe_steps
 from ntkexp.training.sgd import SGD
 
@@ -73,18 +72,11 @@ class Clock:
 class Trainer:
     """Trains `model` on `dataset` and writes what happens to `run`."""
 
-    def __init__(
-        self,
-        config: TrainConfig,
-        dataset: Dataset,
-        model: nn.Module,
-        probes: Mapping[str, Probe],
-        probe_batches: Mapping[str, Batch],
-        run: Run,
-    ) -> None:
+    def __init__(self, prepared: Prepared, run: Run, checkpoint: bytes | None = None) -> None:
+        config, dataset, model = prepared.config, prepared.dataset, prepared.model
         self.config, self.dataset, self.model, self.run = config, dataset, model, run
         self.progress = Progress("training", 0, shown=False)
-        self.probes, self.probe_batches = probes, probe_batches
+        self.probes, self.probe_batches = prepared.probes, prepared.batches
         self.sgd = SGD(
             model.parameters(),
             momentum=config.optim.momentum,
@@ -102,8 +94,8 @@ class Trainer:
         self._trace: list[tuple[int, Tensor, Tensor]] = []
         self._watched: list[tuple[int, Rows]] = []
         self._committed_at = time.monotonic()
-        if run.checkpoint.exists():
-            self._restore()
+        if checkpoint is not None:
+            self._restore(checkpoint)
 
     def train(self, stop_asked: Callable[[], bool]) -> None:
         """Go on from wherever the run is to its end: fitted, or at the limit of steps."""
@@ -360,22 +352,16 @@ class Trainer:
             "probes": {name: probe.state() for name, probe in self.probes.items()},
         }
 
-        def save(path: Path, commits: int) -> None:
-            save_tensors(state | {"commits": commits}, path)
-
-        self.run.commit(save)
+        self.run.commit(saved(state))
         self._committed_at = time.monotonic()
 
-    def _restore(self) -> None:
-        state: dict[str, Any] = torch.load(
-            self.run.checkpoint, map_location=self.device, weights_only=True
-        )
+    def _restore(self, checkpoint: bytes) -> None:
+        state = restored(checkpoint, self.device)
         self.clock = Clock(**state["clock"])
         self.model.load_state_dict(state["model"])
         self.sgd.restore(state["velocity"])
         for name, probe in self.probes.items():
             probe.restore(state["probes"][name])
-        self.run.resume(state["commits"])
 
     def _last_step(self) -> int:
         optim = self.config.optim

@@ -1,14 +1,22 @@
-"""Tensors to a file, the same bytes for the same tensors."""
+"""Tensors to bytes, the same bytes for the same tensors, and back."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import Any
 
 import torch
 
 
-def save_tensors(content: dict[str, Any], path: Path) -> None:
-    # Given a path torch writes the file's name into the file, and ours is a temporary one.
-    with path.open("wb") as file:
-        torch.save(content, file)
+def saved(content: dict[str, Any]) -> bytes:
+    # Into memory: torch puts a file's own name into the file, and words of its own over an error
+    # of the disk.
+    file = io.BytesIO()
+    torch.save(content, file)
+    return file.getvalue()
+
+
+def restored(content: bytes, device: torch.device) -> dict[str, Any]:
+    """What `saved` was given. Tensors and plain values only: nothing in the file is executed."""
+    state: dict[str, Any] = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+    return state

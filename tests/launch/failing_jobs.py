@@ -43,10 +43,13 @@ HOW = {3: raises, 4: is_killed, 5: wants_too_much_memory, 6: waits}
 train = experiment.train
 
 
-def fails_sometimes(config: Any, built: Any, run: Any, stop_asked: StopAsked) -> None:
-    if config.seed in HOW and not os.environ.get("MENDED"):
-        HOW[config.seed](stop_asked)
-    train(config, built, run, stop_asked)
+def fails_sometimes(
+    prepared: Any, run: Any, checkpoint: bytes | None, stop_asked: StopAsked
+) -> None:
+    seed = prepared.config.seed
+    if seed in HOW and not os.environ.get("MENDED"):
+        HOW[seed](stop_asked)
+    train(prepared, run, checkpoint, stop_asked)
 
 
 if __name__ == "__main__":

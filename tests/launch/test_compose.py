@@ -14,7 +14,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import schemas
-from ntkexp.config import identity, shrink
+from ntkexp.config import shrink
+from ntkexp.identity import identity
 from ntkexp.launch import plugin
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import jobs_of

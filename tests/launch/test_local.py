@@ -12,6 +12,8 @@ from pathlib import Path
 
 from conftest import TINY_DISK, Ntkexp
 
+from ntkexp.results.status import begun
+
 FAILING = Path(__file__).with_name("failing_jobs.py")
 
 
@@ -119,4 +121,4 @@ def test_a_signal_goes_to_the_jobs_which_commit(tmp_path: Path) -> None:
     assert process.returncode == 128 + signal.SIGINT
     assert "2 interrupted" in told
     assert states(tmp_path) == ["interrupted"] * 2
-    assert len(list(tmp_path.glob("outputs/disk/*/checkpoint.pt"))) == 2
+    assert sum(begun(run) for run in tmp_path.glob("outputs/disk/*")) == 2

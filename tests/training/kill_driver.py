@@ -45,6 +45,6 @@ def attempt(words: list[str], seconds: float) -> bool:
 if __name__ == "__main__":
     rng = random.Random(int(sys.argv[1]))
     longest, kills = float(sys.argv[2]), 0
-    while not attempt(sys.argv[3:], rng.uniform(0, longest) * (1 + kills / 10)):
+    while not attempt(sys.argv[3:], rng.uniform(0, longest) * (1 + max(0, kills - 3) / 2)):
         kills += 1
     print(kills)

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from conftest import TINY_DISK, Ntkexp
 
+from ntkexp.results.status import begun
+
 JOB = (*TINY_DISK, "probe.eigenfunctions.count=30", "data.grid=20", "checkpoint.every_seconds=0")
 
 
@@ -36,7 +38,7 @@ def test_a_disk_that_fills_up_loses_nothing(
     assert "No space left on device" in full.stderr
     assert len(full.stderr.splitlines()) <= 2, full.stderr
     run = next(small_disk.glob("disk/*"))
-    assert (run / "checkpoint.pt").exists()
+    assert begun(run)
 
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     resumed = ntkexp(*words)

@@ -36,9 +36,10 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def trainer(words: list[str], folder: Path, stack: ExitStack) -> Trainer:
     config = OmegaConf.to_object(composed([*TINY, *NET, *STEPS, *words]))
     assert isinstance(config, TrainConfig)
-    run = stack.enter_context(Run(folder, experiment.tables({})))
+    prepared = experiment.prepare(config)
+    run = stack.enter_context(Run(folder, prepared.tables))
     run.begin("", {})
-    return experiment.trainer_of(config, {}, run)
+    return Trainer(prepared, run)
 
 
 @pytest.mark.usefixtures("images")

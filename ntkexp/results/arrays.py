@@ -1,0 +1,319 @@
+"""An array on disk that is filled tile by tile, by one process or by many at once.
+
+    array = TiledArray(path)
+    array.begin("what it is of", shape=(n, n), dtype="float32", tile=(t, t), symmetric=True)
+    for tile in array.todo():              # claimed by this process, until all tiles are there
+        array.put(tile, compute(tile))
+    values = array.values()                # a read-only memory map of the .npy file
+
+While it is being filled, a folder `<path>.filling` holds
+
+    array.npy      its space is reserved at once, so a full disk is noticed before any work
+    record.json    description, shape, type, size of a tile
+    claims/R-C     locked by the process that computes tile (R, C); the kernel frees the lock when
+                   the process ends, however it ends, and another process takes the tile over
+    done/R-C       its checksum, written once the tile is safely on disk
+
+and when the last tile is done the array is published under `path`, with the record and all
+checksums in `<path>.tiles.json`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import time
+import uuid
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ntkexp.errors import UserError
+from ntkexp.results.atomic import cannot_write, write_text
+
+Tile: TypeAlias = tuple[int, int]
+Array: TypeAlias = npt.NDArray[np.generic]
+FORMAT = 1
+WAIT_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a file must be to be gone on with. Of a symmetric array the tiles on and below the
+    diagonal are put; their mirror images are written with them."""
+
+    description: str
+    shape: tuple[int, int]
+    dtype: str
+    tile: tuple[int, int]
+    symmetric: bool
+
+    def tiles(self) -> list[Tile]:
+        rows, columns = (-(-n // t) for n, t in zip(self.shape, self.tile, strict=True))
+        return [
+            (row, column)
+            for row in range(rows)
+            for column in (range(row, -1, -1) if self.symmetric else range(columns))
+        ]
+
+    def place(self, tile: Tile) -> tuple[slice, slice]:
+        rows, columns = (
+            slice(at * t, min((at + 1) * t, n))
+            for at, t, n in zip(tile, self.tile, self.shape, strict=True)
+        )
+        return rows, columns
+
+
+class TiledArray:
+    """The array of one path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._final = path.with_name(path.name + ".tiles.json")
+        self._folder = path.with_name(path.name + ".filling")
+        self._claims: dict[Tile, int] = {}
+        self._record: Record | None = None
+        self._checksums: dict[Tile, int] = {}
+
+    @property
+    def record(self) -> Record:
+        assert self._record is not None, "begin() comes first"
+        return self._record
+
+    def begin(
+        self,
+        description: str,
+        shape: tuple[int, int],
+        dtype: str,
+        tile: tuple[int, int],
+        symmetric: bool = False,
+    ) -> tuple[int, int]:
+        """Start, or go on with what is there; the size of a tile is that of the first start.
+
+        Refused: a file of something else, and one whose length, type or checksums are wrong.
+        """
+        wanted = Record(description, shape, dtype, tile, symmetric)
+        if not self._folder.exists() and not self._final.exists():
+            self._create(wanted)
+        self._record = self._read(wanted)
+        self._checksums = self._verified()
+        return self.record.tile
+
+    def todo(self) -> Iterator[Tile]:
+        """Tiles to compute, each claimed; ends when all are done, by whomever.
+
+        A tile that another process is computing is waited for, and yielded if that process dies.
+        """
+        while waiting := [tile for tile in self.record.tiles() if not self._is_done(tile)]:
+            idle = True
+            for tile in waiting:
+                if not self._is_done(tile) and self._claim(tile):
+                    idle = False
+                    try:
+                        yield tile
+                    finally:
+                        self._release(tile)
+            if idle:
+                time.sleep(WAIT_SECONDS)
+        self._publish()
+
+    def put(self, tile: Tile, block: Array) -> None:
+        """Write a claimed tile, and record it once it is on disk."""
+        if tile not in self._claims:
+            raise ValueError(f"tile {tile} is not claimed: it must come from todo()")
+        rows, columns = self.record.place(tile)
+        expected = (rows.stop - rows.start, columns.stop - columns.start)
+        if block.shape != expected or str(block.dtype) != self.record.dtype:
+            raise ValueError(f"tile {tile}: {block.shape} {block.dtype} for {expected}")
+        try:
+            values = np.load(self._folder / "array.npy", mmap_mode="r+")
+            values[rows, columns] = block
+            if self.record.symmetric and tile[0] != tile[1]:
+                values[columns, rows] = block.T
+            values.flush()
+            checksum = self._checksum(values, tile)
+            self._checksums[tile] = checksum
+            done = {"checksum": checksum, "by": f"{socket.gethostname()}:{os.getpid()}"}
+            write_text(self._folder / "done" / _name(tile), json.dumps(done))
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+
+    def done(self) -> list[Tile]:
+        return [tile for tile in self.record.tiles() if self._is_done(tile)]
+
+    def read(self, tile: Tile) -> Array:
+        """A copy of a tile that is done."""
+        return np.array(self.values()[self.record.place(tile)])
+
+    def values(self) -> Array:
+        """The whole as a read-only memory map; zero where a tile is not done yet."""
+        whole = self.path if self._final.exists() and self.path.exists() else None
+        values: Array = np.load(whole or self._folder / "array.npy", mmap_mode="r")
+        return values
+
+    def _create(self, record: Record) -> None:
+        if self.path.exists():
+            raise UserError(f"{self.path} exists and is no array begun here; choose another file")
+        mine = self._folder.with_name(f".{self._folder.name}.{uuid.uuid4().hex}")
+        try:
+            for part in ("claims", "done"):
+                (mine / part).mkdir(parents=True)
+            _reserve(mine / "array.npy", record)
+            write_text(mine / "record.json", json.dumps(asdict(record) | {"format": FORMAT}))
+            # One rename makes it all visible; if another process was first, its folder is used.
+            mine.rename(self._folder)
+        except OSError as error:
+            if not self._folder.exists():
+                raise cannot_write(self.path, error) from error
+        finally:
+            shutil.rmtree(mine, ignore_errors=True)
+
+    def _read(self, wanted: Record) -> Record:
+        file = self._folder / "record.json" if self._folder.exists() else self._final
+        try:
+            found = json.loads(file.read_text())
+            if found["format"] != FORMAT:
+                raise KeyError("format")
+            record = Record(
+                found["description"],
+                tuple(found["shape"]),
+                found["dtype"],
+                tuple(found["tile"]),
+                found["symmetric"],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                f"{file} is no record of an array; remove it and {self.path}"
+            ) from error
+        for key in ("description", "shape", "dtype", "symmetric"):
+            if getattr(record, key) != getattr(wanted, key):
+                found_, now = getattr(record, key), getattr(wanted, key)
+                what = "of something else" if key == "description" else f"{key} {found_}, not {now}"
+                raise UserError(
+                    f"{self.path}: the array begun there is {what}; remove it and {file}, or "
+                    "choose another path"
+                )
+        return record
+
+    def _verified(self) -> dict[Tile, int]:
+        """The checksums recorded so far, each compared with what is on disk."""
+        file = self._folder / "array.npy" if self._folder.exists() else self.path
+        damaged = f"{file} is damaged (%s); remove it and what lies beside it, and start again"
+        try:
+            recorded = self._recorded()
+            values: Array = np.load(file, mmap_mode="r")
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(damaged % str(error).partition("\n")[0]) from error
+        if values.shape != self.record.shape or str(values.dtype) != self.record.dtype:
+            raise UserError(damaged % f"{values.shape} {values.dtype}")
+        if file.stat().st_size != values.offset + values.nbytes:  # type: ignore[attr-defined]
+            raise UserError(damaged % f"{file.stat().st_size} bytes long")
+        for tile, checksum in recorded.items():
+            if self._checksum(values, tile) != checksum:
+                raise UserError(damaged % f"the checksum of tile {tile} is wrong")
+        return recorded
+
+    def _recorded(self) -> dict[Tile, int]:
+        if self._final.exists() and not self._folder.exists():
+            found = json.loads(self._final.read_text())["checksums"]
+            if len(found) != len(self.record.tiles()):
+                raise ValueError("tiles are missing")
+            return {_tile(name): int(checksum) for name, checksum in found.items()}
+        return {
+            _tile(file.name): int(json.loads(file.read_text())["checksum"])
+            for file in (self._folder / "done").iterdir()
+            if not file.name.startswith(".")
+        }
+
+    def _checksum(self, values: Array, tile: Tile) -> int:
+        """Of a tile and of its mirror image."""
+        rows, columns = self.record.place(tile)
+        found = zlib.crc32(np.ascontiguousarray(values[rows, columns]).data)
+        if self.record.symmetric and tile[0] != tile[1]:
+            found = zlib.crc32(np.ascontiguousarray(values[columns, rows]).data, found)
+        return found
+
+    def _is_done(self, tile: Tile) -> bool:
+        if tile not in self._checksums:
+            try:
+                self._checksums[tile] = int(self._done_record(tile)["checksum"])
+            except FileNotFoundError:
+                if self._folder.exists() or not self._final.exists():
+                    return False
+                self._checksums = self._recorded()  # another process has published the whole
+        return True
+
+    def _done_record(self, tile: Tile) -> dict[str, int]:
+        found: dict[str, int] = json.loads((self._folder / "done" / _name(tile)).read_text())
+        return found
+
+    def _claim(self, tile: Tile) -> bool:
+        file = self._folder / "claims" / _name(tile)
+        try:
+            descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o666)
+        except FileNotFoundError:
+            return False  # published meanwhile
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        except OSError as error:
+            os.close(descriptor)
+            raise UserError(f"{self.path}: this file system has no locks ({error})") from error
+        if self._is_done(tile):  # finished between the look and the lock
+            os.close(descriptor)
+            return False
+        self._claims[tile] = descriptor
+        return True
+
+    def _release(self, tile: Tile) -> None:
+        os.close(self._claims.pop(tile))
+
+    def _publish(self) -> None:
+        """The record first, then the array: without the record a file is nobody's."""
+        if not self._folder.exists():
+            return
+        try:
+            checksums = {_name(tile): self._checksums[tile] for tile in self.record.tiles()}
+            final = asdict(self.record) | {"format": FORMAT, "checksums": checksums}
+            write_text(self._final, json.dumps(final))
+            (self._folder / "array.npy").replace(self.path)
+        except FileNotFoundError:
+            pass  # another process, done at the same moment, has moved it
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _name(tile: Tile) -> str:
+    return f"{tile[0]}-{tile[1]}"
+
+
+def _tile(name: str) -> Tile:
+    row, _, column = name.partition("-")
+    return int(row), int(column)
+
+
+def _reserve(file: Path, record: Record) -> None:
+    """A .npy file of zeros whose space is taken now, not at the first write to each page."""
+    values = np.lib.format.open_memmap(
+        file, mode="w+", dtype=np.dtype(record.dtype), shape=record.shape
+    )
+    size = values.offset + values.nbytes
+    del values
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

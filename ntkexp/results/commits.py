@@ -1,0 +1,130 @@
+"""What a run has written down for good: a chain of commits, each naming its files.
+
+    work/committed/00000003.0001.losses.parquet   rows since commit 2, written by life 1
+    work/committed/00000003.0001.checkpoint       the state to go on from
+    work/committed/00000003.0001.json             the commit: written last, it makes the rest count
+
+A commit names its parts with their rows and checksums, its checkpoint, and the life that wrote the
+commit before it. Whatever no commit of the chain names was left by a life that ended before its
+commit, and does not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ntkexp.errors import UserError
+
+RECORD = re.compile(r"(\d{8})\.(\d{4,})\.json")
+
+
+class DamagedRunError(UserError):
+    """A file of a run is not what the run wrote."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path} {what}; --rerun does the run again from its beginning")
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file of a run, as it was when it was written."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+    table: str | None = None
+    rows: int | None = None
+
+    @classmethod
+    def of_bytes(cls, content: bytes, name: str, **facts: Any) -> StoredFile:
+        return cls(name, len(content), hashlib.sha256(content).hexdigest(), **facts)
+
+    def read(self, folder: Path) -> bytes:
+        """The file's content; refused where it is not what was written."""
+        path = folder / self.name
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError as error:
+            raise DamagedRunError(path, "is missing") from error
+        except OSError as error:
+            raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise DamagedRunError(path, "is damaged (its checksum is another)")
+        return content
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One record of the chain; `parent` is the life that wrote the commit before, None for none."""
+
+    number: int
+    life: int
+    parent: int | None
+    checkpoint: StoredFile
+    parts: tuple[StoredFile, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{prefix(self.number, self.life)}.json"
+
+    def text(self) -> bytes:
+        body = asdict(self)
+        return json.dumps({"commit": body, "sha256": _digest(body)}, indent=1).encode()
+
+
+def prefix(number: int, life: int) -> str:
+    """What the names of all files of one commit begin with."""
+    return f"{number:08d}.{life:04d}"
+
+
+def read_chain(folder: Path) -> list[Commit]:
+    """The commits that count, in order: the last one and those before it, parent by parent."""
+    names = [path.name for path in folder.glob("*.json")]
+    records = {(int(m[2]), int(m[1])) for name in names if (m := RECORD.fullmatch(name))}
+    if not records:
+        return []
+    life, number = max(records)
+    chain: list[Commit] = []
+    while True:
+        commit = _read(folder / f"{prefix(number, life)}.json")
+        chain.append(commit)
+        if commit.parent is None:
+            return chain[::-1]
+        number, life = number - 1, commit.parent
+
+
+def kept_facts(folder: Path) -> dict[str, Any]:
+    """The facts of the last commit; none where nothing was committed or the record is damaged."""
+    records = [path for path in folder.glob("*.json") if RECORD.fullmatch(path.name)]
+    newest = max(records, key=lambda path: path.name.split(".")[1::-1], default=None)
+    if newest is None:
+        return {}
+    try:
+        return dict(_read(newest).facts)
+    except DamagedRunError:
+        return {}
+
+
+def _read(path: Path) -> Commit:
+    try:
+        told = json.loads(path.read_bytes())
+        body = told["commit"]
+        if _digest(body) != told["sha256"]:
+            raise ValueError("its checksum is another")
+        parts = tuple(StoredFile(**part) for part in body["parts"])
+        return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), "parts": parts}))
+    except FileNotFoundError as error:
+        raise DamagedRunError(path, "is missing") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedRunError(path, f"is damaged ({error})") from error
+
+
+def _digest(body: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
