@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import hydra
@@ -17,16 +16,29 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import schemas
-from ntkexp.catalogue import experiments
-from ntkexp.errors import UserError, meant, unknown_key
+from ntkexp.errors import UserError, meant
 from ntkexp.execute import Command
+from ntkexp.explain import explained, other_command
 from ntkexp.launch import plugin
 from ntkexp.launch.task import Task
+from ntkexp.overrides import check_overrides
 
 CONFIGS = "pkg://ntkexp.configs"
-# Hydra's flags: those that take a word after them, and those that stand alone.
-WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--info", "-i"}
-ALONE = {"--multirun", "-m", "--run", "-r", "--resolve", "--help", "-h", "--hydra-help"}
+SHOWN = ("job", "hydra", "all")
+INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
+# Hydra's flags: those that take a word after them, what that may be (None is for anything), and
+# those that stand alone.
+WITH_VALUE: dict[str, tuple[str, ...] | None] = {
+    "--cfg": SHOWN,
+    "-c": SHOWN,
+    "--info": INFO,
+    "-i": INFO,
+    "--package": None,
+    "-p": None,
+    "--config-dir": None,
+    "-cd": None,
+}
+ALONE = {"--multirun", "-m", "--run", "-r", "--resolve"}
 
 # Flags of ours, and the keys they stand for.
 KEYS_OF_FLAGS = {
@@ -44,6 +56,7 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     """
     task = Task(command)
     with _arguments(hoisted(words)), _plain_errors(config_name, words):
+        check_overrides(sys.argv[1:])
         _entry(config_name)(task)()
     if task.complaints:
         raise task.complaints[0]
@@ -84,17 +97,41 @@ def hoisted(words: Sequence[str]) -> list[str]:
         elif word in KEYS_OF_FLAGS:
             overrides.append(f"{KEYS_OF_FLAGS[word]}=true")
             sweeping = sweeping or word != "--rerun"
-        elif word.partition("=")[0] in WITH_VALUE | ALONE:
-            flags += [word, *([next(rest, "")] if word in WITH_VALUE else [])]
+        elif word in ALONE:
+            flags.append(word)
+        elif (flag := word.partition("=")[0]) in WITH_VALUE:
+            value = word.partition("=")[2] or next(rest, "")
+            _check_flag(flag, value)
+            flags += [flag, value]
         else:
             known = sorted(flag for flag in {*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE} if len(flag) > 3)
             raise UserError(
                 f"{word}: no such flag{meant(word, known)}\naccepted are: {', '.join(known)}"
             )
+    _check_companions(flags)
     if sweeping and not {"-m", "--multirun"} & set(flags):
         # The flags of sweeps make a sweep, if need be of one job.
         flags.insert(0, "-m")
     return flags + overrides
+
+
+def _check_flag(flag: str, value: str) -> None:
+    """Refuse what Hydra would answer with a page of usage."""
+    choices = WITH_VALUE[flag]
+    if choices is not None and value not in choices:
+        raise UserError(f"{flag} {value}".rstrip() + f": expected one of {', '.join(choices)}")
+    if flag in ("--config-dir", "-cd") and not (value and Path(value).is_dir()):
+        raise UserError(f"{flag} {value}".rstrip() + ": no such folder; expected one of configs")
+    if not value or "=" in value:
+        raise UserError(f"{flag} {value}".rstrip() + ": expected a part of the config, as optim")
+
+
+def _check_companions(flags: Sequence[str]) -> None:
+    if {"--cfg", "-c"} & set(flags):
+        return
+    for flag in ("--resolve", "--package", "-p"):
+        if flag in flags:
+            raise UserError(f"{flag}: says how --cfg prints; expected --cfg job beside it")
 
 
 def _nothing(config: DictConfig) -> None:
@@ -122,68 +159,4 @@ def _plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:
-        raise UserError(_other_command(config_name, words) or explained(error)) from error
-
-
-def _other_command(config_name: str, words: Sequence[str]) -> str:
-    """That an experiment was asked of the wrong subcommand, if that is what happened."""
-    values = (word.partition("=")[2] for word in words if word.lstrip("+").startswith("exp="))
-    asked = {name for value in values for name in value.split(",")}
-    for experiment in experiments():
-        if experiment.name in asked and experiment.command != config_name:
-            what = "trains a network" if experiment.command == "train" else "trains no network"
-            return f"exp={experiment.name}: {what}; expected {experiment.line}"
-    return ""
-
-
-def explained(error: BaseException) -> str:
-    """What Hydra or OmegaConf found wrong, in one or two lines that name key, value and choice."""
-    cause = error.__cause__ or error
-    text, reason = str(error), str(cause)
-    if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
-        return _unknown_option(match[1], match[2])
-    if match := re.search(r"Could not override '([^']+)'", text):
-        return _unknown_key(match[1], getattr(cause, "parent_node", None))
-    if match := re.search(r"Error merging override (\S+)", text):
-        key, _, value = match[1].lstrip("+").partition("=")
-        return f"{key}={value}: {_one_line(reason)}"
-    if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
-        return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
-    if match := re.search(r"You must specify '([^']+)'", text):
-        return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
-    return _one_line(text if cause is error else f"{text} {reason}")
-
-
-def _unknown_option(group: str, option: str) -> str:
-    choices = _options(group)
-    guess = meant(option, choices)
-    return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
-
-
-def _options(group: str) -> list[str]:
-    folder = resources.files("ntkexp.configs").joinpath(group)
-    files = folder.iterdir() if folder.is_dir() else ()
-    return sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
-
-
-def _unknown_key(key: str, parent: object) -> str:
-    if not isinstance(parent, DictConfig):
-        return unknown_key(key, "", [])
-    where = str(parent._get_full_key(None))
-    choices = [str(name) for name in parent if name != "hydra"]
-    if where == "probe":
-        probe = key.split(".")[1]
-        if probe not in _options("probe"):
-            return _unknown_option("probe", probe)
-        together = ",".join([*choices, probe])
-        return f"{key}: probe {probe} is not chosen; expected 'probe=[{together}]' beside it"
-    return unknown_key(key, where, choices)
-
-
-def _one_line(text: str) -> str:
-    kept = [
-        line.strip()
-        for line in text.splitlines()
-        if line.strip() and not re.match(r"\s*(full_key|object_type|reference_type)", line)
-    ]
-    return " ".join(kept)
+        raise UserError(other_command(config_name, words) or explained(error)) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,8 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.errors import UserError
+from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.facts import last_life
 from ntkexp.results.lock import held
 from ntkexp.results.status import read_status
 
@@ -78,10 +79,14 @@ def _figures(experiment: Experiment) -> str:
 def _runs(folder: Path) -> Iterator[str]:
     for status in sorted(folder.glob("*/status.json")):
         run = status.parent
-        found = read_status(run)
+        try:
+            found = read_status(run)
+        except DamagedRunError as error:
+            yield f"{run}  damaged: {error}"
+            continue
         if found is not None:
             reason = f"  {found['reason']}" if "reason" in found else ""
-            yield f"{run}  {_state(run, found)}  {found['time']}{reason}"
+            yield f"{run}  {_state(run, found)}  {found.get('time', '')}{reason}"
 
 
 def _state(run: Path, status: dict[str, Any]) -> str:
@@ -90,15 +95,52 @@ def _state(run: Path, status: dict[str, Any]) -> str:
     return str(status["state"])
 
 
+def migration(words: Sequence[str]) -> str:
+    """Migrate the runs below the folders named, or below outputs: a line each, and a count."""
+    from ntkexp.results.migrate import migrate
+
+    roots = [Path(word) for word in words] or [OUTPUTS]
+    for root in roots:
+        if not root.is_dir():
+            raise UserError(f"ntkexp migrate {root}: no such folder")
+    lines, moved = [], 0
+    for one in migrate(roots, swept_by_themselves()):
+        moved += one.now is not None
+        lines.append(f"{one.before} -> {one.now.name}" if one.now else f"{one.before}: {one.why}")
+    return "\n".join([*lines, f"{moved} migrated, {len(lines) - moved} left as they are"])
+
+
+@cache
+def swept_by_themselves() -> dict[str, tuple[str, ...]]:
+    """Experiment -> the keys that its own file sweeps."""
+    folder = resources.files("ntkexp.configs").joinpath("exp")
+    found = {}
+    for experiment in experiments():
+        text = folder.joinpath(f"{experiment.name}.yaml").read_text(encoding="utf-8")
+        params = OmegaConf.select(OmegaConf.create(text), "hydra.sweeper.params") or {}
+        found[experiment.name] = tuple(map(str, params))
+    return found
+
+
 def describe(name: str, outputs: Path = OUTPUTS) -> str:
     """A run by folder or id: what it is, where it comes from, its last numbers."""
     run = _find(name, outputs)
-    status = read_status(run) or {}
-    life = json.loads((run / "provenance.json").read_text(encoding="utf-8"))["lives"][-1]
-    lines = [f"{run}  {_state(run, status)}", "", (run / "config.yaml").read_text().rstrip(), ""]
-    lines += [f"{key}: {_brief(value)}" for key, value in life.items()]
+    status = read_status(run)
+    assert status is not None
+    lines = [f"{run}  {_state(run, status)}", "", *_config(run), ""]
+    try:
+        lines += [f"{key}: {_brief(value)}" for key, value in last_life(run).items()]
+    except UserError as error:
+        lines.append(str(error))
     lines += ["", *_last_numbers(run)]
     return "\n".join(lines)
+
+
+def _config(run: Path) -> list[str]:
+    try:
+        return [(run / "config.yaml").read_text(encoding="utf-8").rstrip()]
+    except (OSError, UnicodeDecodeError) as error:
+        return [f"{run / 'config.yaml'} cannot be read: {error}"]
 
 
 def _find(name: str, outputs: Path) -> Path:
@@ -114,12 +156,16 @@ def _find(name: str, outputs: Path) -> Path:
 
 def _last_numbers(run: Path) -> Iterator[str]:
     # pandas is half a second: only here is it worth it.
-    import pandas as pd
+    from ntkexp.results.reading import read_table, table_files
 
-    for file in sorted(run.glob("*.parquet")):
-        frame = pd.read_parquet(file)
-        yield f"{file.stem}: {len(frame)} rows"
-        if file.stem in ("steps", "evals") and len(frame):
+    for name, file in table_files(run).items():
+        try:
+            frame = read_table(file)
+        except UserError as error:
+            yield str(error)
+            continue
+        yield f"{name}: {len(frame)} rows"
+        if name in ("steps", "evals") and len(frame):
             last = frame[frame["step"] == frame["step"].max()]
             yield last.to_string(index=False)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 
 import ntkexp
+from ntkexp import threads
 from ntkexp.errors import UserError
 
 HELP = """\
@@ -20,6 +25,7 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp claims [--runs DIR] [--json]      does it reproduce the paper? every claim, its verdict
   ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
   ntkexp data [NAME ...]                   fetch or verify images, with sizes and checksums
+  ntkexp migrate [DIR ...]                 give runs of ntkexp 0.1 the ids of this version
   ntkexp completion bash|zsh|fish          a script for the shell's tab key
   ntkexp --version | --help
 
@@ -28,19 +34,57 @@ ntkexp: watch what a neural network's tangent features do while it learns
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 0 for done, 2 for bad input, 1 for a failed run."""
+    """Run one command.
+
+    The exit code is 0 for done, 2 for bad input, 1 for a failed run, 128 + n for signal n.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    threads.set_waiting()
     try:
-        code = _dispatch(words)
+        with _interrupts():
+            code = _dispatch(words)
         sys.stdout.flush()
     except UserError as error:
         print(f"ntkexp: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
     except BrokenPipeError:
         # Whoever read the output has seen enough, as in `ntkexp list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            raise
+        # Files of a run say so themselves. This is what the command prints, into a file.
+        with contextlib.suppress(OSError):
+            print(f"ntkexp: cannot write what it prints: {error.strerror}", file=sys.stderr)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - what is left unsaid stays so
+        return 2
     return code
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[None]:
+    """Ctrl-C ends the process at once, where no run has its own way to take it.
+
+    Python's way, an exception wherever it happens to be, is swallowed by some imports and printed
+    as a traceback by others.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        os.write(2, b"interrupted\n")
+        os._exit(128 + number)
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _dispatch(words: list[str]) -> int:
@@ -55,7 +99,7 @@ def _dispatch(words: list[str]) -> int:
         return _complete(rest)
     if command not in COMMANDS:
         raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
-    if rest and rest[0] in ("--help", "-h"):
+    if {"--help", "-h"} & set(rest):
         print(HELP, end="")
         return 0
     return COMMANDS[command](rest)
@@ -115,6 +159,13 @@ def _data(words: list[str]) -> int:
     return 0
 
 
+def _migrate(words: list[str]) -> int:
+    from ntkexp.catalogue import migration
+
+    print(migration(words))
+    return 0
+
+
 def _completion(words: list[str]) -> int:
     from ntkexp.completion import script
 
@@ -137,5 +188,6 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "claims": _claims,
     "report": _report,
     "data": _data,
+    "migrate": _migrate,
     "completion": _completion,
 }

@@ -5,23 +5,53 @@ Imports neither torch nor pandas: `ntkexp --help` and shell completion pass thro
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, fields, is_dataclass
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from omegaconf import MISSING, DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
-from ntkexp.errors import UserError, unknown_key
+from ntkexp.errors import UserError
+from ntkexp.options import (
+    MANY,
+    SEED,
+    Rule,
+    check_options,
+    count,
+    each,
+    not_negative,
+    one_of,
+    option,
+    positive,
+    share,
+    whole,
+)
+from ntkexp.options import checked as checked
+from ntkexp.options import refuse_added as refuse_added
 
 SCHEMA_VERSION = 1
 
 # Keys that say how or where a run is made, never what comes out of it.
 EXECUTION_KEYS = ("device", "cuda_graph", "paths", "checkpoint", "progress", "rerun", "launcher")
 DESCRIPTION_KEYS = ("about", "figures")
+
+IMAGE_SHAPES = {"mnist": (1, 28, 28), "kmnist": (1, 28, 28), "cifar10": (3, 32, 32)}
+IMAGE_CLASSES = 10
+
+# A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list.
+FOLDER_NAME = Rule(
+    lambda name: re.fullmatch(r"\w[\w.+=-]{0,99}", name) is not None,
+    "1 to 100 letters, digits, and . _ + - =, beginning with a letter or digit",
+)
+FOLDER = Rule(
+    lambda path: bool(path.strip()) and path.isprintable(), "a folder, such as outputs or /scratch"
+)
+DEVICE = Rule(
+    lambda name: re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", name) is not None,
+    "auto, cpu, cuda or cuda:N",
+)
 
 
 class Difficult(StrEnum):
@@ -87,12 +117,13 @@ class ImagesConfig(DataConfig):
     `train_examples`; noise does not touch it. The test set is always clean.
     """
 
-    train_examples: int | None = None
-    test_examples: int | None = None
-    noise: float = 0.0
+    name: str = option(MISSING, one_of(*IMAGE_SHAPES))
+    train_examples: int | None = option(None, count("examples", null="for all"))
+    test_examples: int | None = option(None, count("examples", null="for all"))
+    noise: float = option(0.0, share("a share"))
     noise_excludes_true: bool = False
     difficult: Difficult = Difficult.none
-    difficult_examples: int = 0
+    difficult_examples: int = option(0, whole(0, MANY, "examples"))
     augment: Augment = Augment.none
 
 
@@ -100,9 +131,9 @@ class ImagesConfig(DataConfig):
 class DiskConfig(DataConfig):
     """Points uniform in the square [-1, 1]^2; the test set is a grid x grid lattice of it."""
 
-    name: str = "disk"
-    train_examples: int = 500
-    grid: int = 50
+    name: str = option("disk", one_of("disk"))
+    train_examples: int = option(500, count("examples"))
+    grid: int = option(50, whole(2, 1_000_000, "points a side"))
 
 
 @dataclass
@@ -113,22 +144,22 @@ class ModelConfig:
 
 @dataclass
 class MLPConfig(ModelConfig):
-    name: str = "mlp"
-    depth: int = 6
-    width: int = 80
+    name: str = option("mlp", one_of("mlp"))
+    depth: int = option(6, count("hidden layers", most=1000))
+    width: int = option(80, count("units"))
 
 
 @dataclass
 class VGGConfig(ModelConfig):
-    name: str = "vgg"
-    depth: int = 19
-    base: int = 64
+    name: str = option("vgg", one_of("vgg"))
+    depth: int = option(19, one_of(11, 13, 16, 19))
+    base: int = option(64, count("channels"))
 
 
 @dataclass
 class ResNetConfig(ModelConfig):
-    name: str = "resnet18"
-    base: int = 64
+    name: str = option("resnet18", one_of("resnet18"))
+    base: int = option(64, count("channels"))
     norm: Norm = Norm.batch
 
 
@@ -136,15 +167,17 @@ class ResNetConfig(ModelConfig):
 class OptimConfig:
     """SGD. `batch_size: null` is full batch; `stop_loss: null` trains to the limit."""
 
-    lr: float = 0.01
-    momentum: float = 0.9
-    weight_decay: float = 0.0
-    batch_size: int | None = 100
+    lr: float = option(0.01, positive())
+    momentum: float = option(
+        0.9, Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1")
+    )
+    weight_decay: float = option(0.0, not_negative())
+    batch_size: int | None = option(100, count("examples", null="for the full batch"))
     schedule: Schedule = Schedule.constant
-    epochs: int | None = None
-    steps: int | None = None
-    stop_loss: float | None = 0.01
-    stop_patience: int = 2
+    epochs: int | None = option(None, count("epochs", null=""))
+    steps: int | None = option(None, count("steps", null=""))
+    stop_loss: float | None = option(0.01, positive(null="to train to the limit"))
+    stop_patience: int = option(2, count("evaluations"))
 
 
 @dataclass
@@ -152,11 +185,11 @@ class ProbingConfig:
     """When the probes look, at how many fixed examples of each split, and in which mode."""
 
     spacing: Spacing = Spacing.log
-    start: int = 5
-    growth: float = 1.15
-    every: int = 100
-    steps: list[int] = field(default_factory=list)
-    examples: int = 100
+    start: int = option(5, whole(1, MANY, "as the first step after 0"))
+    growth: float = option(1.15, Rule(lambda x: 1.001 <= x <= 1000, "a factor from 1.001 to 1000"))
+    every: int = option(100, count("steps"))
+    steps: list[int] = option([], each(whole(0, MANY, "as a step")))
+    examples: int = option(100, count("examples"))
     batch_norm: BatchNorm = BatchNorm.eval
 
 
@@ -164,9 +197,9 @@ class ProbingConfig:
 class EvaluateConfig:
     """How many fixed examples of each split the loss and accuracy are taken on; None is all."""
 
-    train_examples: int | None = None
-    test_examples: int | None = None
-    batch_size: int = 500
+    train_examples: int | None = option(None, count("examples", null="for all"))
+    test_examples: int | None = option(None, count("examples", null="for all"))
+    batch_size: int = option(500, count("examples"))
 
 
 @dataclass
@@ -174,33 +207,33 @@ class ScaleConfig:
     """Upper limits that shrink any experiment; null leaves a thing at its size."""
 
     name: str = "paper"
-    train_examples: int | None = None
-    test_examples: int | None = None
-    width: int | None = None
-    base: int | None = None
-    steps: int | None = None
-    probe_examples: int | None = None
-    evaluate_examples: int | None = None
-    growth: float | None = None
+    train_examples: int | None = option(None, count("examples", null="for no limit"))
+    test_examples: int | None = option(None, count("examples", null="for no limit"))
+    width: int | None = option(None, count("units", null="for no limit"))
+    base: int | None = option(None, count("channels", null="for no limit"))
+    steps: int | None = option(None, count("steps", null="for no limit"))
+    probe_examples: int | None = option(None, count("examples", null="for no limit"))
+    evaluate_examples: int | None = option(None, count("examples", null="for no limit"))
+    growth: float | None = option(None, positive(1000, null="for no limit", least=1))
 
 
 @dataclass
 class PathsConfig:
-    outputs: str = "outputs"
+    outputs: str = option("outputs", FOLDER)
 
 
 @dataclass
 class CheckpointConfig:
-    every_seconds: float = 60.0
+    every_seconds: float = option(60.0, not_negative())
 
 
 @dataclass
 class LauncherConfig:
     """How a sweep runs its jobs; `None` divides what the machine has between them."""
 
-    name: str = MISSING
-    jobs: int | None = None
-    threads: int | None = None
+    name: str = option(MISSING, one_of("local", "ensemble"))
+    jobs: int | None = option(None, count("jobs at once", null="", most=1000))
+    threads: int | None = option(None, count("threads a job", null="", most=1000))
     fail_fast: bool = False
     retry_failed: bool = False
     dry_run: bool = False
@@ -214,16 +247,17 @@ class SlurmConfig(LauncherConfig):
     up to `requeues` times. `cluster: local` is a stand-in without SLURM, for tests.
     """
 
-    cluster: str = "slurm"
+    name: str = option("slurm", one_of("slurm"))
+    cluster: str = option("slurm", one_of("slurm", "local"))
     partition: str | None = None
-    gpus: int | None = None
-    cpus: int = 2
-    memory_gb: int | None = None
-    minutes: int = 240
-    array: int = 256
-    notice_seconds: int = 120
-    requeues: int = 100
-    folder: str = "${paths.outputs}/.submitit/%j"
+    gpus: int | None = option(None, whole(0, 1000, "GPUs", null=""))
+    cpus: int = option(2, count("cores", most=10_000))
+    memory_gb: int | None = option(None, count("gigabytes", null="", most=1_000_000))
+    minutes: int = option(240, count("minutes", most=1_000_000))
+    array: int = option(256, count("jobs at once", most=1_000_000))
+    notice_seconds: int = option(120, count("seconds", most=1_000_000))
+    requeues: int = option(100, whole(0, 1_000_000, "times"))
+    folder: str = option("${paths.outputs}/.submitit/%j", FOLDER)
     sbatch: dict[str, Any] = field(default_factory=dict)
 
 
@@ -231,7 +265,7 @@ class SlurmConfig(LauncherConfig):
 class ExperimentConfig:
     """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`."""
 
-    name: str = "adhoc"
+    name: str = option("adhoc", FOLDER_NAME)
     about: str = ""
     figures: list[int] = field(default_factory=list)
     paths: PathsConfig = field(default_factory=PathsConfig)
@@ -242,7 +276,7 @@ class ExperimentConfig:
 
 @dataclass
 class TrainConfig(ExperimentConfig):
-    seed: int = 0
+    seed: int = option(0, SEED)
     recipe: str = "paper"
     data: DataConfig = MISSING
     model: ModelConfig = MISSING
@@ -251,7 +285,7 @@ class TrainConfig(ExperimentConfig):
     probing: ProbingConfig = field(default_factory=ProbingConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
-    device: str = "auto"
+    device: str = option("auto", DEVICE)
     cuda_graph: bool = True
     tf32: bool = False
     deterministic: bool = False
@@ -263,18 +297,10 @@ class StudyConfig(ExperimentConfig):
     study: dict[str, Any] = field(default_factory=dict)
 
 
-def identity(config: DictConfig) -> str:
-    """The run's id: a hash of everything that decides its results, and of the tables' version."""
-    container = OmegaConf.to_container(config, resolve=True, enum_to_str=True)
-    assert isinstance(container, dict)
-    told = {k: v for k, v in container.items() if k not in EXECUTION_KEYS + DESCRIPTION_KEYS}
-    told["schema_version"] = SCHEMA_VERSION
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
-
-
 def shrink(config: DictConfig, typed: Collection[str]) -> None:
     """Apply the limits of `scale` to everything the user did not type himself."""
     scale = config.scale
+    check_options(scale, "scale")
     limits = {
         "data.train_examples": scale.train_examples,
         "data.test_examples": scale.test_examples,
@@ -297,12 +323,9 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
 
 def check(config: DictConfig) -> None:
     """Refuse values that no run can have; each message names its key."""
-    for key, holds, accepted in RULES:
-        if not _has(config, key):
-            continue
-        value = OmegaConf.select(config, key)
-        if value is not None and not holds(value):
-            raise UserError(f"{key}={value}: expected {accepted}")
+    from ntkexp.models import size  # it reads the options that are declared here
+
+    check_options(config)
     if config.optim.epochs is None and config.optim.steps is None:
         way_out = (
             ", or an experiment, +exp=NAME (see ntkexp list)" if config.name == "adhoc" else ""
@@ -310,29 +333,17 @@ def check(config: DictConfig) -> None:
         raise UserError(f"optim.epochs and optim.steps are both null: give one of them{way_out}")
     if _has(config, "data.difficult"):
         _check_difficult(config)
+    if config.probing.spacing == Spacing.list and not config.probing.steps:
+        raise UserError("probing.steps=[]: probing.spacing=list needs one step or more, [0, 10]")
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    size.check(plain)
 
 
-def refuse_added(config: DictConfig, where: str = "") -> None:
-    """Hydra's `+key=value` adds a key to any node: one that nothing would ever read."""
-    kind = OmegaConf.get_type(config)
-    known = [one.name for one in fields(kind)] if is_dataclass(kind) else None
-    for key in map(str, config):
-        full = f"{where}.{key}".lstrip(".")
-        if known is not None and key not in known:
-            raise UserError(unknown_key(full, where, known))
-        if not OmegaConf.is_missing(config, key) and isinstance(config[key], DictConfig):
-            refuse_added(config[key], full)
-
-
-def checked(kind: type, options: Any, where: str) -> Any:
-    """`options`, a node named `where`, as an instance of the dataclass `kind`."""
-    try:
-        return OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), options or {}))
-    except OmegaConfBaseException as error:
-        key, names = f"{where}.{error.full_key}", [known.name for known in fields(kind)]
-        if error.full_key not in names:
-            raise UserError(unknown_key(key, where, names)) from error
-        raise UserError(f"{key}: {str(error.msg).splitlines()[0]}") from error
+def check_study(config: DictConfig) -> None:
+    """The same for a study; its own options are checked where it is chosen."""
+    refuse_added(config)
+    check_options(config)
 
 
 def _check_difficult(config: DictConfig) -> None:
@@ -352,41 +363,3 @@ def _has(config: DictConfig, key: str) -> bool:
     parent, _, leaf = key.rpartition(".")
     node = OmegaConf.select(config, parent) if parent else config
     return isinstance(node, DictConfig) and leaf in node
-
-
-def _positive(value: float) -> bool:
-    return value > 0
-
-
-def _not_negative(value: float) -> bool:
-    return value >= 0
-
-
-RULES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("data.noise", lambda share: 0 <= share <= 1, "a share from 0 to 1"),
-    ("data.train_examples", _positive, "1 or more examples, or null for all"),
-    ("data.test_examples", _positive, "1 or more examples, or null for all"),
-    ("data.difficult_examples", _not_negative, "0 or more examples"),
-    ("data.grid", lambda side: side >= 2, "2 or more points a side"),
-    ("model.depth", _positive, "1 or more layers"),
-    ("model.width", _positive, "1 or more units"),
-    ("model.base", _positive, "1 or more channels"),
-    ("optim.lr", _positive, "a number above 0"),
-    ("optim.momentum", lambda share: 0 <= share < 1, "a number from 0 to below 1"),
-    ("optim.weight_decay", _not_negative, "a number from 0"),
-    ("optim.batch_size", _positive, "1 or more examples, or null for the full batch"),
-    ("optim.epochs", _positive, "1 or more epochs, or null"),
-    ("optim.steps", _positive, "1 or more steps, or null"),
-    ("optim.stop_loss", _positive, "a loss above 0, or null to train to the limit"),
-    ("optim.stop_patience", _positive, "1 or more evaluations"),
-    ("probing.start", _positive, "a step from 1"),
-    ("probing.growth", lambda factor: factor > 1, "a factor above 1"),
-    ("probing.every", _positive, "a step from 1"),
-    ("probing.examples", _positive, "1 or more examples"),
-    ("evaluate.batch_size", _positive, "1 or more examples"),
-    ("launcher.jobs", _positive, "1 or more jobs at once, or null"),
-    ("launcher.threads", _positive, "1 or more threads a job, or null"),
-    ("launcher.minutes", _positive, "1 or more minutes"),
-    ("launcher.array", _positive, "1 or more jobs at once"),
-    ("checkpoint.every_seconds", _not_negative, "seconds from 0"),
-)

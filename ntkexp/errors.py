@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """Bad input. The message names the key, file or layer, what came, and what is accepted.
 
     The command line prints it in one or two lines and exits with 2; no traceback.

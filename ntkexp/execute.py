@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.config import TrainConfig, check, identity, refuse_added, shrink
+from ntkexp import threads
+from ntkexp.config import (
+    ImagesConfig,
+    TrainConfig,
+    check,
+    check_study,
+    refuse_added,
+    shrink,
+)
 from ntkexp.errors import Diverged, Interrupted, UserError
-from ntkexp.results.status import forget_parts, read_status
+from ntkexp.identity import hashed, identity, plain
+from ntkexp.results.card import Card, read_card
+from ntkexp.results.facts import data_of
+from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 if TYPE_CHECKING:
     from ntkexp.results.store import Run
@@ -27,31 +40,69 @@ if TYPE_CHECKING:
 DONE, FAILED = 0, 1
 
 StopAsked = Callable[[], bool]
-Work = Callable[["Run", StopAsked], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run does once everything it needs is there, checked and loaded.
+
+    `advance(run, checkpoint, stop_asked)` goes on from a checkpoint (None: from the beginning) to
+    the end. `data` are the checksums of what it reads, kept for all lives of the run; `about` are
+    further facts for the provenance of this life.
+    """
+
+    tables: Iterable[Table]
+    advance: Callable[[Run, bytes | None, StopAsked], None]
+    data: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a run was asked for: the keys that were typed, and those over which a sweep goes."""
+
+    typed: frozenset[str] = frozenset()
+    axes: frozenset[str] = frozenset()
+
+
+NOTHING = Asked()
 
 
 @dataclass(frozen=True)
 class Command:
     """What a subcommand does with a composed config, in steps that a sweep can take apart.
 
-    `complete` fills in and checks the config; `work` does the run in its folder and returns an
-    exit code; `warm` imports what `work` needs and refuses what it can refuse without data.
+    `complete` fills in and checks the config; `prepare` builds and loads what the run needs, so
+    that whatever is wrong is known before a folder is made; `warm` imports what `prepare` needs
+    and refuses what it can refuse without data; `data` are the checksums of the files that a run
+    would read here, found without loading them.
     """
 
     complete: Callable[[DictConfig, frozenset[str]], None]
     warm: Callable[[DictConfig], None]
-    work: Callable[[DictConfig, Path], int]
+    prepare: Callable[[DictConfig], Work]
+    data: Callable[[DictConfig], Mapping[str, str]]
 
     def __call__(self, config: DictConfig, typed: frozenset[str]) -> int:
         """The whole of it, unless it is done already; `typed` are the keys the user set."""
         self.complete(config, typed)
-        return self.work_if_needed(config, folder_of(config))
+        return self.work_if_needed(config, folder_of(config), Asked(typed))
 
-    def work_if_needed(self, config: DictConfig, folder: Path) -> int:
+    def work_if_needed(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
         """The run in `folder`, unless its outcome stands already."""
-        if (code := _known(folder, rerun=config.rerun)) is not None:
+        if (code := _known(self, config, folder)) is not None:
             return code
-        return self.work(config, folder)
+        return self.work(config, folder, words)
+
+    def work(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
+        """One life of the run in `folder`: an exit code, once the run's own status is written."""
+        with signals() as asked:
+            began = time.monotonic()
+            work = self.prepare(config)
+            if asked:
+                print("interrupted before the run began", file=sys.stderr)
+                return 128 + asked[0]
+            return _live(work, config, folder, words, asked, began)
 
 
 def _complete_training(config: DictConfig, typed: frozenset[str]) -> None:
@@ -64,24 +115,35 @@ def _warm_training(config: DictConfig) -> None:
     # torch and pandas are worth their seconds only where there is work to do.
     from ntkexp.training import experiment
 
-    plain = OmegaConf.to_object(config)
-    assert isinstance(plain, TrainConfig)
-    experiment.build_probes(plain)
+    experiment.build_probes(_plain(config))
     _warm_results()
 
 
-def _train(config: DictConfig, folder: Path) -> int:
+def _prepare_training(config: DictConfig) -> Work:
     from ntkexp.training import experiment
 
+    prepared = experiment.prepare(_plain(config))
+    return Work(
+        tables=prepared.tables,
+        advance=lambda run, checkpoint, stop: experiment.train(prepared, run, checkpoint, stop),
+        data=prepared.dataset.checksums,
+        about=prepared.facts,
+    )
+
+
+def _training_data(config: DictConfig) -> Mapping[str, str]:
+    images = _plain(config).data
+    if not isinstance(images, ImagesConfig):
+        return {}
+    from ntkexp.data import files_here
+
+    return files_here(images)
+
+
+def _plain(config: DictConfig) -> TrainConfig:
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, TrainConfig)
-    built = experiment.build_probes(plain)
-    return live(
-        config,
-        folder,
-        experiment.tables(built),
-        lambda run, stop_asked: experiment.train(plain, built, run, stop_asked),
-    )
+    return plain
 
 
 def _warm_study(config: DictConfig) -> None:
@@ -98,33 +160,45 @@ def _warm_results() -> None:
     provenance()
 
 
-def _study(config: DictConfig, folder: Path) -> int:
-    from ntkexp import studies
+def _prepare_study(config: DictConfig) -> Work:
+    from ntkexp import progress, studies
 
     chosen = studies.choose(config.study)
 
-    def work(run: Run, stop_asked: StopAsked) -> None:
-        for table, frame in chosen.run(progress=config.progress).items():
-            run.add(table, {str(name): frame[name].to_numpy() for name in frame})
+    def advance(run: Run, checkpoint: bytes | None, stop_asked: StopAsked) -> None:
+        def listen(task: progress.Progress) -> None:
+            if stop_asked():
+                raise Interrupted
 
-    return live(config, folder, chosen.tables, work)
+        with progress.told_to(listen):
+            for table, frame in chosen.run(progress=config.progress).items():
+                run.add(table, {str(name): frame[name].to_numpy() for name in frame})
+
+    return Work(tables=chosen.tables, advance=advance)
 
 
-train = Command(_complete_training, _warm_training, _train)
-study = Command(lambda config, typed: refuse_added(config), _warm_study, _study)
+train = Command(_complete_training, _warm_training, _prepare_training, _training_data)
+study = Command(
+    lambda config, typed: check_study(config), _warm_study, _prepare_study, lambda config: {}
+)
 
 
 def folder_of(config: DictConfig) -> Path:
     return Path(config.paths.outputs, config.name, identity(config))
 
 
-def _known(folder: Path, *, rerun: bool) -> int | None:
+def _known(command: Command, config: DictConfig, folder: Path) -> int | None:
     """The exit code of a run whose outcome stands already; None when there is work to do."""
+    if config.rerun:
+        return None
     status = read_status(folder)
-    if status is None or rerun:
+    if status is None:
         return None
     if status["state"] == "finished":
-        forget_parts(folder)
+        refuse_damaged(folder, status)
+        refuse_other_run(config, folder)
+        refuse_other_data(command, config, folder)
+        forget_work(folder)
         print(f"done already: {folder}  (--rerun does it again)")
         return DONE
     if status["state"] == "failed" and "diverged_at" in status:
@@ -133,30 +207,103 @@ def _known(folder: Path, *, rerun: bool) -> int | None:
     return None
 
 
-def live(config: DictConfig, folder: Path, tables: Iterable[Table], work: Work) -> int:
+def refuse_other_run(config: DictConfig, folder: Path) -> None:
+    """A run stands for a config only if it is what the config asks for, key by key."""
+    card = read_card(folder)
+    here = hashed(plain(config))
+    if card is not None and card.hashed != here:
+        keys = sorted(key for key in {*card.hashed, *here} if card.hashed.get(key) != here.get(key))
+        raise UserError(
+            f"{folder} was made from another config ({', '.join(keys)} differ), though it has its "
+            "id; --rerun does the run again from this one"
+        )
+
+
+def refuse_other_data(command: Command, config: DictConfig, folder: Path) -> None:
+    """A finished run stands for its command only with the data it was made from.
+
+    Where the data are not at hand there is nothing to compare, and the run stands.
+    """
+    kept = data_of(folder)
+    if not kept:
+        return
+    try:
+        here = command.data(config)
+    except UserError:
+        return
+    if here:
+        _compare_data(folder, "was made", kept, here)
+
+
+def _compare_data(folder: Path, how: str, kept: Mapping[str, str], here: Mapping[str, str]) -> None:
+    # By content: the same files may lie under other names.
+    if sorted(kept.values()) == sorted(here.values()):
+        return
+    other = [name for name, sum_ in here.items() if sum_ not in kept.values()] or sorted(here)
+    raise UserError(
+        f"{folder} {how} from other data than NTKEXP_DATA has now ({other[0]} differs); point it "
+        "at the former data, or --rerun does the run again with these"
+    )
+
+
+def _live(
+    work: Work,
+    config: DictConfig,
+    folder: Path,
+    words: Asked,
+    asked: Sequence[int],
+    began: float,
+) -> int:
     """One life of a run, from taking its lock to the status it ends with."""
     from ntkexp.results.store import Run
 
-    began = time.monotonic()
-    with Run(folder, tables) as run, signals() as asked:
-        begin(run, config)
+    with Run(folder, work.tables) as run:
+        checkpoint = begin(run, config, work, words)
         try:
-            work(run, lambda: bool(asked))
+            work.advance(run, checkpoint, lambda: bool(asked))
+            finish(run, began)
         except Exception as error:
             return cut_short(run, error, asked)
-        finish(run, began)
     return DONE
 
 
-def begin(run: Run, config: DictConfig, **facts: object) -> None:
-    """Say what the run is, and whether it goes on from an earlier life."""
+def begin(
+    run: Run,
+    config: DictConfig,
+    work: Work,
+    words: Asked = NOTHING,
+    *,
+    wanted: threads.Wanted | None = None,
+    **about: Any,
+) -> bytes | None:
+    """Say what the run is; the checkpoint from which it goes on, None where it begins.
+
+    From here on the process computes with the run's number of threads: that of its first life.
+    """
     from ntkexp.results.provenance import provenance
 
     if config.rerun:
         run.clear()
-    if run.checkpoint.exists():
+    checkpoint = run.resume()
+    if checkpoint is not None:
+        _compare_data(run.folder, "was begun", run.facts.get("data", {}), work.data)
         print(f"resuming {run.folder}")
-    run.begin(OmegaConf.to_yaml(config, resolve=True), provenance() | facts)
+    number, line = threads.settled(run.facts.get("threads"), wanted or threads.wanted(config))
+    if line is not None:
+        print(line, file=sys.stderr)
+    threads.use(number)
+    told = provenance() | {"data": dict(work.data)} | dict(work.about) | {"threads": number}
+    text = OmegaConf.to_yaml(config, resolve=True)
+    card = Card(
+        experiment=config.name,
+        command="study" if "study" in config else "train",
+        hashed=hashed(plain(config)),
+        axes=tuple(sorted(words.axes)),
+        typed=tuple(sorted(words.typed - {"exp"})),
+        facts={"data": dict(work.data), "threads": number},
+    )
+    run.begin(text, told | about, card)
+    return checkpoint
 
 
 def finish(run: Run, began: float) -> None:
@@ -176,8 +323,10 @@ def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
         print(f"failed {run.folder}: {error}", file=sys.stderr)
         return FAILED
     if isinstance(error, UserError):
-        # Once that is mended, the same command goes on from the last commit.
-        run.write_status("interrupted", reason=str(error))
+        # Once that is mended, the same command goes on from the last commit. To say so may fail
+        # for the very reason (a full disk, a run taken over); the first word is the one to hear.
+        with contextlib.suppress(UserError):
+            run.write_status("interrupted", reason=str(error))
         raise error
     reason = f"{type(error).__name__}: {error}"
     run.write_text("traceback.txt", "".join(traceback.format_exception(error)))
@@ -189,12 +338,16 @@ def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
 
 @contextmanager
 def signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM for the loop to see; a second one ends the process at once."""
+    """Collect SIGINT and SIGTERM for the loop to see; a second one ends the process at once.
+
+    At once: wherever it is, also inside code that would turn an exception into another. What was
+    committed stays, as after a kill.
+    """
     asked: list[int] = []
 
     def ask(number: int, frame: FrameType | None) -> None:
         if asked:
-            raise KeyboardInterrupt
+            os._exit(128 + number)
         asked.append(number)
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

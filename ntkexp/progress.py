@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -23,6 +24,16 @@ _listeners: list[Listener] = []
 def tell(listener: Listener) -> None:
     """Call `listener` at every advance of any task of this process."""
     _listeners.append(listener)
+
+
+@contextmanager
+def told_to(listener: Listener) -> Iterator[None]:
+    """The same, inside the block only."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
 
 
 class Progress:

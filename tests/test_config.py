@@ -9,8 +9,9 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
 from ntkexp import schemas
-from ntkexp.config import check, identity, shrink
+from ntkexp.config import check, shrink
 from ntkexp.errors import UserError
+from ntkexp.identity import identity
 from ntkexp.launch import plugin
 
 

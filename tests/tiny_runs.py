@@ -76,16 +76,17 @@ def train(outputs: Path, *words: str, stop_at: int | None = None) -> Path:
     config = composed([*words, f"paths.outputs={outputs}"])
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, TrainConfig)
-    built = experiment.build_probes(plain)
+    prepared = experiment.prepare(plain)
     questions = iter(range(10**9))
 
     def stop_asked() -> bool:
         return next(questions) == stop_at
 
-    with Run(folder_of(config), experiment.tables(built)) as run:
+    with Run(folder_of(config), prepared.tables) as run:
+        checkpoint = run.resume()
         run.begin(OmegaConf.to_yaml(config, resolve=True), {})
         try:
-            experiment.train(plain, built, run, stop_asked)
+            experiment.train(prepared, run, checkpoint, stop_asked)
         except Interrupted:
             assert stop_at is not None
         else:

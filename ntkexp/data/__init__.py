@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from omegaconf import OmegaConf
 
 from ntkexp.config import DataConfig, DiskConfig, ImagesConfig
 from ntkexp.data.batches import Batches, crop_flip
@@ -11,8 +12,9 @@ from ntkexp.data.disk import check_disk, load_disk
 from ntkexp.data.image_dataset import check_images, load_images
 from ntkexp.data.image_kinds import KINDS
 from ntkexp.data.once import reading_once
-from ntkexp.data.sources import verify
+from ntkexp.data.sources import files_here, verify
 from ntkexp.errors import UserError
+from ntkexp.options import check_options
 
 __all__ = [
     "NAMES",
@@ -21,6 +23,7 @@ __all__ = [
     "Split",
     "check",
     "crop_flip",
+    "files_here",
     "load",
     "reading_once",
     "verify",
@@ -31,14 +34,13 @@ NAMES = (*KINDS, "disk")
 
 def check(config: DataConfig) -> None:
     """Refuse an impossible configuration; reads no data, so it can go before everything else."""
-    if config.name in KINDS and isinstance(config, ImagesConfig):
+    check_options(OmegaConf.structured(config), "data")
+    if isinstance(config, ImagesConfig):
         check_images(config)
-    elif config.name == "disk" and isinstance(config, DiskConfig):
+    elif isinstance(config, DiskConfig):
         check_disk(config)
-    elif config.name not in NAMES:
-        raise UserError(f"data.name={config.name}: there are {', '.join(NAMES)}")
     else:
-        raise UserError(f"data.name={config.name}: does not go with a {type(config).__name__}")
+        raise UserError(f"data.name={config.name}: there are {', '.join(NAMES)}")
 
 
 def load(config: DataConfig, seed: int, device: torch.device, *, progress: bool = True) -> Dataset:

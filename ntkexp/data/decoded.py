@@ -24,9 +24,12 @@ def cache_directory() -> Path:
     return Path(caches).expanduser() / "ntkexp"
 
 
-def decoded_once(sha256: str, decode: Callable[[], Decoded]) -> Decoded:
-    """What `decode` returns for the file with this checksum, from the cache where it has it."""
-    path = cache_directory() / "decoded" / f"{sha256}.npz"
+def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decoded:
+    """What `decode` returns for the file with this checksum, from the cache where it has it.
+
+    `kind` names the dataset: a file that was decoded as one is not taken for another.
+    """
+    path = cache_directory() / "decoded" / f"{kind}-{sha256}.npz"
     try:
         with path.open("rb") as file, np.load(file) as kept:
             return kept["pixels"], kept["labels"], bool(kept["lossy"])

@@ -10,8 +10,11 @@ from torch import Tensor
 
 from ntkexp.config import DiskConfig
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.seeds import generator
+
+# As they are made: two coordinates in float64 and in float32, a label, two marks.
+BYTES_PER_POINT = 2 * 8 + 2 * 4 + 8 + 2
 
 RADIUS = math.sqrt(2 / math.pi)  # the disk covers half of the square
 
@@ -35,10 +38,14 @@ def load_disk(config: DiskConfig, seed: int, device: torch.device) -> Dataset:
 
 
 def check_disk(config: DiskConfig) -> None:
-    if config.train_examples < 1:
-        raise UserError(f"data.train_examples={config.train_examples}: takes 1 or more")
-    if config.grid < 2:
-        raise UserError(f"data.grid={config.grid}: the lattice has 2 points a side or more")
+    """Refuse more points than fit into memory."""
+    for key, points in (("train_examples", config.train_examples), ("grid", config.grid**2)):
+        refuse_beyond(
+            f"data.{key}={getattr(config, key)}",
+            f"{points:,} points",
+            BYTES_PER_POINT * points,
+            available_bytes(),
+        )
 
 
 def lattice(grid: int) -> Tensor:

@@ -34,12 +34,6 @@ class _Part:
 
 def check_images(config: ImagesConfig) -> None:
     """Refuse what no images could satisfy, before any are read."""
-    if not 0 <= config.noise <= 1:
-        raise UserError(f"data.noise={config.noise}: the share of random labels, from 0 to 1")
-    for key in ("train_examples", "test_examples"):
-        count = getattr(config, key)
-        if count is not None and count < 1:
-            raise UserError(f"data.{key}={count}: takes 1 or more, or null for all")
     difficult, count = config.difficult, config.difficult_examples
     if difficult is Difficult.none and count != 0:
         raise UserError(
@@ -174,7 +168,11 @@ def _moments_of(train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, 
     """Computed once a process: the members of an ensemble all load the same images."""
     files = tuple(file.sha256 for file in train.files)
     if files not in _moments:
-        _moments[files] = channel_moments(train.pixels)
+        mean, std = channel_moments(train.pixels)
+        if not all(std):
+            paths = ", ".join(str(file.path) for file in train.files)
+            raise UserError(f"{paths}: all pixels are alike; expected images that differ")
+        _moments[files] = mean, std
     return _moments[files]
 
 

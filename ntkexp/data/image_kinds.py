@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ntkexp.config import IMAGE_CLASSES, IMAGE_SHAPES
 from ntkexp.errors import UserError
 
 SplitName = Literal["train", "test"]
@@ -35,12 +37,14 @@ class ImageKind:
 KINDS = {
     kind.name: kind
     for kind in (
-        ImageKind("mnist", (1, 28, 28), 10, {"train": 60_000, "test": 10_000}),
-        ImageKind("kmnist", (1, 28, 28), 10, {"train": 60_000, "test": 10_000}),
+        ImageKind("mnist", IMAGE_SHAPES["mnist"], IMAGE_CLASSES, {"train": 60_000, "test": 10_000}),
+        ImageKind(
+            "kmnist", IMAGE_SHAPES["kmnist"], IMAGE_CLASSES, {"train": 60_000, "test": 10_000}
+        ),
         ImageKind(
             "cifar10",
-            (3, 32, 32),
-            10,
+            IMAGE_SHAPES["cifar10"],
+            IMAGE_CLASSES,
             {"train": 50_000, "test": 10_000},
             mean=(0.4914, 0.4822, 0.4465),
             std=(0.2023, 0.1994, 0.2010),
@@ -72,6 +76,16 @@ class LabelledImages:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+def opened(path: Path) -> BufferedReader:
+    """A file to read; in one line why it cannot be: a dangling link, a folder, no permission."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        if path.is_symlink() and not path.exists():
+            raise UserError(f"{path}: a link to {path.readlink()}, where nothing is") from error
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def check_labels(labels: Labels, kind: ImageKind, path: Path) -> None:

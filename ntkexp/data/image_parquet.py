@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from ntkexp.data.image_kinds import (
     SourceFile,
     SplitName,
     check_labels,
+    opened,
 )
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
@@ -34,6 +36,15 @@ LAYOUT = "parquet"
 IMAGE_COLUMNS = ("image", "img")
 MODES = {1: "L", 3: "RGB"}  # channels -> Pillow's name for such an image
 ROWS_AT_ONCE = 1000
+# Pillow's ways to say that something is no image, or one it will not decode.
+PILLOW_ERRORS = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
 
 
 def files(root: Path, kind: ImageKind, split: SplitName) -> tuple[Path, ...]:
@@ -48,13 +59,12 @@ def read(root: Path, kind: ImageKind, split: SplitName, *, progress: bool) -> La
     sources: list[SourceFile] = []
     shards: list[Decoded] = []
     for path in paths:
-        with path.open("rb") as file:
+        with opened(path) as file:
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
-        shard = decoded_once(checksum, partial(decode, path, kind, progress=progress))
+            size_bytes = file.tell()
+        shard = decoded_once(kind.name, checksum, partial(decode, path, kind, progress=progress))
         shards.append(shard)
-        sources.append(
-            SourceFile(path, split, LAYOUT, len(shard[1]), path.stat().st_size, checksum)
-        )
+        sources.append(SourceFile(path, split, LAYOUT, len(shard[1]), size_bytes, checksum))
     return LabelledImages(
         np.concatenate([pixels for pixels, _, _ in shards]),
         np.concatenate([labels for _, labels, _ in shards]),
@@ -78,7 +88,7 @@ def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
     lossy = False
     try:
         with pq.ParquetFile(path) as file:
-            image_column = _image_column(file.schema_arrow.names, path)
+            image_column = _image_column(file.schema_arrow, path)
             rows = file.metadata.num_rows
             with Progress(f"decoding {kind.name}/{path.name}", rows, shown=progress) as shown:
                 for batch in file.iter_batches(ROWS_AT_ONCE, columns=[image_column, "label"]):
@@ -99,13 +109,25 @@ def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
     return np.stack(pixels), all_labels, lossy
 
 
-def _image_column(columns: list[str], path: Path) -> str:
+def _image_column(schema: pa.Schema, path: Path) -> str:
+    columns = schema.names
     for name in IMAGE_COLUMNS:
         if name in columns and "label" in columns:
+            _check_bytes(schema.field(name).type, f"{path}: column {name}")
             return name
     raise UserError(
         f"{path}: columns {', '.join(columns)}, expected label and {' or '.join(IMAGE_COLUMNS)}"
     )
+
+
+def _check_bytes(kind: pa.DataType, where: str) -> None:
+    """Encoded images lie in a field `bytes` of the column."""
+    if not pa.types.is_struct(kind) or kind.get_field_index("bytes") < 0:
+        told = str(kind)[:100]
+        raise UserError(f"{where} is {told}, expected a struct with the field bytes")
+    content = kind.field("bytes").type
+    if not pa.types.is_binary(content) and not pa.types.is_large_binary(content):
+        raise UserError(f"{where}: its field bytes is {content}, expected binary")
 
 
 def _labels(column: pa.Array, path: Path, first_row: int) -> Labels:
@@ -123,15 +145,20 @@ def _decode_image(content: bytes | None, kind: ImageKind, where: str) -> tuple[P
     if content is None:
         raise UserError(f"{where}: no image bytes (only embedded images can be read)")
     try:
-        with Image.open(io.BytesIO(content)) as image:
-            image.load()
-            is_jpeg, mode, size = image.format == "JPEG", image.mode, image.size
-            pixels = np.asarray(image)
-    except (OSError, SyntaxError, ValueError) as error:  # Pillow's ways to say it is no image
+        with warnings.catch_warnings():
+            # Of an image so large that it may be meant to fill the memory.
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content)) as image:
+                is_jpeg, mode, size = image.format == "JPEG", image.mode, image.size
+                # The header tells: what has another size is not decoded at all.
+                if mode != MODES[channels] or size != (width, height):
+                    raise UserError(
+                        f"{where}: image is {size[0]}x{size[1]} {mode}, expected "
+                        f"{width}x{height} {MODES[channels]}"
+                    )
+                pixels = np.asarray(image)
+    except UserError:
+        raise  # it is a ValueError, too
+    except PILLOW_ERRORS as error:
         raise UserError(f"{where}: image does not decode ({type(error).__name__})") from error
-    if mode != MODES[channels] or size != (width, height):
-        raise UserError(
-            f"{where}: image is {size[0]}x{size[1]} {mode}, expected "
-            f"{width}x{height} {MODES[channels]}"
-        )
     return pixels.reshape(height, width, channels).transpose(2, 0, 1), is_jpeg

@@ -3,11 +3,14 @@ image parquet, then a download by torchvision."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from ntkexp.config import Difficult, ImagesConfig
 from ntkexp.data import image_parquet, torchvision_layout
 from ntkexp.data.decoded import cache_directory
 from ntkexp.data.image_kinds import KINDS, ImageKind, LabelledImages, SourceFile, SplitName
@@ -76,9 +79,44 @@ def checksums(files: tuple[SourceFile, ...]) -> dict[str, str]:
     return {file.path.relative_to(root).as_posix(): file.sha256 for file in files}
 
 
+def files_here(config: ImagesConfig) -> dict[str, str]:
+    """File -> sha256 of all that a run of `config` reads here; empty where some are not here."""
+    root = data_directory()
+    wanted: dict[str, tuple[SplitName, ...]] = {config.name: SPLITS}
+    if config.difficult is Difficult.kmnist:
+        wanted["kmnist"] = ("train",)
+    found: dict[str, str] = {}
+    for name, splits in wanted.items():
+        kind = KINDS[name]
+        missing = _missing_from_torchvision(root, kind)
+        if missing and _missing_parquet(root, kind):
+            return {}
+        files = image_parquet.files if missing else torchvision_layout.files
+        for path in (path for split in splits for path in files(root, kind, split)):
+            found[path.relative_to(root).as_posix()] = sha256_of(path)
+    return found
+
+
+def sha256_of(path: Path) -> str:
+    try:
+        facts = path.stat()
+        return _sha256(path, facts.st_size, facts.st_mtime_ns)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+@cache
+def _sha256(path: Path, size: int, changed: int) -> str:
+    """Once a process: the jobs of a sweep mostly read the same files."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _missing_from_torchvision(root: Path, kind: ImageKind) -> list[Path]:
     wanted = [path for split in SPLITS for path in torchvision_layout.files(root, kind, split)]
-    return [path for path in wanted if not path.is_file()]
+    # What lies there in another shape, a folder or a dangling link, is not missing: reading it
+    # says what is wrong, where a download would hide it.
+    return [path for path in wanted if not os.path.lexists(path)]
 
 
 def _missing_parquet(root: Path, kind: ImageKind) -> list[Path]:
@@ -105,15 +143,13 @@ def _download(root: Path, kind: ImageKind) -> None:
 
 def _three_ways(root: Path, kind: ImageKind, error: Exception) -> str:
     def listed(paths: list[Path]) -> str:
-        return "".join(f"\n       {path}" for path in paths)
+        return ", ".join(map(str, paths))
 
     reason = " ".join(str(error).split())
     return (
-        f"data.name={kind.name}: no images found under {root} (NTKEXP_DATA says where to look). "
-        "Any of three ways will do:\n"
-        f"  1. torchvision's files; missing:{listed(_missing_from_torchvision(root, kind))}\n"
-        f"  2. Hugging Face image parquet, columns image (or img) and label; missing:"
-        f"{listed(_missing_parquet(root, kind))}\n"
-        f"  3. torchvision's download into {root}, by `ntkexp data {kind.name}`; it failed:"
-        f" {reason}"
+        f"data.name={kind.name}: no images found under {root} (NTKEXP_DATA says where to look), "
+        f"and `ntkexp data {kind.name}` cannot fetch them: {reason}\n"
+        f"  either torchvision's files, missing: {listed(_missing_from_torchvision(root, kind))}\n"
+        f"  or image parquet (columns image or img, label), missing: "
+        f"{listed(_missing_parquet(root, kind))}"
     )

@@ -22,6 +22,7 @@ from ntkexp.data.image_kinds import (
     SourceFile,
     SplitName,
     check_labels,
+    opened,
 )
 from ntkexp.errors import UserError
 
@@ -66,7 +67,7 @@ def _read_idx_pair(
 
 def _read_idx(path: Path, row: tuple[int, ...], split: SplitName) -> tuple[Any, SourceFile]:
     """An idx file: 0, 0, type, number of dimensions, the sizes as big-endian uint32, the values."""
-    content = path.read_bytes()
+    content = _content(path)
     dimensions = 1 + len(row)
     header = 4 + 4 * dimensions
     if len(content) < header or content[:4] != bytes([0, 0, IDX_BYTES, dimensions]):
@@ -81,8 +82,14 @@ def _read_idx(path: Path, row: tuple[int, ...], split: SplitName) -> tuple[Any, 
             f"{path}, row {min(whole_rows, sizes[0])}: {len(content):,} bytes, expected "
             f"{expected:,} for {sizes[0]:,} rows; the file is torn, fetch it again"
         )
-    values = np.frombuffer(content, np.uint8, offset=header).reshape(sizes)
+    # A copy: torch warns of memory that it must not write to.
+    values = np.frombuffer(content, np.uint8, offset=header).reshape(sizes).copy()
     return values, _source_file(path, split, content, sizes[0])
+
+
+def _content(path: Path) -> bytes:
+    with opened(path) as file:
+        return file.read()
 
 
 class _ArraysOnly(pickle.Unpickler):
@@ -102,7 +109,7 @@ def _read_pickles(paths: tuple[Path, ...], kind: ImageKind, split: SplitName) ->
     labels: list[Labels] = []
     sources: list[SourceFile] = []
     for path in paths:
-        content = path.read_bytes()
+        content = _content(path)
         try:
             batch = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
             rows, row_labels = batch["data"], np.asarray(batch["labels"], dtype=np.int64)

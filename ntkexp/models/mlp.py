@@ -8,7 +8,6 @@ from collections import OrderedDict
 from torch import nn
 
 from ntkexp.config import MLPConfig
-from ntkexp.errors import UserError
 
 
 def mlp(config: MLPConfig, input_shape: tuple[int, ...], outputs: int) -> nn.Sequential:
@@ -22,10 +21,6 @@ def mlp(config: MLPConfig, input_shape: tuple[int, ...], outputs: int) -> nn.Seq
     >>> [name for name, _ in mlp(MLPConfig(depth=1, width=3), (2,), 1).named_children()]
     ['flatten', 'hidden1', 'relu1', 'output']
     """
-    if config.depth < 1:
-        raise UserError(f"model.depth={config.depth}: the mlp has 1 hidden layer or more")
-    if config.width < 1:
-        raise UserError(f"model.width={config.width}: a hidden layer has 1 unit or more")
     layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
     fan_in = math.prod(input_shape)
     for index in range(1, config.depth + 1):

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.config import Norm, ResNetConfig
-from ntkexp.errors import UserError
 
 BLOCKS_PER_STAGE = 2
 # Below so many input channels oneDNN writes past its workspace in the weight gradient of a strided
@@ -60,13 +59,6 @@ class ResNet18(nn.Module):
 
     def __init__(self, config: ResNetConfig, input_shape: tuple[int, ...], outputs: int) -> None:
         super().__init__()
-        if config.base < 1:
-            raise UserError(f"model.base={config.base}: resnet18 has 1 channel or more in its stem")
-        if len(input_shape) != 3:
-            raise UserError(
-                "model.name=resnet18: takes images, the data has inputs of "
-                f"{'x'.join(map(str, input_shape))} numbers (take mlp)"
-            )
         base, norm = config.base, config.norm
         self.conv1 = _convolution(input_shape[0], base, 3, 1, norm)
         self.norm1 = _norm(base, norm)

@@ -7,17 +7,7 @@ from collections import OrderedDict
 from torch import nn
 
 from ntkexp.config import VGGConfig
-from ntkexp.errors import UserError
-
-# depth -> how many 3x3 convolutions each of the five resolutions has
-CONVOLUTIONS = {
-    11: (1, 1, 2, 2, 2),
-    13: (2, 2, 2, 2, 2),
-    16: (2, 2, 3, 3, 3),
-    19: (2, 2, 4, 4, 4),
-}
-# channels of the five resolutions in units of base: 64, 128, 256, 512, 512 where base is 64
-CHANNELS = (1, 2, 4, 8, 8)
+from ntkexp.models.size import VGG_CHANNELS, VGG_CONVOLUTIONS
 
 
 def vgg(config: VGGConfig, input_shape: tuple[int, ...], outputs: int) -> nn.Sequential:
@@ -30,20 +20,10 @@ def vgg(config: VGGConfig, input_shape: tuple[int, ...], outputs: int) -> nn.Seq
     >>> vgg(VGGConfig(depth=11, base=4), (3, 32, 32), 10).fc
     Linear(in_features=32, out_features=10, bias=True)
     """
-    if config.depth not in CONVOLUTIONS:
-        depths = ", ".join(map(str, CONVOLUTIONS))
-        raise UserError(f"model.depth={config.depth}: vgg comes in depths {depths}")
-    if config.base < 1:
-        raise UserError(f"model.base={config.base}: vgg has 1 channel or more in its first layer")
-    if input_shape[1:] != (32, 32):
-        raise UserError(
-            f"model.name=vgg: takes 32x32 images such as cifar10's, the data has inputs of "
-            f"{'x'.join(map(str, input_shape))} (for mnist and kmnist take mlp or resnet18)"
-        )
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     channels_in, index = input_shape[0], 0
     for stage, (convolutions, multiple) in enumerate(
-        zip(CONVOLUTIONS[config.depth], CHANNELS, strict=True), start=1
+        zip(VGG_CONVOLUTIONS[config.depth], VGG_CHANNELS, strict=True), start=1
     ):
         for _ in range(convolutions):
             index += 1

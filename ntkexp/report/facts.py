@@ -10,25 +10,35 @@ from pathlib import Path
 from typing import Any
 
 from ntkexp.catalogue import experiments
-from ntkexp.claims.record import AXES, Record, choose
-from ntkexp.claims.rendering import command
+from ntkexp.claims.choice import choose, of_recipe
+from ntkexp.claims.effort import line
+from ntkexp.claims.record import AXES, Record
 
+RELEASED = "recipe=released"
+# How the stem of a figure of that recipe ends.
+OF_RELEASED = "_released"
 # What the config of a group says that its heading does not.
 HIDDEN = ("name", "seed", "study.seed", "study.name")
 
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one experiment that the page shows."""
+    """The runs of one experiment, by one recipe, that the page shows."""
 
     experiment: str
     about: str
     records: tuple[Record, ...]
+    recipe: str = "paper"
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment}, {RELEASED}" if self.recipe == "released" else self.experiment
 
     @property
     def command(self) -> str:
-        changes = {change for record in self.records for change in record.altered}
-        return " ".join([command(self.experiment), *sorted(changes)])
+        changes = {change for record in self.records for change in record.typed}
+        recipe = [RELEASED] if self.recipe == "released" else []
+        return " ".join([line(self.experiment), *recipe, *sorted(changes)])
 
     @property
     def seeds(self) -> list[int]:
@@ -75,12 +85,17 @@ def _hardware(life: Mapping[str, Any]) -> str:
 
 
 def groups(records: Sequence[Record]) -> list[Group]:
-    """Every experiment with the runs that count: as the ledger chooses them."""
+    """Every experiment with the runs that count, as the ledger chooses them; once more where there
+    are runs by the released recipe."""
     found = []
     for known in experiments():
         own = [record for record in records if record.experiment == known.name]
-        chosen = sorted(choose(own, "paper"), key=_order)
+        chosen = sorted(choose(of_recipe(own, "paper")), key=_order)
         found.append(Group(known.name, known.about, tuple(chosen)))
+        released = [record for record in own if record.recipe == "released"]
+        if released:
+            chosen = sorted(choose(released), key=_order)
+            found.append(Group(known.name, known.about, tuple(chosen), "released"))
     return found
 
 
@@ -106,6 +121,8 @@ class Drawing:
     def heading(self) -> str:
         """The caption's first sentence."""
         title = self.caption.partition("\n")[0].removesuffix(".")
+        if self.stem.endswith(OF_RELEASED):
+            title += f" ({RELEASED})"
         return title if title.startswith(self.name) or not self.number else f"{self.name}: {title}"
 
     @property
@@ -126,6 +143,7 @@ def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawin
             group
             for group in found
             if (number in figures[group.experiment] if number else group.experiment in file.stem)
+            and (group.recipe == "released") is file.stem.endswith(OF_RELEASED)
         ]
         if not own and number is None:
             own = [group for group in found if group.experiment.split("_")[0] in file.stem]
@@ -136,7 +154,7 @@ def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawin
 
 def caption(scripts: Path, stem: str) -> str:
     """The docstring of the script that draws a figure."""
-    script = scripts / f"{stem}.py"
+    script = scripts / f"{stem.removesuffix(OF_RELEASED)}.py"
     if not script.is_file():
         return ""
     return ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ntkexp.claims.rendering import commands, notes, row, summary
+from ntkexp.claims.rendering import ABOUT, commands, notes, recipe_told, row, sections, summary
 from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.report.markup import code, folded, text
 
 HEADS = ("Figure", "Claim", "Paper", "Holds if", "Measured", "Verdict", "Scale")
 EXPLAINED = (
-    "A claim holds <em>partly</em> when it does for some of its seeds or panels. <em>narrow</em> "
-    "is a convolutional net of fewer channels, <em>small</em> a miniature. Verdicts are computed."
+    "A claim holds <em>partly</em> when it does for some of its seeds or panels; <em>no runs</em>: "
+    "none came far enough to decide it. <em>narrow</em> is a convolutional net of fewer channels, "
+    "<em>small</em> a miniature. Verdicts are computed."
 )
 
 
 def ledger(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
     """`drawn` tells under which id a figure stands on the page."""
+    parts = "".join(
+        f"<h3>{text(section.value)}</h3><p>{text(ABOUT[section])} {text(summary(members))}.</p>"
+        f"{_table(members, drawn)}"
+        for section, members in sections(findings).items()
+    )
+    return (
+        f"<p>{EXPLAINED}</p>{_tally(findings)}{parts}"
+        + folded("About the runs", map(text, notes(findings)))
+        + folded("Commands that make the missing runs", map(code, commands(findings)))
+    )
+
+
+def _table(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
     heads = "".join(f"<th>{name}</th>" for name in HEADS)
     rows = "\n".join(_claim(finding, drawn) for finding in findings)
     return (
-        f"<p>{text(summary(findings))}. {EXPLAINED}</p>{_tally(findings)}"
         f'<div class="scroll"><table class="claims"><thead><tr>{heads}</tr></thead>'
         f"<tbody>\n{rows}\n</tbody></table></div>"
-        + folded("About the runs", map(text, notes(findings)))
-        + folded("Commands that make the missing runs", map(code, commands(findings)))
     )
 
 
@@ -44,6 +55,7 @@ def _class(verdict: Verdict) -> str:
 
 def _claim(finding: Finding, drawn: Mapping[int, str]) -> str:
     claim, kind = finding.claim, _class(finding.verdict)
+    other = "" if finding.recipe == claim.recipes[0] else f"-{finding.recipe}"
     cells = {name: text(cell) for name, cell in row(finding).items()}
     figure = cells["figure"]
     if claim.figure is not None and claim.figure in drawn:
@@ -54,10 +66,17 @@ def _claim(finding: Finding, drawn: Mapping[int, str]) -> str:
         for name in ("paper", "holds if", "measured")
     )
     return (
-        f'<tr id="{claim.id}" data-verdict="{kind}">'
+        f'<tr id="{claim.id}{other}" data-verdict="{kind}">'
         f'<td data-name="Figure">{figure}</td>'
         f'<td class="wide">{text(claim.says)}<br>'
-        f'<span class="soft small">{text(claim.number)}</span></td>{named}'
+        f'<span class="soft small">{text(_told(finding))}</span></td>{named}'
         f'<td><span class="verdict {kind}">{finding.verdict}</span></td>'
         f'<td class="wide" data-name="Scale">{cells["scale"]}</td></tr>'
     )
+
+
+def _told(finding: Finding) -> str:
+    """What is measured, why that interval, and how far a run must have come."""
+    claim = finding.claim
+    number = f"{claim.number}{recipe_told(finding)}"
+    return f"{number}; threshold: {claim.threshold}; horizon: {claim.horizon.told}"

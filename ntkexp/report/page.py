@@ -31,7 +31,8 @@ def page(
 ) -> str:
     """One HTML document that needs nothing but itself. `plotly`: the library's script."""
     shown = [group for group in groups if group.records]
-    drawn = {drawing.number: drawing.stem for drawing in drawings if drawing.number}
+    # The first drawing of a figure is that of the paper's recipe.
+    drawn = {drawing.number: drawing.stem for drawing in reversed(drawings) if drawing.number}
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
         claims=ledger(findings, drawn),
@@ -55,7 +56,7 @@ def _json(value: object) -> str:
 
 
 def _runs(group: Group) -> dict[str, Any]:
-    return {"name": group.experiment, "runs": [_run(group, record) for record in group.records]}
+    return {"name": group.name, "runs": [_run(group, record) for record in group.records]}
 
 
 def _run(group: Group, record: Record) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def _run(group: Group, record: Record) -> dict[str, Any]:
     about = [group.about, f"run {record.run}", f"scale {record.scale}", *record.notes]
     return {
         "id": f"{record.experiment}/{record.run}",
-        "label": f"{record.experiment}, {swept}seed {record.seed}",
+        "label": f"{group.name}, {swept}seed {record.seed}",
         "about": "; ".join(about),
         "panels": panels(record),
     }

@@ -160,7 +160,7 @@ def test_kmnist_part_has_its_own_labels_and_mnists_input_map(made_up: Any) -> No
         (DiskConfig(train_examples=0), "data.train_examples=0"),
         (DiskConfig(grid=1), "data.grid=1"),
         (DataConfig(name="svhn"), "data.name=svhn: there are mnist, kmnist, cifar10, disk"),
-        (ImagesConfig(name="disk"), "data.name=disk: does not go with a ImagesConfig"),
+        (ImagesConfig(name="disk"), "data.name=disk: expected one of mnist, kmnist, cifar10"),
     ],
 )
 def test_the_impossible_is_refused_before_any_image_is_read(config: DataConfig, says: str) -> None:

@@ -79,7 +79,7 @@ def test_images_are_decoded_once(made_up: Any, tmp_path: Path) -> None:
     made_up.parquet("mnist")
     first = read("mnist", "train", progress=False)
     (kept,) = (tmp_path / "cache" / "decoded").iterdir()
-    assert kept.stem == first.files[0].sha256
+    assert kept.stem == f"mnist-{first.files[0].sha256}"
     written = kept.stat().st_mtime_ns
     again = read("mnist", "train", progress=False)
     np.testing.assert_array_equal(first.pixels, again.pixels)

@@ -11,10 +11,12 @@ import browser
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import TINY_DISK
+from conftest import SCRIPTS, TINY_DISK
 
+from ntkexp.claims.record import Record
 from ntkexp.cli import main
 from ntkexp.report.benchmarks import table
+from ntkexp.report.facts import drawings, groups
 from ntkexp.report.figure import inlined
 from ntkexp.report.markup import text
 from ntkexp.report.panels import POINTS, rounded, sampled
@@ -215,3 +217,20 @@ def test_numbers_of_the_page_are_short_and_finite() -> None:
 def test_words_are_escaped_and_units_stay_with_their_numbers() -> None:
     assert text("< 10 ± 2 %") == "&lt; 10\u00a0±\u00a02\u00a0%"
     assert "<td>a&lt;b</td>" in table(pd.DataFrame({"case": ["a<b"]}))
+
+
+def test_runs_of_the_released_recipe_are_a_group_and_a_drawing_of_their_own(tmp_path: Path) -> None:
+    table = {"evals": pd.DataFrame({"step": [1]})}
+    records = [
+        Record("vgg19_clean", recipe, {"name": "vgg19_clean", "recipe": recipe}, table)
+        for recipe in ("paper", "released")
+    ]
+    found = [group for group in groups(records) if group.records]
+    assert [group.name for group in found] == ["vgg19_clean", "vgg19_clean, recipe=released"]
+    assert found[1].command == "ntkexp train +exp=vgg19_clean recipe=released"
+    for stem in ("fig02_spectrum", "fig02_spectrum_released"):
+        (tmp_path / f"{stem}.svg").write_text(SVG)
+    paper, released = drawings(tmp_path, SCRIPTS, found)
+    assert [group.recipe for group in paper.groups] == ["paper"]
+    assert [group.recipe for group in released.groups] == ["released"]
+    assert released.heading == f"{paper.heading} (recipe=released)"

@@ -1,0 +1,79 @@
+"""What Hydra and OmegaConf found wrong, in a line or two of our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import resources
+
+from omegaconf import DictConfig
+
+from ntkexp.catalogue import experiments
+from ntkexp.errors import meant, unknown_key
+from ntkexp.options import plain
+
+
+def other_command(config_name: str, words: Sequence[str]) -> str:
+    """That an experiment was asked of the wrong subcommand, if that is what happened."""
+    values = (word.partition("=")[2] for word in words if word.lstrip("+").startswith("exp="))
+    asked = {name for value in values for name in value.split(",")}
+    for experiment in experiments():
+        if experiment.name in asked and experiment.command != config_name:
+            what = "trains a network" if experiment.command == "train" else "trains no network"
+            return f"exp={experiment.name}: {what}; expected {experiment.line}"
+    return ""
+
+
+def explained(error: BaseException) -> str:
+    """What Hydra or OmegaConf found wrong, in one or two lines that name key, value and choice."""
+    cause = error.__cause__ or error
+    text, reason = str(error), str(cause)
+    if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
+        return unknown_option(match[1], match[2])
+    if match := re.search(r"Could not override '([^']+)'", text):
+        return _unknown_key(match[1], getattr(cause, "parent_node", None))
+    if match := re.search(r"Error merging override (\S+)", text):
+        key, _, value = match[1].lstrip("+").partition("=")
+        return f"{key}={value}: {plain(_one_line(reason))}"
+    if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
+        return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
+    if match := re.search(r"You must specify '([^']+)'", text):
+        return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
+    return _one_line(text if cause is error else f"{text} {reason}")
+
+
+def unknown_option(group: str, option: str) -> str:
+    choices = options_of(group)
+    guess = meant(option, choices)
+    return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
+
+
+def options_of(group: str) -> list[str]:
+    folder = resources.files("ntkexp.configs").joinpath(group)
+    files = folder.iterdir() if folder.is_dir() else ()
+    return sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
+
+
+def _unknown_key(key: str, parent: object) -> str:
+    if not isinstance(parent, DictConfig):
+        return unknown_key(key, "", [])
+    where = str(parent._get_full_key(None))
+    choices = [str(name) for name in parent if name != "hydra"]
+    if where == "probe":
+        probe = key.removeprefix("probe").lstrip(".").partition(".")[0]
+        if not probe:
+            return f"{key}: sets a probe that is not chosen; expected 'probe=[NAME,...]' for it"
+        if probe not in options_of("probe"):
+            return unknown_option("probe", probe)
+        together = ",".join([*choices, probe])
+        return f"{key}: probe {probe} is not chosen; expected 'probe=[{together}]' beside it"
+    return unknown_key(key, where, choices)
+
+
+def _one_line(text: str) -> str:
+    kept = [
+        line.strip()
+        for line in text.splitlines()
+        if line.strip() and not re.match(r"\s*(full_key|object_type|reference_type)", line)
+    ]
+    return " ".join(kept)

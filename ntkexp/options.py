@@ -1,0 +1,200 @@
+"""The options of a component: each field of a dataclass states its default and its rule.
+
+    @dataclass
+    class OptimConfig:
+        lr: float = option(0.01, positive())
+        batch_size: int | None = option(100, count("examples", null="for the full batch"))
+
+OmegaConf holds the type. A rule holds the range; a number must be finite with or without one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from typing import Any
+
+from omegaconf import Container, DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ntkexp.errors import UserError, unknown_key
+
+# Beyond it a float32 network overflows in a step, and PyTorch refuses the number itself.
+LARGEST = 1e30
+MANY = 1_000_000_000
+# OmegaConf's and Python's names of types -> what one types for them.
+ACCEPTED = {
+    "Integer": "; expected a whole number",
+    "int": "; expected a whole number",
+    "Float": "; expected a number",
+    "float": "; expected a number",
+    "Boolean": "; expected true or false",
+    "bool": "; expected true or false",
+}
+MOST_SEEDS = 100_000  # of one run
+LARGEST_SEED = 2**32 - 1  # what every generator in use takes
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What values a field takes; `accepted` ends the sentence `expected ...`."""
+
+    holds: Callable[[Any], bool]
+    accepted: str
+    items: bool = False  # holds for every item of a list
+
+
+SEED = Rule(lambda number: 0 <= number <= LARGEST_SEED, f"a whole number from 0 to {LARGEST_SEED}")
+
+
+def option(default: Any, rule: Rule) -> Any:
+    """A dataclass field with its rule beside it; a list is copied for every instance."""
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata={"rule": rule})
+    return field(default=default, metadata={"rule": rule})
+
+
+def whole(least: int, most: int, what: str, null: str | None = None) -> Rule:
+    text = f"{least:,} to {most:,} {what}"
+    return Rule(lambda number: least <= number <= most, text + _null(null))
+
+
+def count(what: str, null: str | None = None, *, most: int = MANY) -> Rule:
+    """1 or more, up to what no run could need."""
+    return whole(1, most, what, null)
+
+
+def positive(most: float = LARGEST, null: str | None = None, least: float = 0.0) -> Rule:
+    return Rule(
+        lambda number: least < number <= most,
+        f"a number above {least:g}, at most {most:g}{_null(null)}",
+    )
+
+
+def not_negative(most: float = LARGEST) -> Rule:
+    return Rule(lambda number: 0 <= number <= most, f"a number from 0 to {most:g}")
+
+
+def share(what: str) -> Rule:
+    return Rule(lambda number: 0 <= number <= 1, f"{what} from 0 to 1")
+
+
+def one_of(*choices: object) -> Rule:
+    return Rule(lambda value: value in choices, f"one of {', '.join(map(str, choices))}")
+
+
+def each(rule: Rule) -> Rule:
+    """A rule for the items of a list."""
+    return Rule(rule.holds, f"a list of numbers, each {rule.accepted}", items=True)
+
+
+def _null(meaning: str | None) -> str:
+    return "" if meaning is None else f", or null {meaning}".rstrip()
+
+
+def check_options(node: DictConfig, where: str = "") -> None:
+    """Refuse every value below `node` that breaks its field's rule, is missing or not finite."""
+    kind = OmegaConf.get_type(node)
+    rules = {one.name: one.metadata.get("rule") for one in _fields(kind)}
+    for name in map(str, node):
+        key = f"{where}.{name}".lstrip(".")
+        if OmegaConf.is_missing(node, name):
+            raise UserError(f"{key}: has no value; give {key}=VALUE")
+        try:
+            value = node[name]
+        except OmegaConfBaseException as error:
+            raise UserError(f"{key}: {first_line(error)}") from error
+        if isinstance(value, DictConfig):
+            check_options(value, key)
+        elif value is not None:
+            check_value(key, value, rules.get(name))
+
+
+def check_value(key: str, value: Any, rule: Rule | None) -> None:
+    """Refuse one value, or one list of values."""
+    several = isinstance(value, list | tuple | ListConfig)
+    accepted = rule.accepted if rule else "finite numbers" if several else "a finite number"
+    if not _finite(value):
+        raise UserError(f"{key}={_brief(value)}: expected {accepted}")
+    if rule is None:
+        return
+    items = value if rule.items and several else [value]
+    if not all(not isinstance(item, Container) and rule.holds(item) for item in items):
+        raise UserError(f"{key}={_brief(value)}: expected {accepted}")
+
+
+def _brief(value: object) -> str:
+    """A value on one short line."""
+    shown = str(value)
+    shown = repr(shown) if not shown.isprintable() or not shown else shown
+    return shown if len(shown) <= 100 else f"{shown[:100]}..."
+
+
+def _finite(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict | DictConfig):
+        return all(_finite(item) for item in value.values())
+    if isinstance(value, list | tuple | ListConfig):
+        return all(_finite(item) for item in value)
+    return True
+
+
+def refuse_added(config: DictConfig, where: str = "") -> None:
+    """Hydra's `+key=value` adds a key to any node: one that nothing would ever read."""
+    kind = OmegaConf.get_type(config)
+    known = [one.name for one in _fields(kind)]
+    for key in map(str, config):
+        full = f"{where}.{key}".lstrip(".")
+        if known and key not in known:
+            raise UserError(unknown_key(full, where, known))
+        if OmegaConf.is_missing(config, key) or OmegaConf.is_interpolation(config, key):
+            continue
+        if isinstance(config[key], DictConfig):
+            refuse_added(config[key], full)
+
+
+def checked(kind: type, options: Any, where: str) -> Any:
+    """`options`, a node named `where`, as an instance of the dataclass `kind`."""
+    if not isinstance(options, dict | DictConfig):
+        raise UserError(f"{where}={_brief(options)}: expected a mapping of options, or {{}}")
+    names = [known.name for known in fields(kind)]
+    node = OmegaConf.structured(kind)
+    for name in map(str, options):
+        if name not in names:
+            raise UserError(unknown_key(f"{where}.{name}", where, names))
+        try:
+            node[name] = options[name]
+        except OmegaConfBaseException as error:
+            raise UserError(f"{where}.{error.full_key or name}: {first_line(error)}") from error
+    check_options(node, where)
+    return OmegaConf.to_object(node)
+
+
+def first_line(error: OmegaConfBaseException) -> str:
+    return plain(str(error.msg or error).strip().splitlines()[0])
+
+
+def plain(reason: str) -> str:
+    """What OmegaConf says of a value of the wrong type, with what is accepted instead.
+
+    >>> plain("Value '1.5' of type 'float' could not be converted to Integer")
+    "Value '1.5' of type 'float' could not be converted to Integer; expected a whole number"
+    """
+    if "not Optional" in reason or "'None'" in reason or "NoneType" in reason:
+        return "null is not one of its values; expected another, or no such key"
+    for name, accepted in ACCEPTED.items():
+        if re.search(f"(converted to|not a valid|subclass of) {name}\\b", reason):
+            return reason + accepted
+    if "is not a ListConfig" in reason:
+        return "expected a list, [value, value]"
+    if "is not a subclass of" in reason or reason.startswith(("Cannot merge", "Cannot assign")):
+        return "expected a mapping of its keys, {key: value}"
+    return reason
+
+
+def _fields(kind: object) -> tuple[Field[Any], ...]:
+    """None where a node is a plain mapping."""
+    return fields(kind) if isinstance(kind, type) and is_dataclass(kind) else ()

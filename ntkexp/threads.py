@@ -1,0 +1,180 @@
+"""How many threads a run computes with, and how they wait for each other. Imports no torch.
+
+Two threads that share the work of a layer meet at its end. An OpenMP thread that is there first
+spins, by libgomp's default for 300,000 rounds, which is milliseconds. Where another process has the
+core of the thread that is waited for, the one that spins holds a core only to wait: a run beside
+busy processes then loses 99 % of its speed. So threads sleep while they wait, and there are as many
+of them as the work feeds.
+
+The number is decided at a run's first life and kept for all its lives: sums are taken in another
+order by other numbers of threads, and a run that goes on must be the run that it was.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ntkexp import multiplications
+
+# A thread sleeps at once when it has to wait. libgomp (PyTorch's wheels for Linux) obeys
+# OMP_WAIT_POLICY and GOMP_SPINCOUNT, measured with PyTorch 2.13; it does not know KMP_BLOCKTIME,
+# which is for builds of PyTorch with Intel's or LLVM's libiomp and has not been tried.
+WAITING = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
+SAID = {*WAITING, "GOMP_SPINCOUNT"}
+
+# What another thread costs a step, as multiplications that one core does in that time. Measured in
+# processor time, which other work hardly changes (AMD EPYC Zen 3, PyTorch 2.13; a core does 35
+# thousand million a second): a second thread that sleeps while it waits adds .7 ms to a step of an
+# MLP of 6 x 80 (28 million, 1.5 ms on one thread) and .6 ms to one of the disk's network (492
+# million, 15 ms); to VGG19 with 16 channels (1.5 thousand million, 61 ms) nothing that can be seen.
+A_THREAD = 25_000_000
+
+_share: int | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A number of threads; `said` is what the user wrote to have it, "" where work decided."""
+
+    number: int
+    said: str = ""
+
+
+def set_waiting(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Let OpenMP's threads sleep while they wait, unless the user has said how they should.
+
+    It is read when torch is loaded, so this comes before.
+    """
+    if not SAID & environment.keys():
+        environment.update(WAITING)
+
+
+def cores() -> int:
+    """How many cores this process may keep busy: by its affinity and its container's quota."""
+    if sys.platform == "linux":
+        allowed = len(os.sched_getaffinity(0))
+    else:
+        allowed = os.cpu_count() or 1
+    granted = quota()
+    return allowed if granted is None else max(1, min(allowed, int(granted)))
+
+
+def quota(
+    membership: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
+) -> float | None:
+    """The cores that the container's processes may use together; None where there is no limit.
+
+    cgroup v2 has `cpu.max`, "quota period" in microseconds; v1 has `cpu.cfs_quota_us`, -1 for no
+    limit, and `cpu.cfs_period_us`. Every group above counts, too, and the tightest holds. In a
+    container the group's own path may be the host's: then the root that is mounted is its limit.
+    """
+    try:
+        lines = membership.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    granted = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            roots = [mounted, mounted / "unified"]
+        elif "cpu" in controllers.split(","):
+            roots = [mounted / controllers, mounted / "cpu"]
+        else:
+            continue
+        group = Path(path.lstrip("/"))
+        granted += [_limit(root / above) for root in roots for above in (group, *group.parents)]
+    return min((one for one in granted if one is not None), default=None)
+
+
+def _limit(group: Path) -> float | None:
+    try:
+        if (group / "cpu.max").exists():
+            allowed, period = (group / "cpu.max").read_text(encoding="utf-8").split()
+        else:
+            allowed = (group / "cpu.cfs_quota_us").read_text(encoding="utf-8").strip()
+            period = (group / "cpu.cfs_period_us").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    return None if allowed in ("max", "-1") else int(allowed) / int(period)
+
+
+def by_work(work: int | None, cores: int) -> int:
+    """The number of threads that pay for a step of `work` multiplications, at most one a core.
+
+    A step on k threads takes work / k and what k - 1 threads cost, so the k-th saves
+    work / (k - 1) - work / k = work / (k (k - 1)), and pays while that is A_THREAD or more.
+
+    What is not known (a network of the user's own, a study) gets every core, as it always did:
+    where the work is large, one thread would be too slow.
+
+    >>> by_work(28_000_000, cores=2), by_work(492_000_000, cores=16), by_work(None, cores=2)
+    (1, 4, 2)
+    """
+    if work is None:
+        return cores
+    return max(1, min(cores, int((1 + math.sqrt(1 + 4 * work / A_THREAD)) / 2)))
+
+
+def exported() -> int | None:
+    """The user's OMP_NUM_THREADS; OpenMP allows a list, whose first number is for the outermost
+    level. None where it is absent or no number, as libgomp takes it."""
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(given) if given.isdigit() and int(given) else None
+
+
+def wanted(config: Any, work: int | None = None) -> Wanted:
+    """The threads for a run of `config` in this process: `launcher.threads`, else OMP_NUM_THREADS,
+    else by the work of a step (`work`, where it is not that of `config` alone).
+
+    A job of a sweep has no more than its share of the cores, whatever was said.
+    """
+    most = cores() if _share is None else _share
+    threads = config.launcher.threads
+    if threads:
+        found = Wanted(threads, f"launcher.threads={threads}")
+    elif said := exported():
+        found = Wanted(said, f"OMP_NUM_THREADS={said}")
+    else:
+        return Wanted(by_work(work or multiplications.of_a_step(config), most))
+    return Wanted(min(found.number, most), found.said) if _share is not None else found
+
+
+def settled(kept: int | None, wanted: Wanted) -> tuple[int, str | None]:
+    """The threads of a life whose run was begun with `kept`, and a line for stderr where the
+    user has said otherwise.
+
+    >>> settled(2, Wanted(1, "OMP_NUM_THREADS=1"))[1]
+    'OMP_NUM_THREADS=1: this run was begun with 2 threads and keeps them (--rerun begins anew)'
+    """
+    if kept is None:
+        return wanted.number, None
+    if not wanted.said or wanted.number == kept:
+        return kept, None
+    begun = f"{kept} threads and keeps them" if kept > 1 else "1 thread and keeps it"
+    return kept, f"{wanted.said}: this run was begun with {begun} (--rerun begins anew)"
+
+
+def share(number: int) -> None:
+    """This process is a job of a sweep, which leaves it so many cores."""
+    global _share
+    _share = number
+
+
+def use(number: int) -> None:
+    """Compute with `number` threads from now on: torch, and numpy's and scipy's algebra.
+
+    To be called when torch is loaded. What of numpy and scipy is loaded later reads the variable.
+    """
+    os.environ["OPENBLAS_NUM_THREADS"] = str(number)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(number)
+    if "numpy" in sys.modules:
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(number)

@@ -1,0 +1,275 @@
+"""Whatever is typed wrong: exit 2, a few lines that name it, no traceback, nothing left behind."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Ntkexp
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from tiny_runs import composed
+
+from ntkexp import studies
+from ntkexp.config import TrainConfig, check, refuse_added, shrink
+from ntkexp.errors import UserError
+from ntkexp.training import experiment
+
+DISK = ("train", "+exp=disk")
+MNIST = ("train", "+exp=mlp_mnist")
+SUPERNAT = ("study", "+exp=supernat")
+RADEMACHER = ("study", "+exp=rademacher")
+
+# The words, and what must be named on stderr.
+REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+    # groups
+    *(
+        ((*DISK, f"{group}=null"), (f"{group}=null", choice))
+        for group, choice in (
+            ("data", "mnist"),
+            ("model", "mlp"),
+            ("optim", "sgd"),
+            ("probe", "spectrum"),
+            ("recipe", "released"),
+            ("scale", "small"),
+            ("launcher", "slurm"),
+        )
+    ),
+    (("train", "+exp=null"), ("+exp=null", "ntkexp list")),
+    (("train", "+exp="), ("+exp=", "ntkexp list")),
+    (("train", "+exp=[disk,mlp_mnist]"), ("+exp=[disk,mlp_mnist]", "one of")),
+    (("train", "exp=disk"), ("exp=disk", "+exp=disk")),
+    ((*DISK, "probe={a: 1}"), ("probe=a", "spectrum")),
+    ((*DISK, "probe=3"), ("probe=3", "spectrum")),
+    ((*DISK, "probe.eigenfunctions=3"), ("probe.eigenfunctions=3", "mapping")),
+    ((*DISK, "probe.eigenfunctions=null"), ("probe.eigenfunctions=None", "mapping")),
+    ((*DISK, "optim=[1]"), ("optim=[1]", "sgd")),
+    ((*DISK, "data=[mnist,disk]"), ("data=[mnist,disk]", "disk")),
+    ((*DISK, "~optim"), ("~optim", "optim=NAME")),
+    ((*DISK, "++data=mnist"), ("++data=mnist", "data=mnist")),
+    ((*SUPERNAT, "study=null"), ("study=null", "rademacher")),
+    ((*SUPERNAT, "study.name=null"), ("study.name=None", "rademacher")),
+    # words that are no overrides, and Hydra's own
+    ((*DISK, "foo"), ("foo", "key=value")),
+    ((*DISK, "=3"), ("=3", "key=value")),
+    ((*DISK, ""), ("''", "key=value")),
+    ((*DISK, "seed=[1,2"), ("seed=[1,2", "key=value")),
+    ((*DISK, "seed=1,2"), ("seed=1,2", "-m")),
+    ((*DISK, "seed=${foo}"), ("foo", "not found")),
+    ((*DISK, "optim.lr=${optim.lr}"), ("ecursive",)),
+    ((*DISK, "optim.lr=???"), ("optim.lr", "has no value")),
+    ((*DISK, "--resolve"), ("--resolve", "--cfg job")),
+    ((*DISK, "--cfg"), ("--cfg", "job")),
+    ((*DISK, "--cfg", "foo"), ("--cfg foo", "job")),
+    ((*DISK, "--info", "foo"), ("--info foo", "searchpath")),
+    ((*DISK, "--config-dir", "nowhere"), ("--config-dir nowhere", "no such folder")),
+    ((*DISK, "--package", "optim"), ("--package", "--cfg job")),
+    ((*DISK, "hydra.sweep.dir=x"), ("hydra.sweep.dir=x", "paths.outputs")),
+    ((*DISK, "hydra.run.dir="), ("hydra.run.dir=", "paths.outputs")),
+    ((*DISK, "hydra.job.chdir=true"), ("hydra.job.chdir=true", "paths.outputs")),
+    ((*DISK, "hydra=null"), ("hydra=null",)),
+    ((*DISK, "hydra/launcher=joblib", "-m"), ("hydra/launcher=joblib", "launcher=slurm")),
+    # sweeps
+    ((*DISK, "-m", "seed=range(0)"), ("seed=range(0)", "has no values")),
+    ((*DISK, "-m", "seed=choice()"), ("seed=choice()",)),
+    ((*DISK, "-m", "seed=range(1,2,0)"), ("seed=range(1,2,0)", "step not 0")),
+    ((*DISK, "-m", "seed=range(0,inf)"), ("seed=range(0,inf)", "finite")),
+    ((*DISK, "-m", "seed=interval(0,1)"), ("seed=interval(0,1)", "range")),
+    ((*DISK, "-m", "seed=range(1000000)", "--dry-run"), ("seed=range(1000000)", "10,000")),
+    ((*DISK, "-m", "seed=range(200)", "optim.lr=range(0.1,1,0.001)"), ("180,000", "10,000")),
+    ((*DISK, "-m", "launcher.name=foo"), ("launcher.name=foo", "local")),
+    ((*DISK, "launcher.name=slurm"), ("launcher.name=slurm", "local")),
+    ((*DISK, "-m", "launcher=slurm", "launcher.cluster=foo"), ("launcher.cluster=foo", "slurm")),
+    ((*DISK, "-m", "launcher=slurm", "launcher.folder="), ("launcher.folder=''", "folder")),
+    ((*DISK, "-m", "launcher=slurm", "launcher.sbatch=3"), ("launcher.sbatch=3", "mapping")),
+    # names and folders
+    ((*DISK, "name=../../escape"), ("name=../../escape", "letters")),
+    ((*DISK, "name=/tmp/absolute"), ("name=/tmp/absolute", "letters")),
+    ((*DISK, "name="), ("name=''", "letters")),
+    ((*DISK, 'name="a\nb"'), ("name='a\\nb'", "letters")),
+    ((*DISK, "name=.hidden"), ("name=.hidden", "letters")),
+    ((*DISK, "paths.outputs="), ("paths.outputs=''", "folder")),
+    ((*SUPERNAT, "name=../x"), ("name=../x", "letters")),
+    ((*SUPERNAT, "paths.outputs="), ("paths.outputs=''", "folder")),
+    # what does not fit, and what would never end
+    ((*DISK, "model.width=10000000"), ("model.width=10000000", "parameters, velocity", "GiB")),
+    ((*DISK, "model.width=10000000000"), ("model.width=10000000000", "units")),
+    (("train", "+exp=vgg19_clean", "model.base=1000000"), ("model.base=1000000", "GiB")),
+    ((*DISK, "model.depth=100000"), ("model.depth=100000", "1,000")),
+    ((*DISK, "data.grid=100000"), ("data.grid=100000", "GiB")),
+    ((*DISK, "data.grid=2000"), ("data.grid=2000", "probe.eigenfunctions", "GiB")),
+    ((*DISK, "probing.growth=1.0000000001"), ("probing.growth=1.0000000001", "1.001")),
+    ((*SUPERNAT, "study.iterations=1000000000"), ("study.iterations=1000000000", "GiB")),
+    (("study", "+exp=fourier_modes", "study.width=10000000"), ("study.width=10000000", "GiB")),
+    (("study", "+exp=feature_scaling", "study.points=10000000"), ("study.points", "GiB")),
+    # values
+    ((*DISK, "seed=-1"), ("seed=-1", "4294967295")),
+    ((*DISK, "seed=1180591620717411303424"), ("seed=1180591620717411303424", "4294967295")),
+    ((*DISK, "seed=1.5"), ("seed=1.5", "whole number")),
+    ((*DISK, "progress=maybe"), ("progress=maybe", "true or false")),
+    ((*DISK, "paths=null"), ("paths=null", "null")),
+    ((*DISK, "paths=[]"), ("paths=[]", "mapping")),
+    ((*DISK, "optim.lr=inf"), ("optim.lr=inf", "above 0")),
+    ((*DISK, "optim.lr=1e400"), ("optim.lr=inf", "above 0")),
+    ((*DISK, "optim.weight_decay=1e300"), ("optim.weight_decay=1e+300", "1e+30")),
+    ((*DISK, "probing.steps=[-5]"), ("probing.steps=[-5]", "each")),
+    ((*DISK, "probing.steps=[null]"), ("probing.steps=[null]",)),
+    ((*DISK, "probing.spacing=list"), ("probing.steps=[]",)),
+    ((*DISK, "evaluate.train_examples=-5"), ("evaluate.train_examples=-5", "null for all")),
+    ((*DISK, "scale.width=-3"), ("scale.width=-3", "units")),
+    ((*DISK, "probe.eigenfunctions.count=0"), ("probe.eigenfunctions.count=0", "1 to")),
+    ((*DISK, "probe.eigenfunctions.count=2500"), ("count=2500", "2,499")),
+    ((*DISK, "device=cuda:-1"), ("device=cuda:-1", "cuda:N")),
+    ((*DISK, "data.name=mnist"), ("data.name=mnist", "disk")),
+    ((*DISK, "model.name=vgg"), ("model.name=vgg", "mlp")),
+    (("train", "+exp=vgg19_clean", "data=mnist"), ("model.name=vgg", "32x32")),
+    (("train", "+exp=resnet18_cifar10", "data=disk"), ("model.name=resnet18", "images")),
+    ((*SUPERNAT, "study.sigma2=nan"), ("study.sigma2=nan", "finite")),
+    ((*SUPERNAT, "study.seed=-1"), ("study.seed=-1", "4294967295")),
+    ((*SUPERNAT, "study.compared_kappas=3"), ("study.compared_kappas", "list")),
+    ((*RADEMACHER, "study.radius=inf"), ("study.radius=inf", "finite")),
+    ((*RADEMACHER, "study.sizes=[2,null]"), ("study.sizes[1]", "null")),
+]
+
+# Refused only once data, model and probes are built: the folder is there by then.
+REFUSED_LATE: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+    ((*MNIST, "data.train_examples=1000000"), ("data.train_examples", "1,000,000", "300")),
+    ((*MNIST, "data.test_examples=1000"), ("data.test_examples=1,000", "60")),
+    ((*DISK, "probing.examples=501", "probe=[spectrum]"), ("probing.examples=501", "500")),
+    ((*DISK, "device=cuda:99"), ("device=cuda:99", "cpu")),
+]
+
+
+def assert_refused(done: Any, told: tuple[str, ...], folder: Path) -> None:
+    """Exit 2, at most three lines that name everything in `told`, and no folder."""
+    assert done.returncode == 2, done.stderr
+    lines = done.stderr.splitlines()
+    assert 1 <= len(lines) <= 3, done.stderr
+    assert "Traceback" not in done.stderr
+    for part in told:
+        assert part in done.stderr
+    assert list(folder.rglob("*")) == []
+
+
+@pytest.mark.parametrize(("words", "told"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
+def test_bad_words_are_refused_before_anything_is_written(
+    door: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    assert_refused(door(*words), told, tmp_path)
+
+
+@pytest.mark.usefixtures("made_images")
+@pytest.mark.parametrize(
+    ("words", "told"), REFUSED_LATE, ids=[" ".join(words) for words, _ in REFUSED_LATE]
+)
+def test_what_only_the_data_or_the_machine_can_tell_is_refused_as_plainly(
+    door: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    done = door(*words, "progress=false")
+    assert_refused(done, told, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((*DISK, "probe=null"), ("probe=null", "spectrum")),
+        ((*DISK, "model.width=10000000"), ("model.width=10000000", "GiB")),
+        ((*DISK, "-m", "launcher=slurm"), ("launcher=slurm", "launcher=local")),
+        ((*RADEMACHER, "study.radius=inf"), ("study.radius=inf", "finite")),
+    ],
+    ids=["probe=null", "width", "no slurm", "radius"],
+)
+def test_the_same_as_a_user_has_it(
+    ntkexp: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    done = ntkexp(*words, PATH="/nowhere")
+    assert_refused(done, told, tmp_path)
+
+
+# Values that mean nothing for a number, a switch or a choice; and numbers that may be meant.
+NONSENSE: tuple[Any, ...] = (math.nan, math.inf, -math.inf, {"a": 1}, "foo bar", [[1]])
+NUMBERS: tuple[Any, ...] = (None, -1, 0, 1e300, 2**70, "", [], [None], [-1])
+
+
+def leaves(config: DictConfig, where: str = "") -> Iterator[tuple[str, Any]]:
+    """Every key with its value, nodes included."""
+    for name in map(str, config):
+        value = config[name]
+        yield f"{where}{name}", value
+        if isinstance(value, DictConfig):
+            yield from leaves(value, f"{where}{name}.")
+
+
+def outcome(config: DictConfig, key: str, value: object) -> str:
+    """What is said of a value, "" where it is taken; anything else than a refusal is raised."""
+    changed = copy.deepcopy(config)
+    try:
+        OmegaConf.update(changed, key, value, merge=True)
+        refuse_added(changed)
+        shrink(changed, typed={key})
+        check(changed)
+        plain = OmegaConf.to_object(changed)
+        assert isinstance(plain, TrainConfig)
+        experiment.build_probes(plain)
+    except (UserError, OmegaConfBaseException) as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("+exp=disk",),
+        ("+exp=resnet18_cifar10", "model.norm=none", "probe=[complexity,directions]"),
+    ],
+    ids=["disk", "resnet18"],
+)
+def test_no_value_of_any_key_of_training_ends_in_a_traceback(words: tuple[str, ...]) -> None:
+    config = composed([*words, "optim.steps=1"])
+    config.paths.outputs = "outputs"
+    for key, value in leaves(config):
+        for wrong in NONSENSE:
+            said = outcome(config, key, wrong)
+            number = isinstance(value, int | float)
+            assert said or not number, f"{key}={wrong} is taken"
+            if isinstance(wrong, float) and not isinstance(value, str):
+                assert said, f"{key}={wrong} is taken"
+        for maybe in () if isinstance(value, DictConfig) else NUMBERS:
+            outcome(config, key, maybe)
+
+
+@pytest.mark.parametrize("name", studies.names())
+def test_no_value_of_any_key_of_a_study_ends_in_a_traceback(name: str) -> None:
+    defaults = studies.choose({"name": name}).config
+    for one in fields(defaults):
+        for wrong in NONSENSE:
+            with pytest.raises(UserError, match=rf"study\.{one.name}"):
+                studies.choose({"name": name, one.name: wrong})
+        for maybe in NUMBERS:
+            try:
+                studies.choose({"name": name, one.name: maybe})
+            except UserError as error:
+                assert "study." in str(error)
+                assert len(str(error).splitlines()) == 1
+
+
+def test_a_study_whose_numbers_overflow_is_refused_by_table_and_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = studies.choose({"name": "linear_modes", "n": 3, "features": 4, "iterations": 5})
+    right = chosen.module.run
+
+    def overflowing(config: Any, *, progress: bool) -> dict[str, Any]:
+        frames: dict[str, Any] = right(config, progress=progress)
+        frames["linear_modes"].loc[2, "measured"] = math.inf
+        return frames
+
+    assert set(chosen.run(progress=False)) == {table.name for table in chosen.tables}
+    monkeypatch.setattr(chosen.module, "run", overflowing)
+    with pytest.raises(UserError, match=r"measured of table linear_modes is inf in row 2"):
+        chosen.run(progress=False)

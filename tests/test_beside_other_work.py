@@ -1,0 +1,65 @@
+"""A run beside two busy processes on two cores keeps a quarter of its idle speed."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCH = Path(__file__).parents[1] / "scripts" / "bench_threads.py"
+
+
+@pytest.fixture(scope="module")
+def bench() -> dict[str, Any]:
+    return runpy.run_path(str(BENCH))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="two cores are given by affinity")
+def test_a_run_keeps_a_quarter_of_its_speed(
+    bench: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the disk's network, which has two threads: one that spun would fall under a tenth.
+
+    Turns of idle and busy alternate until one share is large enough, eight at most: tests beside
+    this one may take the cores when it wants to be idle or busy, which makes a share larger or
+    smaller. One that spins does not come near it in any turn.
+    """
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # as a user has it
+    before = os.sched_getaffinity(0)
+    two = set(sorted(before)[:2])
+    os.sched_setaffinity(0, two)  # the worker and the busy processes inherit it
+    try:
+        shares = kept(bench)
+    finally:
+        os.sched_setaffinity(0, before)
+    assert max(shares) > 0.25, shares
+
+
+def kept(bench: dict[str, Any]) -> list[float]:
+    """Speed beside two busy processes over speed alone, until it is more than a quarter."""
+    number = bench["threads"].wanted(bench["composed"]("disk")).number
+    assert number == bench["threads"].cores()
+    with bench["Worker"]("disk", bench["Way"]("", number, bench["SLEEPING"])) as worker:
+        shares: list[float] = []
+        while len(shares) < 8 and max(shares, default=0.0) <= 0.25:
+            idle = worker.rate(1.0)
+            with bench["busy"](2):
+                shares.append(worker.rate(2.0) / idle)
+    return shares
+
+
+def test_the_table_has_a_column_for_every_title(bench: dict[str, Any]) -> None:
+    row = bench["Row"]("disk", 1, 2, 3, 4, 5, 6, 2.0, 2, 0.97, 0.414)
+    head, rule, line = bench["table"]([row], cores=2).splitlines()
+    assert head.count("|") == rule.count("|") == line.count("|") == 11
+    assert line.endswith("| 4 | 5 | 6 | 2 | 0.97 | 0.414 |")
+
+
+def test_every_case_is_a_config_that_can_be_composed(bench: dict[str, Any]) -> None:
+    found = {case: bench["threads"].wanted(bench["composed"](case)) for case in bench["CASES"]}
+    assert found["mlp"].number == found["mlp-probes"].number == 1

@@ -1,0 +1,117 @@
+"""Two runs are one run when they give the same numbers, and an option that appears moves no id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from tiny_runs import composed
+
+from ntkexp import identity as identities
+from ntkexp.catalogue import experiments
+from ntkexp.identity import digest, hashed, identity, plain, read_plain
+
+
+def told(*words: str) -> dict[str, Any]:
+    return hashed(plain(composed(words)))
+
+
+def test_only_what_differs_is_told() -> None:
+    assert told("+exp=mlp_mnist", "model.depth=3", "seed=2") == {
+        "work": "supervised@1",
+        "data": {"is": "mnist@1"},
+        "model": {"is": "mlp@1", "depth": 3},
+        "probe": {"spectrum": {"is": "spectrum@1"}, "alignment": {"is": "alignment@1"}},
+        "optim": {"lr": 0.02, "epochs": 100},
+        "seed": 2,
+    }
+
+
+def test_an_option_that_appears_moves_no_id() -> None:
+    """A config kept before `probing.batch_norm` and half of the others were there."""
+    today = plain(composed(["+exp=vgg19_noise50"]))
+    older = {
+        key: {k: v for k, v in node.items() if k not in ("batch_norm", "schedule", "init")}
+        if isinstance(node, dict)
+        else node
+        for key, node in today.items()
+        if key not in ("tf32", "deterministic", "recipe")
+    }
+    assert older != today
+    assert digest(hashed(older)) == digest(hashed(today))
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "name=another",
+        "about=words",
+        "device=cpu",
+        "paths.outputs=elsewhere",
+        "progress=false",
+        "checkpoint.every_seconds=1",
+        "launcher.jobs=3",
+        "cuda_graph=false",
+    ],
+)
+def test_what_decides_no_number_is_no_part_of_the_id(word: str) -> None:
+    assert identity(composed(["+exp=disk", word])) == identity(composed(["+exp=disk"]))
+
+
+def test_it_is_the_values_that_count_and_not_how_they_were_chosen() -> None:
+    by_recipe = composed(["+exp=mlp_mnist", "recipe=released"])
+    by_hand = composed(["+exp=mlp_mnist", "optim.batch_size=128", "optim.weight_decay=5e-4"])
+    assert identity(by_recipe) == identity(by_hand)
+
+
+def leaves(node: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in node.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{where}{key}.")
+        else:
+            yield f"{where}{key}", value
+
+
+@pytest.mark.parametrize("name", [one.name for one in experiments() if one.command == "train"])
+def test_every_other_key_is_a_part_of_the_id(name: str) -> None:
+    config = plain(composed([f"+exp={name}"]))
+    before = digest(hashed(config))
+    for key, value in leaves(config):
+        first = key.partition(".")[0]
+        if first in identities.NO_PART or key.endswith(".name"):
+            continue
+        changed = OmegaConf.create(config)
+        OmegaConf.update(changed, key, other(value))
+        assert digest(hashed(plain(changed))) != before, key
+
+
+def other(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return [7] if isinstance(value, list) else "another"
+
+
+def test_a_kept_config_gives_the_id_of_the_config_it_was() -> None:
+    config = composed(["+exp=mlp_mnist", "optim.lr=1e-05", "optim.momentum=0"])
+    kept = read_plain(OmegaConf.to_yaml(config, resolve=True))
+    assert digest(hashed(kept)) == identity(config)
+    assert hashed(kept)["optim"] == {"lr": 1e-05, "momentum": 0.0, "epochs": 100}
+
+
+def test_a_component_that_gives_other_numbers_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = identity(composed(["+exp=disk"]))
+    monkeypatch.setattr(identities, "VERSIONS", {("model", "mlp"): 2})
+    assert identity(composed(["+exp=disk"])) != before
+
+
+def test_the_neutral_value_is_what_runs_did_before_the_option_came() -> None:
+    """SuperNat's loss was half the sum of squares until it could be chosen."""
+    older = {"study": {"name": "supernat", "seeds": 50}}
+    chosen = {"study": {"name": "supernat", "seeds": 50, "loss": "half_sum"}}
+    today = {"study": {"name": "supernat", "seeds": 50, "loss": "mean"}}
+    assert hashed(older) == hashed(chosen)
+    assert hashed(today)["study"] == {"is": "supernat@1", "loss": "mean"}

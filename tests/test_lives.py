@@ -1,0 +1,239 @@
+"""What a user sees of the lives of a run: signals, other data, read-only disks, damaged files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import TINY_DISK, Ntkexp
+from tiny_runs import TINY, make_images
+
+from ntkexp import results
+from ntkexp.execute import train
+from ntkexp.results.status import begun, read_status
+
+LONG_DISK = (*TINY_DISK, "optim.steps=1000000", "optim.stop_loss=null", "probing.growth=2")
+MNIST = ("train", "+exp=mlp_mnist", *TINY, "model.width=8", "model.depth=2", "optim.steps=20")
+
+
+def the_run(top: Path) -> Path:
+    [folder] = {path.parent for path in top.glob("outputs/*/*/*") if path.is_file()}
+    return folder
+
+
+def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.01)
+
+
+def started(top: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ntkexp", *words],
+        cwd=top,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_second_signal_ends_at_once_without_a_traceback(tmp_path: Path) -> None:
+    process = started(tmp_path, "train", *LONG_DISK)
+    until(lambda: list(tmp_path.glob("outputs/*/*/status.json")))
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("loaded", ["omegaconf", "libtorch_cpu", "_parquet"])
+def test_an_interrupt_before_the_run_begins_shows_no_traceback(tmp_path: Path, loaded: str) -> None:
+    """Sent when the process has just opened a file of that name."""
+    process = started(tmp_path, "train", *LONG_DISK)
+    maps = Path(f"/proc/{process.pid}/maps")
+    if loaded == "omegaconf":
+        time.sleep(0.3)  # pure Python leaves no trace in the maps
+        until(lambda: "_yaml" in maps.read_text() or "libtorch" in maps.read_text())
+    else:
+        until(lambda: loaded in maps.read_text())
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT, told
+    assert "Traceback" not in told
+
+
+def test_a_study_stops_when_it_is_asked_to(tmp_path: Path) -> None:
+    process = started(tmp_path, "study", "+exp=local_bias", "study.seeds=100000", "study.width=64")
+    until(lambda: list(tmp_path.glob("outputs/*/*/status.json")))
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "interrupted" in told
+    status = read_status(the_run(tmp_path))
+    assert status is not None
+    assert status["state"] == "interrupted"
+
+
+@pytest.fixture
+def two_data(tmp_path: Path) -> tuple[Path, Path]:
+    """Two sets of images that differ in one file."""
+    for name in ("one", "other"):
+        make_images(tmp_path / name)
+    frame = pd.read_parquet(tmp_path / "other" / "mnist" / "test-00000-of-00001.parquet")
+    frame["label"] = frame["label"].to_numpy()[::-1]
+    frame.to_parquet(tmp_path / "other" / "mnist" / "test-00000-of-00001.parquet")
+    return tmp_path / "one", tmp_path / "other"
+
+
+def test_a_finished_run_does_not_stand_for_other_data(
+    door: Ntkexp, two_data: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    one, other = two_data
+    monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NTKEXP_DATA", str(one))
+    assert door(*MNIST).returncode == 0
+    assert "done already" in door(*MNIST).stdout
+
+    monkeypatch.setenv("NTKEXP_DATA", str(other))
+    refused = door(*MNIST)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "mnist/test-00000-of-00001.parquet differs" in refused.stderr
+    sweep = door(*MNIST, "-m", "seed=0")
+    assert sweep.returncode == 1
+    assert "other data" in sweep.stdout
+    # Without the data there is nothing to compare.
+    monkeypatch.setenv("NTKEXP_DATA", str(tmp_path / "nowhere"))
+    assert "done already" in door(*MNIST).stdout
+
+
+def test_a_run_is_not_resumed_on_other_data(
+    door: Ntkexp, two_data: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    one, other = two_data
+    monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NTKEXP_DATA", str(one))
+    words = (*MNIST, "optim.steps=100000", "checkpoint.every_seconds=0.2")
+    process = started(tmp_path, *words)
+    until(lambda: any(begun(run) for run in tmp_path.glob("outputs/*/*")))
+    process.kill()
+    process.communicate()
+    folder = the_run(tmp_path)
+    before = sorted(path.name for path in (folder / "work" / "committed").iterdir())
+
+    monkeypatch.setenv("NTKEXP_DATA", str(other))
+    refused = door(*words)
+    assert refused.returncode == 2
+    assert "was begun from other data" in refused.stderr
+    assert sorted(path.name for path in (folder / "work" / "committed").iterdir()) == before
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Callable[[Path], None]:
+    def mount(folder: Path) -> None:
+        words = ["mount", "--bind", "-o", "ro", str(folder), str(folder)]
+        if subprocess.run(words, capture_output=True).returncode:
+            pytest.skip("this user may not mount a file system")
+        mounted.append(folder)
+
+    mounted: list[Path] = []
+    yield mount  # type: ignore[misc]
+    for folder in mounted:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_a_finished_run_on_a_read_only_disk_is_done_already(
+    door: Ntkexp, tmp_path: Path, read_only: Callable[[Path], None]
+) -> None:
+    assert door("train", *TINY_DISK).returncode == 0
+    folder = the_run(tmp_path)
+    (folder / "work").mkdir()
+    (folder / "lock").write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
+    read_only(tmp_path / "outputs")
+    again = door("train", *TINY_DISK)
+    assert again.returncode == 0, again.stderr
+    assert "done already" in again.stdout
+    assert door("train", "-m", *TINY_DISK, "seed=0").returncode == 0
+    refused = door("train", *TINY_DISK, "seed=1")
+    assert refused.returncode == 2
+    assert "cannot write" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "\x00garbage"])
+def test_a_damaged_status_stops_one_job_and_no_other(
+    door: Ntkexp, tmp_path: Path, content: str
+) -> None:
+    assert door("train", *TINY_DISK).returncode == 0
+    damaged = the_run(tmp_path)
+    (damaged / "status.json").write_text(content)
+    alone = door("train", *TINY_DISK)
+    assert alone.returncode == 2
+    assert alone.stderr.startswith(f"ntkexp: {damaged.relative_to(tmp_path)}/status.json is damag")
+    assert "--rerun" in alone.stderr
+    assert alone.stderr.count("\n") == 1
+
+    sweep = door("train", "-m", *TINY_DISK, "seed=0,1")
+    assert sweep.returncode == 1
+    assert "1 failed, 1 finished" in sweep.stdout or "1 finished, 1 failed" in sweep.stdout
+    listed = door("list")
+    assert listed.returncode == 0
+    assert "is damaged" in listed.stdout
+    assert len(list(results.finished(tmp_path / "outputs"))) == 1
+
+    assert door("train", *TINY_DISK, "--rerun").returncode == 0
+    assert len(list(results.finished(tmp_path / "outputs"))) == 2
+
+
+@pytest.mark.parametrize("file", ["provenance.json", "config.yaml", "run.json"])
+@pytest.mark.parametrize("content", ["", "{", "[]", None])
+def test_show_tells_what_it_can_of_a_damaged_run(
+    door: Ntkexp, tmp_path: Path, file: str, content: str | None
+) -> None:
+    assert door("train", *TINY_DISK).returncode == 0
+    folder = the_run(tmp_path)
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(content)
+    shown = door("show", str(folder))
+    assert shown.returncode == 0, shown.stderr
+    assert "steps: 30 rows" in shown.stdout
+
+
+def test_another_users_stale_lock_is_one_line_or_none(tmp_path: Path, door: Ntkexp) -> None:
+    assert door("train", *TINY_DISK).returncode == 0
+    folder = the_run(tmp_path)
+    lock = folder / "lock"
+    lock.write_text("{}")
+    lock.chmod(0o444)
+    os.utime(lock, (0, 0))
+    assert door("train", *TINY_DISK, "--rerun").returncode == 0
+
+
+def test_the_step_at_which_a_run_diverged_stands_until_it_is_done_again(
+    door: Ntkexp, tmp_path: Path
+) -> None:
+    words = ("train", *TINY_DISK, "optim.lr=1e30")
+    assert door(*words).returncode == 1
+    assert not list(tmp_path.glob("outputs/*/*/work"))
+    assert "failed before" in door(*words).stdout
+
+
+def test_the_commands_of_the_door_prepare_before_they_write(tmp_path: Path, door: Ntkexp) -> None:
+    """Whatever is refused with the data, the model and the probes at hand leaves no folder."""
+    assert train.prepare is not None
+    refused = door("train", *TINY_DISK, "probing.examples=41", "+probe.spectrum={}")
+    assert refused.returncode == 2, refused.stderr
+    assert not (tmp_path / "outputs").exists()

@@ -1,0 +1,285 @@
+"""How many threads a run has, and how they wait."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+from tiny_runs import composed
+from torch.utils.flop_counter import FlopCounterMode
+
+from ntkexp import models, multiplications, threads
+from ntkexp.config import TrainConfig
+from ntkexp.data.image_kinds import KINDS
+from ntkexp.multiplications import DATA
+from ntkexp.threads import Wanted, by_work, quota, set_waiting, settled, wanted
+
+MILLION = 1_000_000
+LIGHT = ("+exp=mlp_mnist",)
+HEAVY = ("+exp=vgg19_clean",)
+
+
+@pytest.fixture(autouse=True)
+def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 8)
+    monkeypatch.setattr(threads, "_share", None)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+
+# The choice
+
+
+@pytest.mark.parametrize(
+    ("work", "cores", "expected"),
+    [
+        (0, 8, 1),
+        (28 * MILLION, 8, 1),
+        (50 * MILLION - 1, 8, 1),
+        (50 * MILLION, 8, 2),
+        (150 * MILLION - 1, 8, 2),
+        (150 * MILLION, 8, 3),
+        (10**12, 8, 8),
+        (10**12, 1, 1),
+        (None, 8, 8),
+    ],
+)
+def test_a_thread_more_must_save_what_it_costs(work: int | None, cores: int, expected: int) -> None:
+    assert by_work(work, cores) == expected
+
+
+def test_small_networks_have_one_thread_and_large_ones_all() -> None:
+    assert wanted(composed(LIGHT)) == Wanted(1)
+    assert wanted(composed(HEAVY)) == Wanted(8)
+    assert wanted(composed(("+exp=disk",))).number == 4
+    assert wanted(composed(("+exp=supernat",), "study")) == Wanted(8)
+
+
+def test_members_of_one_stack_add_up() -> None:
+    config = composed(LIGHT)
+    one = multiplications.of_a_step(config)
+    assert one is not None
+    assert wanted(config, work=16 * one).number == by_work(16 * one, 8) > 1
+
+
+def test_a_single_run_takes_the_user_at_his_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "12,1")
+    assert wanted(composed(LIGHT)) == Wanted(12, "OMP_NUM_THREADS=12")
+    assert wanted(composed((*LIGHT, "launcher.threads=3"))) == Wanted(3, "launcher.threads=3")
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert wanted(composed(LIGHT)) == Wanted(1)
+
+
+def test_a_job_of_a_sweep_has_its_share_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads.share(2)
+    assert wanted(composed(HEAVY)) == Wanted(2)
+    assert wanted(composed(LIGHT)) == Wanted(1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert wanted(composed(LIGHT)) == Wanted(2, "OMP_NUM_THREADS=5")
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "number", "told"),
+    [
+        (None, Wanted(4), 4, None),
+        (None, Wanted(4, "OMP_NUM_THREADS=4"), 4, None),
+        (2, Wanted(1), 2, None),  # another machine, another choice: nobody asked for it
+        (2, Wanted(2, "OMP_NUM_THREADS=2"), 2, None),
+        (2, Wanted(1, "OMP_NUM_THREADS=1"), 2, "OMP_NUM_THREADS=1: this run was begun with 2 "),
+        (1, Wanted(4, "launcher.threads=4"), 1, "launcher.threads=4: this run was begun with 1 "),
+    ],
+)
+def test_a_run_keeps_the_threads_it_was_begun_with(
+    kept: int | None, asked: Wanted, number: int, told: str | None
+) -> None:
+    used, line = settled(kept, asked)
+    assert used == number
+    assert (line or "").startswith(told or "")
+    assert (line is None) == (told is None)
+    assert "\n" not in (line or "")
+
+
+# The work of a step
+
+SIZES = [
+    ("+exp=disk",),
+    ("+exp=disk", "model.depth=1", "model.width=3", "optim.batch_size=70"),
+    ("+exp=mlp_mnist",),
+    ("data=kmnist", "optim.steps=1", "data.train_examples=40"),
+    ("+exp=easy_difficult_noise", "optim.batch_size=null", "data.train_examples=50"),
+    *[
+        ("data=cifar10", f"model={net}", "model.base=4", "optim.batch_size=6", "optim.steps=1")
+        for net in ("vgg11", "vgg13", "vgg16", "vgg19", "resnet18")
+    ],
+    ("data=mnist", "model=resnet18", "model.base=8", "optim.batch_size=2", "optim.steps=1"),
+]
+
+
+@pytest.mark.parametrize("words", SIZES, ids=[" ".join(words) for words in SIZES])
+def test_the_work_of_a_step_is_what_torch_counts(words: tuple[str, ...]) -> None:
+    config = composed(words)
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig)
+    shape, outputs, everything = DATA[plain.data.name]
+    examples = config.data.train_examples or everything
+    examples += config.data.get("difficult_examples") or 0
+    batch = min(plain.optim.batch_size or examples, examples)
+    model = models.build(plain.model, shape, outputs, seed=0)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(torch.zeros(2, *shape))
+    # It counts additions, too.
+    assert multiplications.of_a_step(config) == 3 * batch * counter.get_total_flops() // 4
+    assert multiplications.of_a_step(plain) == multiplications.of_a_step(config)
+
+
+def test_images_are_as_large_and_as_many_as_the_loader_says() -> None:
+    for name, kind in KINDS.items():
+        assert DATA[name] == (kind.shape, kind.classes, kind.examples["train"])
+
+
+def test_every_shipped_network_is_known() -> None:
+    for net in ("mlp", "vgg11", "vgg13", "vgg16", "vgg19", "resnet18"):
+        work = multiplications.of_a_step(
+            composed(("data=cifar10", f"model={net}", "optim.steps=1"))
+        )
+        assert work is not None
+        assert work > 0
+    assert multiplications.of_a_step(composed(("+exp=supernat",), "study")) is None
+
+
+# The cores
+
+
+def container(folder: Path, membership: str, files: Mapping[str, str]) -> float | None:
+    (folder / "cgroup").write_text(membership)
+    for name, text in files.items():
+        file = folder / "mounted" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return quota(folder / "cgroup", folder / "mounted")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"job/cpu.max": "150000 100000\n"}, 1.5),
+        ({"job/cpu.max": "max 100000\n"}, None),
+        ({"job/cpu.max": "max 100000\n", "cpu.max": "200000 100000\n"}, 2.0),
+        ({"job/cpu.max": "400000 100000\n", "cpu.max": "300000 100000\n"}, 3.0),
+        # A container that sees the host's path, but its own root.
+        ({"cpu.max": "50000 100000\n"}, 0.5),
+        ({"unified/job/cpu.max": "100000 50000\n"}, 2.0),
+        ({}, None),
+    ],
+)
+def test_the_quota_of_cgroup_v2(
+    tmp_path: Path, files: dict[str, str], expected: float | None
+) -> None:
+    assert container(tmp_path, "0::/job\n", files) == expected
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"), [("150000\n", 1.5), ("-1\n", None), ("400000\n", 4.0)]
+)
+@pytest.mark.parametrize("controllers", ["cpu", "cpu,cpuacct"])
+def test_the_quota_of_cgroup_v1(
+    tmp_path: Path, controllers: str, allowed: str, expected: float | None
+) -> None:
+    membership = f"4:memory:/other\n3:cpuset:/\n2:{controllers}:/docker/a:b\n0::/\n"
+    files = {"cpu.cfs_quota_us": allowed, "cpu.cfs_period_us": "100000\n"}
+    inside = {f"{controllers}/docker/a:b/{name}": text for name, text in files.items()}
+    assert container(tmp_path, membership, inside) == expected
+
+
+def test_no_cgroups_no_quota(tmp_path: Path) -> None:
+    assert quota(tmp_path / "absent", tmp_path) is None
+
+
+def cores_told(prelude: str) -> int:
+    source = f"import os\nfrom ntkexp import threads\n{prelude}\nprint(threads.cores())"
+    done = subprocess.run([sys.executable, "-c", source], check=True, capture_output=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="affinity is Linux's")
+def test_cores_are_those_of_affinity_and_quota() -> None:
+    first = min(os.sched_getaffinity(0))
+    pinned = f"os.sched_setaffinity(0, {{{first}}})"
+    assert cores_told(f"{pinned}; threads.quota = lambda: None") == 1
+    assert cores_told("threads.quota = lambda: 1.9") == 1
+    assert cores_told("threads.quota = lambda: 0.3") == 1
+    there = len(os.sched_getaffinity(0))
+    assert cores_told("threads.quota = lambda: 1000.0") == there
+    assert cores_told("threads.quota = lambda: None") == there
+
+
+# The waiting
+
+
+@pytest.mark.parametrize("name", ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"])
+def test_what_the_user_said_of_waiting_stands(name: str) -> None:
+    environment = {name: "something"}
+    set_waiting(environment)
+    assert environment == {name: "something"}
+
+
+def test_threads_sleep_while_they_wait() -> None:
+    environment: dict[str, str] = {}
+    set_waiting(environment)
+    assert environment == {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
+
+
+AT_TORCH = """
+import builtins, os, sys
+real, seen = builtins.__import__, []
+def watched(name, *rest, **options):
+    if name.partition(".")[0] == "torch" and not seen:
+        seen.append(os.environ.get("OMP_WAIT_POLICY"))
+    return real(name, *rest, **options)
+builtins.__import__ = watched
+from ntkexp.cli import main
+code = main(sys.argv[1:])
+print("seen", *seen)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("said", ["", "active"])
+def test_the_door_says_so_before_torch_is_loaded(tmp_path: Path, said: str) -> None:
+    words = ["train", "+exp=disk", "model.width=4", "model.depth=1", "data.grid=4"]
+    words += ["optim.steps=2", "probe=[]", "progress=false", "data.train_examples=10"]
+    environment = {name: value for name, value in os.environ.items() if name not in threads.SAID}
+    done = subprocess.run(
+        [sys.executable, "-c", AT_TORCH, *words],
+        cwd=tmp_path,
+        env=environment | ({"OMP_WAIT_POLICY": said} if said else {}),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == f"seen {said or 'passive'}"
+
+
+USED = """
+import numpy, torch
+from threadpoolctl import threadpool_info
+from ntkexp import threads
+threads.use(2)
+import scipy.linalg
+print(torch.get_num_threads(), *sorted({pool["num_threads"] for pool in threadpool_info()}))
+"""
+
+
+def test_one_number_for_torch_numpy_and_scipy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", USED],
+        check=True,
+        capture_output=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    assert done.stdout.split() == [b"2", b"2"]
