@@ -130,21 +130,20 @@ def work(case: str, number: int) -> None:
 
     plain = OmegaConf.to_object(composed(case))
     assert isinstance(plain, TrainConfig)
-    built = experiment.build_probes(plain)
     threads.use(number)
+    prepared = experiment.prepare(plain)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Run(Path(folder, "run"), experiment.tables(built)) as run,
+        Run(Path(folder, "run"), prepared.tables) as run,
         contextlib.suppress(Interrupted),
     ):
         run.begin("", {})
         if CASES[case][2] == "step":
-            experiment.train(plain, built, run, Turns())
+            experiment.train(prepared, run, None, Turns())
             return
-        trainer = experiment.trainer_of(plain, built, run)
-        images, turns = trainer.dataset.train.inputs[:100], Turns()
+        images, turns = prepared.dataset.train.inputs[:100], Turns()
         while not turns():
-            tangent_kernel(trainer.model.eval(), images)
+            tangent_kernel(prepared.model.eval(), images)
 
 
 def composed(case: str) -> DictConfig:
@@ -188,7 +187,9 @@ class Worker:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(self.process.wait() or 1)
+            with self.process:  # closes its pipes, waits for its end
+                pass
+            raise SystemExit(self.process.returncode or 1)
         return line
 
     def __enter__(self) -> Worker:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -78,13 +78,22 @@ class Change:
 
 def changes_of(file: str, text: str) -> list[Change]:
     """Every change there could be in a file, in order; each leaves it a valid program."""
-    found = []
-    for start, end, line, new in _stretches(ast.parse(text), text):
-        change = Change(file, line, start, end, new)
-        with contextlib.suppress(SyntaxError):
-            if ast.dump(ast.parse(change.applied(text))) != ast.dump(ast.parse(text)):
-                found.append(change)
-    return sorted(set(found), key=lambda c: (c.line, c.start, c.new))
+    return [change for change in _candidates(file, text) if _is_another_program(change, text)]
+
+
+def _candidates(file: str, text: str) -> list[Change]:
+    found = {
+        Change(file, line, start, end, new)
+        for start, end, line, new in _stretches(ast.parse(text), text)
+    }
+    return sorted(found, key=lambda c: (c.line, c.start, c.new))
+
+
+def _is_another_program(change: Change, text: str) -> bool:
+    try:
+        return ast.dump(ast.parse(change.applied(text))) != ast.dump(ast.parse(text))
+    except SyntaxError:
+        return False
 
 
 def _stretches(tree: ast.AST, text: str) -> Iterator[tuple[int, int, int, str]]:
@@ -170,11 +179,12 @@ def _other_constants(value: object) -> tuple[str, ...]:
 def drawn(room: str, count: int, seed: int) -> list[Change]:
     """`count` changes of a room; a longer draw begins with the shorter one."""
     files = sorted(path for pattern in ROOMS[room][0] for path in TREE.glob(pattern))
-    every = []
-    for path in files:
-        every += changes_of(str(path.relative_to(TREE)), path.read_text(encoding="utf-8"))
+    texts = {str(path.relative_to(TREE)): path.read_text(encoding="utf-8") for path in files}
+    every = [change for file, text in texts.items() for change in _candidates(file, text)]
     random.Random(seed).shuffle(every)
-    return every[:count]
+    # Parsing a file for every change that could be drawn would take minutes.
+    valid = (change for change in every if _is_another_program(change, texts[change.file]))
+    return list(itertools.islice(valid, count))
 
 
 class Copy:

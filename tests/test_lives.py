@@ -130,13 +130,13 @@ def test_a_run_is_not_resumed_on_other_data(
     process.kill()
     process.communicate()
     folder = the_run(tmp_path)
-    before = sorted(path.name for path in (folder / "work" / "committed").iterdir())
+    before = sorted(path.name for path in (folder / "unfinished" / "committed").iterdir())
 
     monkeypatch.setenv("NTKEXP_DATA", str(other))
     refused = door(*words)
     assert refused.returncode == 2
     assert "was begun from other data" in refused.stderr
-    assert sorted(path.name for path in (folder / "work" / "committed").iterdir()) == before
+    assert sorted(path.name for path in (folder / "unfinished" / "committed").iterdir()) == before
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_a_finished_run_on_a_read_only_disk_is_done_already(
 ) -> None:
     assert door("train", *TINY_DISK).returncode == 0
     folder = the_run(tmp_path)
-    (folder / "work").mkdir()
+    (folder / "unfinished").mkdir()
     (folder / "lock").write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
     read_only(tmp_path / "outputs")
     again = door("train", *TINY_DISK)

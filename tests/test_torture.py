@@ -131,7 +131,7 @@ def test_operations_on_files_are_counted_and_one_is_met_by_the_fault(tmp_path: P
 def test_moments_have_names_that_no_process_or_part_changes() -> None:
     paths = {
         "disk/9f/.steps.parquet.8020.tmp": "rename TABLE",
-        "disk/9f/work/life.0001/status.json": "rename in work/",
+        "disk/9f/unfinished/life.0001/status.json": "rename in unfinished/",
         "disk/9f/steps.parquet": "rename TABLE",
         "disk/9f": "rename folder",
     }

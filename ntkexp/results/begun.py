@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits import read_chain
-from ntkexp.results.status import OLD_WORK, WORK
+from ntkexp.results.status import OLD_LAYOUT, UNFINISHED
 
 
 def committed_tables(folder: Path) -> dict[str, pa.Table]:
     """The tables of a begun run up to its last commit; none before the first."""
-    parts, checkpoint = (folder / name for name in OLD_WORK)
+    parts, checkpoint = (folder / name for name in OLD_LAYOUT)
     if checkpoint.is_file():
         return _of_version_1(parts, checkpoint)
-    committed = folder / WORK / "committed"
+    committed = folder / UNFINISHED / "committed"
     found: dict[str, list[pa.Table]] = {}
     for commit in read_chain(committed):
         for part in commit.parts:

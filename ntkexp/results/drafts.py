@@ -27,7 +27,7 @@ class RunLostError(RunTakenError):
 
 
 class Drafts:
-    """The folder `work/life.N` of one life of a run; call `open` with the run's lock held."""
+    """The folder `unfinished/life.N` of one life of a run; call `open` with the run's lock held."""
 
     def __init__(self, work: Path) -> None:
         self.work = work

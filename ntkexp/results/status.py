@@ -16,8 +16,8 @@ from ntkexp.results.commits import DamagedRunError, kept_facts
 State = Literal["running", "finished", "interrupted", "failed"]
 
 # Folders and files of a run at work; the second and third were the layout up to version 0.1.
-WORK = "work"
-OLD_WORK = ("parts", "checkpoint.pt")
+UNFINISHED = "unfinished"
+OLD_LAYOUT = ("parts", "checkpoint.pt")
 
 
 def read_status(folder: Path) -> dict[str, Any] | None:
@@ -57,10 +57,10 @@ def forget_work(folder: Path) -> None:
     sweep_up(folder)
     # In one step: a kill in here never leaves a part of a chain of commits.
     with contextlib.suppress(OSError):
-        gone = folder / f".{WORK}.{secrets.token_hex(8)}.tmp"
-        (folder / WORK).rename(gone)
+        gone = folder / f".{UNFINISHED}.{secrets.token_hex(8)}.tmp"
+        (folder / UNFINISHED).rename(gone)
         remove_tree(gone)
-    for name in (WORK, *OLD_WORK):
+    for name in (UNFINISHED, *OLD_LAYOUT):
         path = folder / name
         if path.is_dir():
             remove_tree(path)
@@ -82,12 +82,12 @@ def sweep_up(folder: Path) -> None:
 
 def begun_with(folder: Path) -> dict[str, Any]:
     """The facts that an unfinished run keeps for all its lives, such as its threads."""
-    return kept_facts(folder / WORK / "committed")
+    return kept_facts(folder / UNFINISHED / "committed")
 
 
 def begun(folder: Path) -> bool:
     """Whether an unfinished run has a commit to go on from."""
-    return any((folder / WORK / "committed").glob("*.json"))
+    return any((folder / UNFINISHED / "committed").glob("*.json"))
 
 
 def refuse_damaged(folder: Path, status: Mapping[str, Any]) -> None:

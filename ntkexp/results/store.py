@@ -31,7 +31,15 @@ from ntkexp.results.card import FILE, Card
 from ntkexp.results.commits import Commit, DamagedRunError, StoredFile, prefix, read_chain
 from ntkexp.results.drafts import Drafts
 from ntkexp.results.lock import Lock
-from ntkexp.results.status import OLD_WORK, WORK, State, begun, forget_work, status_text, sweep_up
+from ntkexp.results.status import (
+    OLD_LAYOUT,
+    UNFINISHED,
+    State,
+    begun,
+    forget_work,
+    status_text,
+    sweep_up,
+)
 from ntkexp.results.table import Table
 
 ROWS_A_GROUP = 1 << 17
@@ -55,11 +63,11 @@ class Run:
         self._pending: dict[str, list[pd.DataFrame]] = {name: [] for name in self.tables}
         self._staged: dict[str, bytes] = {}
         self._lock = Lock(folder / "lock")
-        self._drafts = Drafts(folder / WORK)
+        self._drafts = Drafts(folder / UNFINISHED)
 
     @property
     def committed(self) -> Path:
-        return self.folder / WORK / "committed"
+        return self.folder / UNFINISHED / "committed"
 
     def __enter__(self) -> Run:
         make_folder(self.folder)
@@ -90,7 +98,7 @@ class Run:
             gone = self._drafts.folder / "committed"
             self.committed.rename(gone)
             shutil.rmtree(gone)
-            for name in (*OLD_WORK, *_results_in(self.folder)):
+            for name in (*OLD_LAYOUT, *_results_in(self.folder)):
                 _remove(self.folder / name)
         except OSError as error:
             raise cannot_write(self.folder, error) from error

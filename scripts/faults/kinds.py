@@ -177,7 +177,7 @@ def part_missing(c: Campaign) -> None:
     work = c.pick_work("train", "train on images", "sweep")
     if not c.start_interrupted(work):
         raise Skipped("it was done before it could be interrupted")
-    part = c.some_file("work/committed/*.parquet")
+    part = c.some_file("unfinished/committed/*.parquet")
     if part is None:
         raise Skipped("there was no part yet")
     c.notes.append(f"removed {part.relative_to(c.outputs)}")
@@ -192,7 +192,7 @@ def foreign_part(c: Campaign) -> None:
     """A parquet file that no run wrote lies among the parts, of an interrupted run or of none."""
     work = c.pick_work("train", "train on images", "sweep")
     c.start_interrupted(work)
-    folders = sorted(c.outputs.glob("*/*/work/committed"))
+    folders = sorted(c.outputs.glob("*/*/unfinished/committed"))
     if not folders:
         raise Skipped("there was no folder of commits")
     table = c.rng.choice(sorted(c.reference(work).home.glob("outputs/*/*/*.parquet")))

@@ -26,7 +26,7 @@ SWEEP = (
 def results(top: Path) -> dict[str, bytes]:
     """Every table and all weights of a sweep, by their paths."""
     files = sorted(top.glob("outputs/disk/*/*"))
-    assert not [file for file in files if file.name in ("work", "lock")]
+    assert not [file for file in files if file.name in ("unfinished", "lock")]
     return {
         str(file.relative_to(top)): file.read_bytes()
         for file in files

@@ -24,7 +24,7 @@ def files(top: Path) -> dict[str, bytes]:
     kept = {
         path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".parquet", ".pt")
     }
-    assert not (run / "work").exists()
+    assert not (run / "unfinished").exists()
     return kept
 
 
