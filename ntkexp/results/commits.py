@@ -2,7 +2,7 @@
 
     unfinished/committed/00000003.0001.losses.parquet   rows since commit 2, written by life 1
     unfinished/committed/00000003.0001.checkpoint       the state to go on from
-    unfinished/committed/00000003.0001.json             the commit: written last, it makes the rest count
+    unfinished/committed/00000003.0001.json             written last: makes the rest count
 
 A commit names its parts with their rows and checksums, its checkpoint, and the life that wrote the
 commit before it. Whatever no commit of the chain names was left by a life that ended before its
