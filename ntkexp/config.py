@@ -182,13 +182,17 @@ class OptimConfig:
 
 @dataclass
 class ProbingConfig:
-    """When the probes look, at how many fixed examples of each split, and in which mode."""
+    """When the probes look, at how many fixed examples of each split, and in which mode.
+
+    They also look where the training loss first falls below one of `losses`.
+    """
 
     spacing: Spacing = Spacing.log
     start: int = option(5, whole(1, MANY, "as the first step after 0"))
     growth: float = option(1.15, Rule(lambda x: 1.001 <= x <= 1000, "a factor from 1.001 to 1000"))
     every: int = option(100, count("steps"))
     steps: list[int] = option([], each(whole(0, MANY, "as a step")))
+    losses: list[float] = option([], each(positive()))
     examples: int = option(100, count("examples"))
     batch_norm: BatchNorm = BatchNorm.eval
 
@@ -231,7 +235,7 @@ class CheckpointConfig:
 class LauncherConfig:
     """How a sweep runs its jobs; `None` divides what the machine has between them."""
 
-    name: str = option(MISSING, one_of("local", "ensemble"))
+    name: str = option(MISSING, one_of("local"))
     jobs: int | None = option(None, count("jobs at once", null="", most=1000))
     threads: int | None = option(None, count("threads a job", null="", most=1000))
     fail_fast: bool = False
@@ -270,6 +274,9 @@ class ExperimentConfig:
     figures: list[int] = field(default_factory=list)
     paths: PathsConfig = field(default_factory=PathsConfig)
     launcher: LauncherConfig = field(default_factory=LauncherConfig)
+    members: dict[str, Any] = field(default_factory=dict)
+    device: str = option("auto", DEVICE)
+    checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     progress: bool = True
     rerun: bool = False
 
@@ -285,11 +292,9 @@ class TrainConfig(ExperimentConfig):
     probing: ProbingConfig = field(default_factory=ProbingConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
-    device: str = option("auto", DEVICE)
     cuda_graph: bool = True
     tf32: bool = False
     deterministic: bool = False
-    checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
 
 
 @dataclass

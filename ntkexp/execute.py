@@ -9,16 +9,16 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import threads
+from ntkexp import members, threads
 from ntkexp.config import (
     ImagesConfig,
     TrainConfig,
@@ -35,26 +35,10 @@ from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 if TYPE_CHECKING:
     from ntkexp.results.store import Run
-    from ntkexp.results.table import Table
+    from ntkexp.training.loop import Loop
+    from ntkexp.training.prepared import Ready
 
 DONE, FAILED = 0, 1
-
-StopAsked = Callable[[], bool]
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a run does once everything it needs is there, checked and loaded.
-
-    `advance(run, checkpoint, stop_asked)` goes on from a checkpoint (None: from the beginning) to
-    the end. `data` are the checksums of what it reads, kept for all lives of the run; `about` are
-    further facts for the provenance of this life.
-    """
-
-    tables: Iterable[Table]
-    advance: Callable[[Run, bytes | None, StopAsked], None]
-    data: Mapping[str, str] = field(default_factory=dict)
-    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,7 +64,7 @@ class Command:
 
     complete: Callable[[DictConfig, frozenset[str]], None]
     warm: Callable[[DictConfig], None]
-    prepare: Callable[[DictConfig], Work]
+    prepare: Callable[[DictConfig], Ready]
     data: Callable[[DictConfig], Mapping[str, str]]
 
     def __call__(self, config: DictConfig, typed: frozenset[str]) -> int:
@@ -98,17 +82,19 @@ class Command:
         """One life of the run in `folder`: an exit code, once the run's own status is written."""
         with signals() as asked:
             began = time.monotonic()
-            work = self.prepare(config)
+            ready = self.prepare(config)
             if asked:
                 print("interrupted before the run began", file=sys.stderr)
                 return 128 + asked[0]
-            return _live(work, config, folder, words, asked, began)
+            return _live(ready, config, folder, words, asked, began)
 
 
 def _complete_training(config: DictConfig, typed: frozenset[str]) -> None:
     refuse_added(config)
     shrink(config, typed)
     check(config)
+    for _, member in members.of_config(config) if config.members else ():
+        check(member)
 
 
 def _warm_training(config: DictConfig) -> None:
@@ -119,16 +105,11 @@ def _warm_training(config: DictConfig) -> None:
     _warm_results()
 
 
-def _prepare_training(config: DictConfig) -> Work:
+def _prepare_training(config: DictConfig) -> Ready:
     from ntkexp.training import experiment
 
-    prepared = experiment.prepare(_plain(config))
-    return Work(
-        tables=prepared.tables,
-        advance=lambda run, checkpoint, stop: experiment.train(prepared, run, checkpoint, stop),
-        data=prepared.dataset.checksums,
-        about=prepared.facts,
-    )
+    many = members.of_config(config) if config.members else []
+    return experiment.prepare(_plain(config), [(values, _plain(one)) for values, one in many])
 
 
 def _training_data(config: DictConfig) -> Mapping[str, str]:
@@ -160,21 +141,13 @@ def _warm_results() -> None:
     provenance()
 
 
-def _prepare_study(config: DictConfig) -> Work:
-    from ntkexp import progress, studies
+def _prepare_study(config: DictConfig) -> Ready:
+    from ntkexp import studies
+    from ntkexp.training.parts import Parts
+    from ntkexp.training.prepared import Ready
 
     chosen = studies.choose(config.study)
-
-    def advance(run: Run, checkpoint: bytes | None, stop_asked: StopAsked) -> None:
-        def listen(task: progress.Progress) -> None:
-            if stop_asked():
-                raise Interrupted
-
-        with progress.told_to(listen):
-            for table, frame in chosen.run(progress=config.progress).items():
-                run.add(table, {str(name): frame[name].to_numpy() for name in frame})
-
-    return Work(tables=chosen.tables, advance=advance)
+    return Ready(work=Parts(chosen), tables=chosen.tables, label=chosen.name)
 
 
 train = Command(_complete_training, _warm_training, _prepare_training, _training_data)
@@ -247,7 +220,7 @@ def _compare_data(folder: Path, how: str, kept: Mapping[str, str], here: Mapping
 
 
 def _live(
-    work: Work,
+    ready: Ready,
     config: DictConfig,
     folder: Path,
     words: Asked,
@@ -257,25 +230,36 @@ def _live(
     """One life of a run, from taking its lock to the status it ends with."""
     from ntkexp.results.store import Run
 
-    with Run(folder, work.tables) as run:
-        checkpoint = begin(run, config, work, words)
+    with Run(folder, ready.tables) as run:
+        checkpoint = begin(run, config, ready, words)
         try:
-            work.advance(run, checkpoint, lambda: bool(asked))
+            loop = loop_of(ready, run, config, checkpoint)
+            loop.go(lambda: bool(asked))
             finish(run, began)
         except Exception as error:
             return cut_short(run, error, asked)
     return DONE
 
 
-def begin(
-    run: Run,
-    config: DictConfig,
-    work: Work,
-    words: Asked = NOTHING,
-    *,
-    wanted: threads.Wanted | None = None,
-    **about: Any,
-) -> bytes | None:
+def loop_of(ready: Ready, run: Run, config: DictConfig, checkpoint: bytes | None) -> Loop:
+    """The loop of a run, where the checkpoint left it."""
+    from ntkexp.training.loop import Loop
+
+    loop = Loop(
+        ready.work,
+        run,
+        looks=ready.looks,
+        probes=ready.probes,
+        commit_every_seconds=config.checkpoint.every_seconds,
+        label=ready.label,
+        shown=config.progress,
+    )
+    if checkpoint is not None:
+        loop.restore(checkpoint)
+    return loop
+
+
+def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) -> bytes | None:
     """Say what the run is; the checkpoint from which it goes on, None where it begins.
 
     From here on the process computes with the run's number of threads: that of its first life.
@@ -286,13 +270,13 @@ def begin(
         run.clear()
     checkpoint = run.resume()
     if checkpoint is not None:
-        _compare_data(run.folder, "was begun", run.facts.get("data", {}), work.data)
+        _compare_data(run.folder, "was begun", run.facts.get("data", {}), ready.data)
         print(f"resuming {run.folder}")
-    number, line = threads.settled(run.facts.get("threads"), wanted or threads.wanted(config))
+    number, line = threads.settled(run.facts.get("threads"), threads.wanted(config))
     if line is not None:
         print(line, file=sys.stderr)
     threads.use(number)
-    told = provenance() | {"data": dict(work.data)} | dict(work.about) | {"threads": number}
+    told = provenance() | {"data": dict(ready.data)} | dict(ready.about) | {"threads": number}
     text = OmegaConf.to_yaml(config, resolve=True)
     card = Card(
         experiment=config.name,
@@ -300,9 +284,9 @@ def begin(
         hashed=hashed(plain(config)),
         axes=tuple(sorted(words.axes)),
         typed=tuple(sorted(words.typed - {"exp"})),
-        facts={"data": dict(work.data), "threads": number},
+        facts={"data": dict(ready.data), "threads": number},
     )
-    run.begin(text, told | about, card)
+    run.begin(text, told, card)
     return checkpoint
 
 

@@ -36,6 +36,7 @@ from ntkexp.config import (
     TrainConfig,
 )
 from ntkexp.errors import UserError
+from ntkexp.members import expanded
 from ntkexp.models.size import schema_of
 
 NO_PART = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
@@ -64,6 +65,8 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
     """What of a config, as plain values, decides the numbers of its run."""
+    if config.get("members"):
+        config = {**config, "members": expanded(config["members"])}
     if "study" in config:
         found = {"work": "study@1", "study": component("study", _mapping("study", config["study"]))}
         return found | differing(_without(config, "study"), neutral_of(StudyConfig), "")

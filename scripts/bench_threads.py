@@ -126,24 +126,28 @@ def work(case: str, number: int) -> None:
     from ntkexp.errors import Interrupted
     from ntkexp.results import Run
     from ntkexp.tangent import tangent_kernel
-    from ntkexp.training import experiment
+    from ntkexp.training import experiment, supervised
+    from ntkexp.training.loop import Loop
 
     plain = OmegaConf.to_object(composed(case))
     assert isinstance(plain, TrainConfig)
     threads.use(number)
-    prepared = experiment.prepare(plain)
+    ready = experiment.prepare(plain)
+    assert isinstance(ready.work, supervised.Supervised)
+    # So that the loop asks after every step.
+    supervised.BURST_SECONDS = 0.0
     with (
         tempfile.TemporaryDirectory() as folder,
-        Run(Path(folder, "run"), prepared.tables) as run,
+        Run(Path(folder, "run"), ready.tables) as run,
         contextlib.suppress(Interrupted),
     ):
         run.begin("", {})
         if CASES[case][2] == "step":
-            experiment.train(prepared, run, None, Turns())
+            Loop(ready.work, run, looks=ready.looks, probes=ready.probes).go(Turns())
             return
-        images, turns = prepared.dataset.train.inputs[:100], Turns()
+        images, turns = ready.work.dataset.train.inputs[:100], Turns()
         while not turns():
-            tangent_kernel(prepared.model.eval(), images)
+            tangent_kernel(ready.work.model.eval(), images)
 
 
 def composed(case: str) -> DictConfig:

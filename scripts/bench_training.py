@@ -45,6 +45,7 @@ from ntkexp.launch.child import BAD_INPUT
 from ntkexp.results import Run
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.training import experiment
+from ntkexp.training.loop import Loop
 from ntkexp.training.device import resolve, threads_or_gpu
 
 EXAMPLES, BATCH = 10_000, 100
@@ -115,10 +116,10 @@ def configured(case: Case, *words: str) -> TrainConfig:
 
 def timed(case: Case, folder: Path, *words: str) -> float:
     began = time.perf_counter()
-    prepared = experiment.prepare(configured(case, *words))
-    with Run(Path(tempfile.mkdtemp(dir=folder)), prepared.tables) as run:
+    ready = experiment.prepare(configured(case, *words))
+    with Run(Path(tempfile.mkdtemp(dir=folder)), ready.tables) as run:
         run.begin("", {})
-        experiment.train(prepared, run, None, lambda: False)
+        Loop(ready.work, run, looks=ready.looks, probes=ready.probes).go(lambda: False)
         return time.perf_counter() - began
 
 

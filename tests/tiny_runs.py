@@ -20,6 +20,7 @@ from ntkexp.execute import folder_of
 from ntkexp.launch import plugin
 from ntkexp.results import Run
 from ntkexp.training import experiment
+from ntkexp.training.loop import Loop
 
 SHAPES = {"mnist": (28, 28), "kmnist": (28, 28), "cifar10": (32, 32, 3)}
 SIZES = {"train": 300, "test": 60}
@@ -76,17 +77,20 @@ def train(outputs: Path, *words: str, stop_at: int | None = None) -> Path:
     config = composed([*words, f"paths.outputs={outputs}"])
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, TrainConfig)
-    prepared = experiment.prepare(plain)
+    ready = experiment.prepare(plain)
     questions = iter(range(10**9))
 
     def stop_asked() -> bool:
         return next(questions) == stop_at
 
-    with Run(folder_of(config), prepared.tables) as run:
+    with Run(folder_of(config), ready.tables) as run:
         checkpoint = run.resume()
         run.begin(OmegaConf.to_yaml(config, resolve=True), {})
         try:
-            experiment.train(prepared, run, checkpoint, stop_asked)
+            loop = Loop(ready.work, run, looks=ready.looks, probes=ready.probes)
+            if checkpoint is not None:
+                loop.restore(checkpoint)
+            loop.go(stop_asked)
         except Interrupted:
             assert stop_at is not None
         else:

@@ -32,7 +32,7 @@ class Split:
 class Dataset:
     """A training and a test split, and what a model and a run's provenance need to know of them.
 
-    `outputs` is how many scores a network gives: as many as classes, or one for two classes.
+    `objective` names what networks are trained to lower on it, unless the config says otherwise.
     `checksums` has the sha256 of each source file, `remarks` in what they differ from the
     official ones. Images were normalised as (pixel / 255 - mean) / std per channel, and
     `pad_value` is what a black pixel became.
@@ -41,8 +41,8 @@ class Dataset:
     name: str
     train: Split
     test: Split
-    classes: int
-    outputs: int
+    classes: int | None
+    objective: str
     input_shape: tuple[int, ...]
     checksums: dict[str, str]
     remarks: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ def load_disk(config: DiskConfig, seed: int, device: torch.device) -> Dataset:
         train=_split((2 * draws - 1).float(), device),
         test=_split(lattice(config.grid), device),
         classes=2,
-        outputs=1,
+        objective="binary",
         input_shape=(2,),
         checksums={},
     )

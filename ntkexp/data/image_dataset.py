@@ -71,7 +71,7 @@ def load_images(
         train=_split(parts, mean, std, device),
         test=_split([held_out_part(test, config, seed)], mean, std, device),
         classes=kind.classes,
-        outputs=kind.classes,
+        objective="cross_entropy",
         input_shape=kind.shape,
         checksums=checksums(files),
         remarks=(*notes, *remarks(config.name, "test", test)),

@@ -16,7 +16,7 @@ from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
 from ntkexp.launch.summary import forecast, summary
 from ntkexp.launch.task import Task
 
-ENGINES = ("local", "ensemble", "slurm")
+ENGINES = ("local", "slurm")
 # Takes the jobs to run, the sweep's config, the command and how many jobs are settled already.
 Engine = Callable[[Sequence[Job], DictConfig, Command, int], int]
 

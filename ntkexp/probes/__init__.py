@@ -9,14 +9,31 @@ from typing import Any
 
 from ntkexp.config import checked
 from ntkexp.errors import UserError
-from ntkexp.probes.base import Batch, Forward, Moment, Probe, Rows, Update
+from ntkexp.probes.base import Forward, Probe, Update
+from ntkexp.probes.view import Batch, NetworkView, View
+from ntkexp.results.table import Rows
 
-__all__ = ["Batch", "Forward", "Moment", "Probe", "Rows", "Update", "build", "names"]
+__all__ = [
+    "Batch",
+    "Forward",
+    "NetworkView",
+    "Probe",
+    "Rows",
+    "Update",
+    "View",
+    "build",
+    "names",
+]
+
+
+NO_PROBES = ("base", "view")
 
 
 def names() -> list[str]:
     """Every probe there is."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return sorted(
+        module.name for module in pkgutil.iter_modules(__path__) if module.name not in NO_PROBES
+    )
 
 
 def build(selected: Mapping[str, Any]) -> dict[str, Probe]:

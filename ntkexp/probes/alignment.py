@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ntkexp.config import Difficult, TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.probes.base import Batch, Moment, Probe, Rows
-from ntkexp.results.table import Table
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import Rows, Table
 from ntkexp.tangent import TangentKernel
 from ntkexp.theory.alignment import label_ckas
 
@@ -48,6 +49,7 @@ class Alignment(Probe):
     """`subsets: true` adds equally many easy and difficult training examples."""
 
     tables = (ALIGNMENT,)
+    needs = frozenset({"kernel", "labels"})
 
     subsets: bool = False
 
@@ -61,28 +63,20 @@ class Alignment(Probe):
     def batches(self) -> frozenset[str]:
         return frozenset(MEMBERS) if self.subsets else frozenset({"train", "test"})
 
-    def measure(self, moment: Moment) -> Rows:
+    def measure(self, view: View) -> Rows:
         rows = [
             (*MEMBERS[name], layer, index, centring, value)
             for name in sorted(self.batches())
-            for layer, index, centring, value in _alignments(
-                moment.kernels[name], moment.batches[name]
-            )
+            for layer, index, centring, value in _alignments(view.kernel(name), view.labels(name))
         ]
         names = [name for name in ALIGNMENT.columns if name != "step"]
         return {"alignment": dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))}
 
 
-def _alignments(kernel: TangentKernel, batch: Batch) -> Iterator[tuple[str, int, str, float]]:
+def _alignments(
+    kernel: TangentKernel, labels: NDArray[np.float64]
+) -> Iterator[tuple[str, int, str, float]]:
     parts = {"total": kernel.gram, **kernel.layers}
-    labels = _one_hot(batch.targets.cpu().numpy(), kernel.outputs)
     for index, (layer, gram) in enumerate(parts.items(), start=-1):
         for centring, value in label_ckas(gram.double().cpu().numpy(), labels).items():
             yield layer, index, centring, value
-
-
-def _one_hot(targets: NDArray[np.int64], outputs: int) -> NDArray[np.float64]:
-    """(n, outputs); a network with one logit has the labels +1 and -1."""
-    if outputs == 1:
-        return np.where(targets > 0, 1.0, -1.0)[:, None]
-    return np.eye(outputs)[targets]

@@ -1,4 +1,4 @@
-"""What a probe is: something that looks at a network at a step and returns rows of tables.
+"""What a probe is: something that looks at a work at a step and returns rows of tables.
 
 A new probe is one file here, with a dataclass whose name is the file's in capitals (file
 `weight_norm.py`, class `WeightNorm`), and one file in configs/probe/ with its options:
@@ -6,92 +6,37 @@ A new probe is one file here, with a dataclass whose name is the file's in capit
     @dataclass
     class WeightNorm(Probe):
         tables = (Table("weight_norm", "|w|_2 at a step", {"step": "int64", "norm": "float64"}),)
+        needs = frozenset({"network"})
 
-        def measure(self, moment: Moment) -> Rows:
-            norm = sum(w.square().sum() for w in moment.model.parameters()).sqrt()
+        def measure(self, view: View) -> Rows:
+            norm = sum(w.square().sum() for w in view.network().parameters()).sqrt()
             return {"weight_norm": {"norm": norm.item()}}
 
-The column `step` is filled in by the training loop.
+The column `step` is filled in by the loop.
 
-A probe of single iterations says in `watches` which ones. In such an iteration it is called up to
-three times: `listening` surrounds the forward of the minibatch, `hear` follows it while its graph
-is whole, `watch` follows the backward, when dw_t is known and the network still at w_t.
+A probe of single updates says in `watches` which ones. In such an update it is called up to three
+times: `around_forward` surrounds the forward of the minibatch, `on_forward` follows it while its
+graph is whole, `before_update` follows the backward, when the coming change of the weights is known
+and the network still as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from ntkexp.config import BatchNorm, TrainConfig
-from ntkexp.data import Dataset
-from ntkexp.results.table import Table
-from ntkexp.tangent import TangentKernel, tangent_kernel, tangent_kernels
-
-# table -> column -> values
-Rows = Mapping[str, Mapping[str, object]]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Fixed examples that probes look at."""
-
-    inputs: Tensor
-    targets: Tensor
-
-
-class Moment:
-    """A network at one step of its training, in eval mode, and what probes may ask of it."""
-
-    def __init__(
-        self,
-        *,
-        step: int,
-        seed: int,
-        last: bool,
-        model: nn.Module,
-        dataset: Dataset,
-        batches: Mapping[str, Batch],
-        batch_norm: BatchNorm = BatchNorm.eval,
-    ) -> None:
-        self.step, self.seed, self.last = step, seed, last
-        self.model, self.dataset, self.batches = model, dataset, batches
-        self.batch_norm = batch_norm
-
-    @cached_property
-    def kernels(self) -> Mapping[str, TangentKernel]:
-        """The tangent kernel of every batch: made once, when first asked for, for all probes."""
-        inputs = {name: batch.inputs for name, batch in self.batches.items()}
-        if self.batch_norm is BatchNorm.eval:
-            return tangent_kernels(self.model, inputs)
-        with _batch_statistics(self.model):
-            return {
-                name: tangent_kernel(self.model, x, batch_function=True)
-                for name, x in inputs.items()
-            }
-
-
-@contextmanager
-def _batch_statistics(model: nn.Module) -> Iterator[None]:
-    """Batch normalisation in train mode inside; the running statistics are the engine's to keep."""
-    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
-    for norm in norms:
-        norm.train()
-    try:
-        yield
-    finally:
-        for norm in norms:
-            norm.eval()
+from ntkexp.config import TrainConfig
+from ntkexp.probes.view import Batch, View
+from ntkexp.results.table import Rows, Table
 
 
 @dataclass(frozen=True)
 class Forward:
-    """The forward of the minibatch of one iteration, in train mode, before the backward."""
+    """The forward of the minibatch of one update, in train mode, before the backward."""
 
     step: int
     seed: int
@@ -102,9 +47,9 @@ class Forward:
 
 @dataclass(frozen=True)
 class Update:
-    """One iteration of SGD: |dw_t| is known, the network still at w_t.
+    """One update of the weights: |dw_t| is known, the network still at w_t.
 
-    The network is in eval mode if a probe looks at it now, having heard nothing before.
+    The network is in eval mode if a probe looks at it now, having seen no forward before.
     """
 
     step: int
@@ -116,37 +61,41 @@ class Update:
 
 @dataclass
 class Probe:
-    """The base of all probes; its dataclass fields are the options of its config."""
+    """The base of all probes; its dataclass fields are the options of its config.
+
+    `needs` names what it asks of a view: outputs, network, kernel; or updates, to see them.
+    """
 
     tables: ClassVar[tuple[Table, ...]] = ()
+    needs: ClassVar[frozenset[str]] = frozenset({"network"})
 
     def check(self, config: TrainConfig) -> None:
         """Refuse, before anything is loaded, a config in which this probe has no meaning."""
 
     def batches(self) -> frozenset[str]:
-        """Which batches it looks at: train, test, easy, difficult."""
+        """Which batches it looks at: train, test, or a subset of the training examples."""
         return frozenset({"train", "test"})
 
-    def measure(self, moment: Moment) -> Rows:
+    def measure(self, view: View) -> Rows:
         """Rows at a step of the probe schedule."""
         return {}
 
     def watches(self, step: int) -> bool:
-        """Whether it wants to see the iteration of this step."""
+        """Whether it wants to see the update of this step."""
         return False
 
-    def hears(self) -> bool:
-        """Whether a watched iteration's own forward is what it looks at."""
+    def sees_forward(self) -> bool:
+        """Whether a watched update's own forward is what it looks at."""
         return False
 
-    def listening(self, model: nn.Module) -> AbstractContextManager[object]:
-        """Surrounds the forward of a watched iteration."""
+    def around_forward(self, model: nn.Module) -> AbstractContextManager[object]:
+        """Surrounds the forward of a watched update."""
         return nullcontext()
 
-    def hear(self, forward: Forward) -> None:
-        """Looks at the forward of a watched iteration. The graph must stay whole."""
+    def on_forward(self, forward: Forward) -> None:
+        """Looks at the forward of a watched update. The graph must stay whole."""
 
-    def watch(self, update: Update) -> Rows:
+    def before_update(self, update: Update) -> Rows:
         """One row of each table; values may be scalars on the device, fetched later with others."""
         return {}
 

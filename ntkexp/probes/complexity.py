@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from ntkexp.config import Norm, TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.options import count, option
-from ntkexp.probes.base import Forward, Probe, Rows, Update
-from ntkexp.results.table import Table
+from ntkexp.probes.base import Forward, Probe, Update
+from ntkexp.results.table import Rows, Table
 from ntkexp.seeds import generator
 from ntkexp.tangent import SharedForward, tangent_trace
 
@@ -58,6 +58,7 @@ class Complexity(Probe):
     """
 
     tables = (COMPLEXITY,)
+    needs = frozenset({"updates"})
 
     every: int = option(1, count("iterations"))
     mode: Mode = Mode.estimate
@@ -89,19 +90,19 @@ class Complexity(Probe):
     def watches(self, step: int) -> bool:
         return step % self.every == 0
 
-    def hears(self) -> bool:
+    def sees_forward(self) -> bool:
         return self.batch is On.minibatch
 
-    def listening(self, model: nn.Module) -> AbstractContextManager[object]:
+    def around_forward(self, model: nn.Module) -> AbstractContextManager[object]:
         return nullcontext() if self.batch is On.fixed else self._estimator(model)
 
-    def hear(self, forward: Forward) -> None:
+    def on_forward(self, forward: Forward) -> None:
         if self.batch is On.minibatch:
             self._heard = self._estimator(forward.model).trace(
                 forward.outputs, forward.inputs, _signs(forward)
             )
 
-    def watch(self, update: Update) -> Rows:
+    def before_update(self, update: Update) -> Rows:
         trace, step_norm = self._trace(update), update.step_norm.double()
         before = self._sum.to(trace.device)
         self._sum = torch.addcmul(before, step_norm, trace.sqrt(), value=self.every)
@@ -129,5 +130,5 @@ class Complexity(Probe):
         return self._shared
 
 
-def _signs(moment: Forward | Update) -> torch.Generator:
-    return generator(moment.seed, "complexity", moment.step)
+def _signs(seen: Forward | Update) -> torch.Generator:
+    return generator(seen.seed, "complexity", seen.step)

@@ -20,8 +20,9 @@ from torch.autograd.functional import jvp
 from torch.func import functional_call
 
 from ntkexp.options import MANY, option, positive, whole
-from ntkexp.probes.base import Moment, Probe, Rows
-from ntkexp.results.table import Table
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import Rows, Table
 from ntkexp.seeds import generator
 from ntkexp.theory.spectrum import eigenpairs
 
@@ -51,6 +52,7 @@ class Directions(Probe):
     """At the last step only: `count` directions of each kind, on `examples` test examples."""
 
     tables = (DIRECTIONS,)
+    needs = frozenset({"network", "kernel", "examples"})
 
     count: int = option(50, whole(1, MANY, "directions"))
     examples: int = option(1000, whole(1, MANY, "examples"))
@@ -59,16 +61,17 @@ class Directions(Probe):
     def batches(self) -> frozenset[str]:
         return frozenset({"train"})
 
-    def measure(self, moment: Moment) -> Rows:
-        if not moment.last:
+    def measure(self, view: View) -> Rows:
+        if not view.last:
             return {}
-        inputs = moment.dataset.test.inputs[: self.examples]
-        methods = {"jvp": _by_jvp(moment.model), "perturbation": _by_step(moment.model, self.size)}
+        inputs = view.examples("test").inputs[: self.examples]
+        model = view.network()
+        methods = {"jvp": _by_jvp(model), "perturbation": _by_step(model, self.size)}
         rows = [
             (kind, index, value, name, _root_mean_square(vary, direction, inputs))
             for kind, found in (
-                ("singular", _singular(moment, self.count)),
-                ("random", _random(moment, self.count)),
+                ("singular", _singular(view, self.count)),
+                ("random", _random(view, self.count)),
             )
             for index, (value, direction) in enumerate(found)
             for name, vary in methods.items()
@@ -77,11 +80,12 @@ class Directions(Probe):
         return {"directions": dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))}
 
 
-def _singular(moment: Moment, count: int) -> Iterator[tuple[float, Direction]]:
-    values, vectors = eigenpairs(moment.kernels["train"].gram.cpu().numpy())
-    inputs = moment.batches["train"].inputs
-    parameters = _parameters(moment.model)
-    outputs = moment.model(inputs)
+def _singular(view: View, count: int) -> Iterator[tuple[float, Direction]]:
+    values, vectors = eigenpairs(view.kernel("train").gram.cpu().numpy())
+    inputs = view.batches["train"].inputs
+    model = view.network()
+    parameters = _parameters(model)
+    outputs = model(inputs)
     for value, u in zip(values[:count], vectors.T[:count], strict=True):
         cotangent = torch.from_numpy(u.copy()).to(outputs).view(outputs.shape)
         pulled = torch.autograd.grad(
@@ -90,12 +94,12 @@ def _singular(moment: Moment, count: int) -> Iterator[tuple[float, Direction]]:
         yield float(value) ** 0.5, _unit(dict(zip(parameters, pulled, strict=True)))
 
 
-def _random(moment: Moment, count: int) -> Iterator[tuple[float, Direction]]:
+def _random(view: View, count: int) -> Iterator[tuple[float, Direction]]:
     for index in range(count):
-        stream = generator(moment.seed, "directions", index)
+        stream = generator(view.seed, "directions", index)
         drawn = {
             name: torch.randn(w.shape, generator=stream).to(w)
-            for name, w in _parameters(moment.model).items()
+            for name, w in _parameters(view.network()).items()
         }
         yield float("nan"), _unit(drawn)
 

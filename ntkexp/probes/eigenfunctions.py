@@ -16,8 +16,9 @@ from ntkexp.data import Split
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, one_of, option, whole
-from ntkexp.probes.base import Moment, Probe, Rows
-from ntkexp.results.table import Table
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import Rows, Table
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.centring import CENTRINGS, centre
 
@@ -78,9 +79,9 @@ class Eigenfunctions(Probe):
     def batches(self) -> frozenset[str]:
         return frozenset()
 
-    def measure(self, moment: Moment) -> Rows:
-        kernel = tangent_kernel(moment.model, moment.dataset.test.inputs)
-        gram = centre(kernel.gram.double().cpu().numpy(), moment.dataset.outputs, self.centring)
+    def measure(self, view: View) -> Rows:
+        kernel = tangent_kernel(view.network(), view.examples("test").inputs)
+        gram = centre(kernel.gram.double().cpu().numpy(), kernel.outputs, self.centring)
         size = len(gram)
         # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500 eigenvalues
         # that decay fast are a hundredth of the work of all of them.
@@ -96,8 +97,8 @@ class Eigenfunctions(Probe):
                 "value": vectors.T.ravel(),
             },
         }
-        if moment.step == 0:
-            rows["points"] = _points(moment)
+        if view.step == 0:
+            rows["points"] = _points(view)
         return rows
 
 
@@ -108,8 +109,8 @@ def _signed(vectors: np.ndarray) -> np.ndarray:
     return signed
 
 
-def _points(moment: Moment) -> dict[str, np.ndarray]:
-    parts = {"train": moment.dataset.train, "test": moment.dataset.test}
+def _points(view: View) -> dict[str, np.ndarray]:
+    parts = {name: view.examples(name) for name in ("train", "test")}
     return {
         "split": np.concatenate([np.full(_size(part), name) for name, part in parts.items()]),
         "point": np.concatenate([np.arange(_size(part)) for part in parts.values()]),

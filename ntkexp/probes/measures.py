@@ -19,11 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.config import Norm, TrainConfig
-from ntkexp.data import Split
 from ntkexp.errors import UserError
-from ntkexp.models.objective import correct, losses
-from ntkexp.probes.base import Moment, Probe, Rows
-from ntkexp.results.table import Table
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import Rows, Table
 from ntkexp.theory.float64 import Array
 from ntkexp.theory.measures import deep, fisher_rao, margins, norms, paths, two_layer
 
@@ -62,16 +61,16 @@ class Measures(Probe):
     def batches(self) -> frozenset[str]:
         return frozenset()
 
-    def measure(self, moment: Moment) -> Rows:
-        if moment.step == 0:
-            self._initial = [w.detach().clone() for w in _weights(moment.model)]
-        if not moment.last:
+    def measure(self, view: View) -> Rows:
+        if view.step == 0:
+            self._initial = [w.detach().clone() for w in _weights(view.network())]
+        if not view.last:
             return {}
-        train, test = (_seen(moment.model, split) for split in _splits(moment))
+        train, test = (_seen(view, name) for name in ("train", "test"))
         values = {
             **_gaps(train, test),
             **{f"margin_{k}": v for k, v in margins.distribution(train.margins).items()},
-            **_of_the_network(moment, [_matrix(w) for w in self._initial], train),
+            **_of_the_network(view, [_matrix(w) for w in self._initial], train),
         }
         return {
             "measures": {"measure": list(values), "value": list(values.values())},
@@ -96,11 +95,12 @@ class _Seen:
     error: float
 
 
-def _seen(model: nn.Module, split: Split) -> _Seen:
+def _seen(view: View, name: str) -> _Seen:
+    model, split = view.network(), view.examples(name)
     with torch.no_grad():
         outputs = torch.cat([model(part) for part in torch.split(split.inputs, EXAMPLES_AT_ONCE)])
     outputs = outputs.double().requires_grad_()
-    loss = losses(outputs, split.targets)
+    loss = view.objective.losses(outputs, split.targets)
     (gradients,) = torch.autograd.grad(loss.sum(), outputs)
     scores, labels = outputs.detach().cpu().numpy(), split.targets.cpu().numpy()
     signed = labels if scores.shape[1] > 1 else np.where(labels > 0, 1, -1)
@@ -109,12 +109,8 @@ def _seen(model: nn.Module, split: Split) -> _Seen:
         loss_gradients=gradients.cpu().numpy(),
         margins=margins.margins(scores, signed),
         loss=loss.mean().item(),
-        error=1 - correct(outputs, split.targets).double().mean().item(),
+        error=1 - view.objective.correct(outputs, split.targets).double().mean().item(),
     )
-
-
-def _splits(moment: Moment) -> tuple[Split, Split]:
-    return moment.dataset.train, moment.dataset.test
 
 
 def _gaps(train: _Seen, test: _Seen) -> dict[str, float]:
@@ -128,8 +124,9 @@ def _gaps(train: _Seen, test: _Seen) -> dict[str, float]:
     }
 
 
-def _of_the_network(moment: Moment, initial: list[Array], train: _Seen) -> dict[str, float]:
-    model = moment.model
+def _of_the_network(view: View, initial: list[Array], train: _Seen) -> dict[str, float]:
+    model, inputs = view.network(), view.examples("train").inputs
+    input_shape = tuple(inputs.shape[1:])
     weights = [_matrix(w) for w in _weights(model)]
     gamma, examples = margins.margin_percentile(train.margins), len(train.margins)
     if gamma <= 0:
@@ -145,8 +142,8 @@ def _of_the_network(moment: Moment, initial: list[Array], train: _Seen) -> dict[
         "distance": norms.distance(weights, initial),
         "frobenius_product": norms.frobenius_product(weights),
         "spectral_product": norms.spectral_product(weights),
-        "l1_path_norm": path_norm(model, moment.dataset.input_shape, p=1),
-        "l2_path_norm": path_norm(model, moment.dataset.input_shape, p=2),
+        "l1_path_norm": path_norm(model, input_shape, p=1),
+        "l2_path_norm": path_norm(model, input_shape, p=2),
         "fisher_rao": fisher_rao.fisher_rao(train.loss_gradients, train.outputs, len(weights) - 1),
     }
     by_margin: dict[str, Callable[[], float]] = {
@@ -155,14 +152,14 @@ def _of_the_network(moment: Moment, initial: list[Array], train: _Seen) -> dict[
         "spectral_frobenius": lambda: deep.spectral_frobenius(weights, initial, gamma, examples),
     }
     if isinstance(model, nn.Sequential) and len(weights) == 2:
-        inputs = moment.dataset.train.inputs.flatten(1).double().cpu().numpy()
+        flat = inputs.flatten(1).double().cpu().numpy()
         (U, V), (U0, V0) = weights, initial
         by_margin |= {
             "neyshabur_core": lambda: two_layer.neyshabur_core(U, V, U0, gamma),
-            "neyshabur_bound": lambda: two_layer.neyshabur_bound(U, V, U0, inputs, gamma),
-            "frobenius_bound": lambda: two_layer.frobenius_bound(U, V, inputs, gamma),
+            "neyshabur_bound": lambda: two_layer.neyshabur_bound(U, V, U0, flat, gamma),
+            "frobenius_bound": lambda: two_layer.frobenius_bound(U, V, flat, gamma),
             "two_layer_spectral_frobenius": lambda: two_layer.spectral_frobenius(
-                U, V, U0, V0, inputs, gamma
+                U, V, U0, V0, flat, gamma
             ),
         }
     return values | {k: f() if gamma > 0 else float("nan") for k, f in by_margin.items()}

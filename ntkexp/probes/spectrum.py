@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ntkexp.options import one_of, option
-from ntkexp.probes.base import Moment, Probe, Rows
-from ntkexp.results.table import Table
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import Rows, Table
 from ntkexp.theory.centring import CENTRINGS, centre
 from ntkexp.theory.spectrum import eigenvalues
 
@@ -36,17 +37,18 @@ class Spectrum(Probe):
     """`centring: class | joint | none`; `layers: true` adds the spectrum of every layer."""
 
     tables = (SPECTRUM,)
+    needs = frozenset({"kernel"})
 
     centring: str = option("class", one_of(*CENTRINGS))
     layers: bool = False
 
-    def measure(self, moment: Moment) -> Rows:
+    def measure(self, view: View) -> Rows:
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}
         for split in ("train", "test"):
-            kernel = moment.kernels[split]
+            kernel = view.kernel(split)
             parts = {"total": kernel.gram, **(kernel.layers if self.layers else {})}
             for layer, gram in parts.items():
-                centred = centre(gram.double().cpu().numpy(), moment.dataset.outputs, self.centring)
+                centred = centre(gram.double().cpu().numpy(), kernel.outputs, self.centring)
                 values = eigenvalues(centred)
                 columns["split"].append(np.full(len(values), split))
                 columns["layer"].append(np.full(len(values), layer))

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+# table -> column -> values
+Rows = Mapping[str, Mapping[str, object]]
 ColumnType = Literal["int64", "float64", "float32", "string", "bool"]
 
 

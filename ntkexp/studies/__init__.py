@@ -20,7 +20,7 @@ import pandas as pd
 
 from ntkexp.config import checked
 from ntkexp.errors import UserError
-from ntkexp.results.table import Table
+from ntkexp.results.table import Rows, Table
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,13 @@ class Study:
     def tables(self) -> tuple[Table, ...]:
         tables: tuple[Table, ...] = self.module.TABLES
         return tables
+
+    def parts(self) -> int:
+        return 1
+
+    def part(self, k: int) -> Rows:
+        frames = self.run(progress=False).items()
+        return {table: {str(n): frame[n].to_numpy() for n in frame} for table, frame in frames}
 
     def run(self, *, progress: bool) -> dict[str, pd.DataFrame]:
         """Its tables, every number finite but where the study says that it may not be."""

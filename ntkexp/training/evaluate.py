@@ -6,13 +6,27 @@ import torch
 from torch import nn
 
 from ntkexp.data import Split
-from ntkexp.models.objective import correct, losses
+from ntkexp.objectives import Objective
+from ntkexp.results.table import Table
+
+EVALS = Table(
+    "evals",
+    "loss and accuracy of the network at a step on fixed examples of a split",
+    {
+        "step": "int64",
+        "split": "string",
+        "subset": "string",
+        "loss": "float64",
+        "accuracy": "float64",
+    },
+)
 
 
 @torch.no_grad()
 def evaluate(
     model: nn.Module,
     split: Split,
+    objective: Objective,
     *,
     examples: int | None,
     batch_size: int,
@@ -28,8 +42,8 @@ def evaluate(
     for start in range(0, count, batch_size):
         chosen = slice(start, min(start + batch_size, count))
         outputs = model(split.inputs[chosen].contiguous(memory_format=layout))
-        loss.append(losses(outputs, split.targets[chosen]))
-        right.append(correct(outputs, split.targets[chosen]))
+        loss.append(objective.losses(outputs, split.targets[chosen]))
+        right.append(objective.correct(outputs, split.targets[chosen]))
     # Summed in float64: the mean then does not depend on the batch size beyond the last digits.
     all_losses, all_right = torch.cat(loss).double(), torch.cat(right).double()
     difficult = split.difficult[:count]

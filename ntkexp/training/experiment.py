@@ -1,24 +1,34 @@
-"""From a checked config to a trained network: data, model, probes, then the loop."""
+"""From a checked config to a network on its data, with the probes that look at it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 import torch
+from torch import nn
 
 from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.errors import UserError
 from ntkexp.freed_memory import keep_freed_memory
+from ntkexp.objectives import objective_for
+from ntkexp.optim.sgd_update import SgdUpdate
+from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import Batch, Probe
-from ntkexp.results import Run, Table
+from ntkexp.results.table import Table
 from ntkexp.seeds import generator
 from ntkexp.training import device as devices
-from ntkexp.training.loop import TABLES, Trainer
-from ntkexp.training.prepared import Prepared
-from ntkexp.training.saving import saved
-from ntkexp.training.schedule import probe_steps
+from ntkexp.training.members import tables_of_members
+from ntkexp.training.prepared import Prepared, Ready
+from ntkexp.training.schedule import looks_of
+from ntkexp.training.stacked import StackedMembers
+from ntkexp.training.supervised import Supervised
+
+# The values in which one of many networks differs from the others, and its config.
+Member = tuple[Mapping[str, object], TrainConfig]
 
 
 def build_probes(config: TrainConfig) -> dict[str, Probe]:
@@ -30,47 +40,71 @@ def build_probes(config: TrainConfig) -> dict[str, Probe]:
     return built
 
 
-def tables(built: Mapping[str, Probe]) -> list[Table]:
+def tables(config: TrainConfig, built: Mapping[str, Probe]) -> list[Table]:
     """Every table that a run with these probes writes."""
-    found = list(TABLES)
+    found = Supervised.tables(config)
     for probe in built.values():
         found += [table for table in probe.tables if table not in found]
     return found
 
 
-def prepare(config: TrainConfig) -> Prepared:
-    """Data, model and probes, built and checked together; nothing of a run is written."""
+def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
+    """Data, network and probes, built and checked together; nothing of a run is written."""
+    if members:
+        return prepare_members(config, members)
     built = build_probes(config)
     keep_freed_memory()
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
-    dataset = data.load(config.data, config.seed, device, progress=config.progress)
-    model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).to(device)
-    probe_steps(config.probing, last=0)
-    return Prepared(
-        config=config,
-        dataset=dataset,
-        model=model,
-        probes=built,
-        batches=probe_batches(config, dataset, built),
-        tables=tables(built),
-        facts=devices.facts(device) | {"remarks": dataset.remarks},
+    one = network_on_data(config, built, device)
+    work = Supervised(one, update_of(config, one.model))
+    return Ready(
+        work=work,
+        tables=tables(config, built),
+        looks=looks_of(config.probing, work.last),
+        probes=[built],
+        data=one.dataset.checksums,
+        about=devices.facts(device) | {"remarks": one.dataset.remarks},
     )
 
 
-def train(
-    prepared: Prepared, run: Run, checkpoint: bytes | None, stop_asked: Callable[[], bool]
-) -> None:
-    """Train until fitted or at the limit, probing along the way; rows and weights go to `run`."""
-    trainer = Trainer(prepared, run, checkpoint)
-    trainer.train(stop_asked)
-    stage_weights(trainer)
+def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
+    """Many networks in one run; what they have in common lies in memory once."""
+    columns = [values for values, _ in members]
+    with data.reading_once():
+        singles = [prepare(one) for _, one in members]
+    written = tables_of_members(singles[0].tables, columns[0])
+    works = [cast(Supervised, single.work) for single in singles]
+    work = StackedMembers(works, columns, written)
+    return replace(
+        singles[0],
+        work=work,
+        tables=written,
+        looks=looks_of(config.probing, work.last),
+        probes=[probes for single in singles for probes in single.probes],
+        label=f"{len(members)} networks",
+    )
 
 
-def stage_weights(trainer: Trainer) -> None:
-    # Copies: a weight may be part of a larger tensor, which would be saved whole.
-    weights = {name: part.to("cpu", copy=True) for name, part in trainer.model.state_dict().items()}
-    trainer.run.stage("weights.pt", saved(weights))
+def network_on_data(
+    config: TrainConfig, built: Mapping[str, Probe], device: torch.device
+) -> Prepared:
+    dataset = data.load(config.data, config.seed, device, progress=config.progress)
+    objective = objective_for(dataset.objective, dataset.train.targets, dataset.classes)
+    model = models.build(config.model, dataset.input_shape, objective.outputs, config.seed)
+    return Prepared(
+        config=config,
+        dataset=dataset,
+        objective=objective,
+        model=model.to(device),
+        probes=built,
+        batches=probe_batches(config, dataset, built),
+    )
+
+
+def update_of(config: TrainConfig, model: nn.Module) -> WeightUpdate:
+    optim = config.optim
+    return SgdUpdate(model.parameters(), momentum=optim.momentum, weight_decay=optim.weight_decay)
 
 
 def probe_batches(

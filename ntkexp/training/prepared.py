@@ -1,30 +1,47 @@
-"""All that a training run needs but its folder."""
+"""All that a run needs but its folder."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import nn
 
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
+from ntkexp.objectives import Objective
 from ntkexp.probes import Batch, Probe
-from ntkexp.results import Table
+from ntkexp.results.table import Table
+from ntkexp.training.schedule import Looks
+from ntkexp.training.work import Work
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A network, what it is trained on, and what looks at it on which examples.
-
-    `tables` are all that a run of it writes, `facts` what its provenance says of the device.
-    """
+    """A network, what it is trained on and to what end, and what looks at it on which examples."""
 
     config: TrainConfig
     dataset: Dataset
+    objective: Objective
     model: nn.Module
     probes: Mapping[str, Probe]
     batches: Mapping[str, Batch]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A work that is built and checked, and what the loop needs beside it.
+
+    `probes` has the probes of each of its views, `tables` all that a run of it writes. `data` are
+    the checksums of what it reads, kept for all lives of the run; `about` are further facts for the
+    provenance of this life.
+    """
+
+    work: Work
     tables: Sequence[Table]
-    facts: Mapping[str, Any]
+    looks: Looks = field(default_factory=Looks)
+    probes: Sequence[Mapping[str, Probe]] = ()
+    data: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+    label: str = "training"

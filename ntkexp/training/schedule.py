@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ntkexp.config import OptimConfig, ProbingConfig, Schedule, Spacing
 from ntkexp.errors import UserError
 
 
-def probe_steps(config: ProbingConfig, last: int) -> frozenset[int]:
-    """The steps of the schedule up to `last`; step 0 is before the first update.
+@dataclass(frozen=True)
+class Looks:
+    """The steps at which probes look: every `every`-th, or those listed, in rising order."""
+
+    every: int | None = None
+    steps: tuple[int, ...] = ()
+
+    def due(self, step: int) -> bool:
+        if self.every is not None:
+            return step % self.every == 0
+        place = bisect_left(self.steps, step)
+        return place < len(self.steps) and self.steps[place] == step
+
+    def after(self, step: int) -> float:
+        """The next look after `step`, infinity without one."""
+        if self.every is not None:
+            return (step // self.every + 1) * self.every
+        place = bisect_right(self.steps, step)
+        return self.steps[place] if place < len(self.steps) else math.inf
+
+
+def looks_of(config: ProbingConfig, last: int) -> Looks:
+    """The schedule up to `last`; step 0 is before the first update.
 
     log: 0 and the distinct int(start * growth^k), k = 0, 1, 2, ...
 
-    >>> sorted(probe_steps(ProbingConfig(), last=12))
-    [0, 5, 6, 7, 8, 10, 11, 12]
+    >>> looks_of(ProbingConfig(), last=12).steps
+    (0, 5, 6, 7, 8, 10, 11, 12)
     """
     if config.spacing is Spacing.linear:
-        return frozenset(range(0, last + 1, config.every))
+        return Looks(every=config.every)
     if config.spacing is Spacing.list:
         if not config.steps:
             raise UserError("probing.spacing=list, but probing.steps is empty; give [0, 10, ...]")
-        return frozenset(step for step in config.steps if step <= last)
+        return listed(step for step in config.steps if step <= last)
     steps, exponent = {0}, 0
     while (step := int(config.start * config.growth**exponent)) <= last:
         steps.add(step)
         exponent += 1
-    return frozenset(steps)
+    return listed(steps)
+
+
+def listed(steps: Iterable[int]) -> Looks:
+    return Looks(steps=tuple(sorted(set(steps))))
 
 
 def learning_rate(config: OptimConfig, step: int, last: int) -> float:

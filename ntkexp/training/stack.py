@@ -9,91 +9,70 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from ntkexp.models.objective import losses
-from ntkexp.training.sgd import SGD
+from ntkexp.objectives import Objective
+from ntkexp.optim.update import Number, WeightUpdate, one_or_each
 
 
 class Stack:
-    """The weights and velocities of M networks, and their SGD.
+    """The weights of M networks, and one optimiser for all.
 
-    The networks stay themselves: their parameters become views into the stacked ones, so that
-    whoever holds a network sees its weights as they are now, and nothing is copied.
+    The networks stay themselves: their parameters and what their optimisers remember become views
+    into the stacked tensors, so that whoever holds a network sees its weights as they are now, and
+    nothing is copied.
     """
 
-    def __init__(self, models: Sequence[nn.Module], sgds: Sequence[SGD]) -> None:
-        self.count = len(models)
+    def __init__(
+        self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Objective
+    ) -> None:
+        self.models, self.updates, self.objective = models, updates, objective
         self.parameters, _ = stack_module_state(list(models))
-        self.velocity = [
-            torch.stack(parts) for parts in zip(*(sgd.velocity for sgd in sgds), strict=True)
-        ]
         self.skeleton = copy.deepcopy(models[0]).to("meta")
-        self.momentum = self._per_member([sgd.momentum for sgd in sgds])
-        self.weight_decay = self._per_member([sgd.weight_decay for sgd in sgds])
-        for index, (model, sgd) in enumerate(zip(models, sgds, strict=True)):
+        for index, model in enumerate(models):
             for name, parameter in model.named_parameters():
                 parameter.data = self.parameters[name].data[index]
-            sgd.velocity = [velocity[index] for velocity in self.velocity]
+        self.update = type(updates[0]).of_members(updates, list(self.parameters.values()))
 
-    def release(self, models: Sequence[nn.Module], sgds: Sequence[SGD]) -> None:
+    def release(self) -> None:
         """Give the networks tensors of their own again."""
-        for model, sgd in zip(models, sgds, strict=True):
+        for model, update in zip(self.models, self.updates, strict=True):
             for parameter in model.parameters():
                 parameter.data = parameter.data.clone()
-            sgd.velocity = [velocity.clone() for velocity in sgd.velocity]
+            update.memory = {
+                name: [part.clone() for part in parts] for name, parts in update.memory.items()
+            }
 
-    def accelerate(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """v <- mu v + g + lambda w for every network on its own minibatch.
+    def compute(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Take in the gradient of every network on its own minibatch.
 
-        `inputs` (M, b, ...) and `targets` (M, b); returns the outputs (M, b, c) and the mean
-        losses (M,), both of before the step.
+        `inputs` (M, b, ...) and `targets` (M, b, ...); returns the outputs (M, b, c) and the mean
+        losses (M,), both of before the update.
         """
+        outputs, loss = self.take_gradients(inputs, targets)
+        for update in self.updates:
+            update.updates = self.update.updates
+        return outputs, loss
 
+    def take_gradients(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         def forward(parameters: dict[str, Tensor], batch: Tensor) -> Tensor:
             outputs: Tensor = functional_call(self.skeleton, parameters, (batch,))
             return outputs
 
         outputs = vmap(forward)(self.parameters, inputs)
-        loss = losses(outputs.flatten(0, 1), targets.flatten()).view(targets.shape).mean(1)
+        losses = self.objective.losses(outputs.flatten(0, 1), targets.flatten(0, 1))
+        loss = losses.view(outputs.shape[:2]).mean(1)
         # No network takes part in another's loss: the gradient of the sum has each one's own.
         gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
-        self.slow_down()
-        torch._foreach_add_(self.velocity, gradients)
+        self.update.take(list(gradients))
         return outputs.detach(), loss.detach()
 
-    @torch.no_grad()
-    def slow_down(self) -> None:
-        """v <- mu v + lambda w: what of the new velocity does not depend on the minibatch."""
-        for velocity, weights in zip(self.velocity, self.parameters.values(), strict=True):
-            velocity.mul_(_shaped(self.momentum, velocity))
-            if isinstance(self.weight_decay, Tensor) or self.weight_decay:
-                velocity.add_(weights * _shaped(self.weight_decay, weights))
+    def apply(self, lrs: Sequence[float]) -> None:
+        """Change the weights, every network's by its own rate."""
+        self.update.apply(self.rates(lrs))
 
-    @torch.no_grad()
-    def move(self, lrs: Sequence[float]) -> None:
-        """w <- w - eta v, every network with its own eta."""
-        lr = self._per_member(lrs)
-        if isinstance(lr, Tensor):
-            for weights, velocity in zip(self.parameters.values(), self.velocity, strict=True):
-                weights.addcmul_(velocity, _shaped(-lr, velocity))
-        else:
-            torch._foreach_add_(list(self.parameters.values()), self.velocity, alpha=-lr)
-
-    def _per_member(self, values: Sequence[float]) -> float | Tensor:
-        """One number where all agree, which is quicker; else a tensor (M,)."""
-        if len(set(values)) == 1:
-            return values[0]
-        like = next(iter(self.parameters.values()))
-        return torch.tensor(values, dtype=like.dtype, device=like.device)
-
-
-def _shaped(values: float | Tensor, like: Tensor) -> Any:
-    """(M,) made to broadcast along the first dimension of `like`."""
-    if isinstance(values, Tensor):
-        return values.view(-1, *[1] * (like.dim() - 1))
-    return values
+    def rates(self, lrs: Sequence[float]) -> Number:
+        return one_or_each(lrs, next(iter(self.parameters.values())))

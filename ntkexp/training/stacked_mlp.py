@@ -17,9 +17,10 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from ntkexp.training.sgd import SGD
+from ntkexp.objectives import Objective
+from ntkexp.optim.sgd_update import SgdUpdate
+from ntkexp.optim.update import WeightUpdate
 from ntkexp.training.stack import Stack
 
 
@@ -40,23 +41,27 @@ def is_mlp(model: nn.Module) -> bool:
 class StackedMLP(Stack):
     """A stack of networks for which `is_mlp` holds."""
 
-    def __init__(self, models: Sequence[nn.Module], sgds: Sequence[SGD]) -> None:
-        super().__init__(models, sgds)
+    def __init__(
+        self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Objective
+    ) -> None:
+        super().__init__(models, updates, objective)
         parts = [part.detach() for part in self.parameters.values()]
         self._weights, self._biases = parts[::2], parts[1::2]  # (M, out, in), (M, out)
         self._buffers: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
+        self._gradients: list[Tensor] = []
 
     @torch.no_grad()
-    def accelerate(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def take_gradients(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         inputs = inputs.flatten(2)
         hidden, deltas = self._buffers_for(inputs.shape[1])
         outputs = self._forward(inputs.mT, hidden)
-        loss, delta = _loss(outputs, targets)
-        kept = self._kept_velocity()
+        losses, slopes = self.objective.losses_and_slopes(outputs.mT, targets)
+        delta = slopes.mT.contiguous().div_(slopes.shape[1])
+        room, kept = self._room()
         below = [inputs.mT, *hidden[:-1]]
         for layer in reversed(range(len(self._weights))):
-            _add_products(self.velocity[2 * layer], delta, below[layer], kept)
-            self.velocity[2 * layer + 1].mul_(kept).add_(delta.sum(2))
+            _add_products(room[2 * layer], delta, below[layer], kept)
+            room[2 * layer + 1].mul_(kept).add_(delta.sum(2))
             if layer:
                 above, delta = delta, deltas[layer - 1]
                 torch.bmm(self._weights[layer].mT, above, out=delta)
@@ -64,14 +69,21 @@ class StackedMLP(Stack):
                 torch.ops.aten.threshold_backward.grad_input(
                     delta, below[layer], 0, grad_input=delta
                 )
-        return outputs.mT, loss
+        if room is self._gradients:
+            self.update.take(room)
+        return outputs.mT, losses.mean(1)
 
-    def _kept_velocity(self) -> float:
-        """The factor for the old velocity that is still to be applied."""
-        if isinstance(self.momentum, float) and self.weight_decay == 0.0:
-            return self.momentum
-        self.slow_down()
-        return 1.0
+    def _room(self) -> tuple[list[Tensor], float]:
+        """What the gradients are added to, and the factor for what stands there already.
+
+        For plain momentum this is the velocity itself: v <- mu v + g.
+        """
+        update = self.update
+        if isinstance(update, SgdUpdate) and not _per_member(update):
+            return update.memory["velocity"], float(update.momentum)
+        if not self._gradients:
+            self._gradients = [torch.zeros_like(part) for part in update.parameters]
+        return self._gradients, 0.0
 
     def _forward(self, inputs: Tensor, hidden: list[Tensor]) -> Tensor:
         """Fills `hidden`, (M, out, b) each; the last of them are the outputs."""
@@ -88,7 +100,7 @@ class StackedMLP(Stack):
         if examples not in self._buffers:
             like = self._weights[0]
             widths = [biases.shape[1] for biases in self._biases]
-            hidden = [like.new_empty(self.count, width, examples) for width in widths]
+            hidden = [like.new_empty(len(self.models), width, examples) for width in widths]
             self._buffers[examples] = hidden, [torch.empty_like(part) for part in hidden[:-1]]
         return self._buffers[examples]
 
@@ -116,16 +128,7 @@ def _common(below: Tensor) -> bool:
     return below.stride(0) == 0
 
 
-def _loss(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean loss (M,) of outputs (M, c, b) at targets (M, b), and its derivative (M, c, b)."""
-    examples = targets.shape[1]
-    if outputs.shape[1] == 1:
-        logits, labels = outputs[:, 0], targets.to(outputs.dtype)
-        loss = functional.binary_cross_entropy_with_logits(logits, labels, reduction="none")
-        return loss.mean(1), ((logits.sigmoid() - labels) / examples).unsqueeze(1)
-    log_shares = outputs.log_softmax(1)
-    chosen = targets.unsqueeze(1)
-    loss = -log_shares.gather(1, chosen).squeeze(1).mean(1)
-    delta = log_shares.exp_()
-    delta.scatter_add_(1, chosen, delta.new_full((), -1.0).expand(chosen.shape))
-    return loss, delta.div_(examples)
+def _per_member(update: SgdUpdate) -> bool:
+    """Whether there is more to the velocity than one factor for all."""
+    decays = isinstance(update.weight_decay, Tensor) or update.weight_decay != 0.0
+    return decays or isinstance(update.momentum, Tensor)

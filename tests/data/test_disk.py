@@ -27,7 +27,7 @@ def test_points_fill_the_square_and_half_of_them_lie_in_the_disk() -> None:
 def test_default_sizes_are_the_papers_and_one_output_tells_two_classes() -> None:
     disk = load(DiskConfig(), 0, CPU)
     assert (len(disk.train), len(disk.test)) == (500, 2500)
-    assert (disk.classes, disk.outputs, disk.input_shape) == (2, 1, (2,))
+    assert (disk.classes, disk.objective, disk.input_shape) == (2, "binary", (2,))
     assert not disk.train.corrupted.any()
     assert not disk.train.difficult.any()
     assert torch.equal(disk.train.targets, disk.train.clean_targets)

@@ -31,7 +31,7 @@ def rows(inputs: torch.Tensor) -> set[bytes]:
 def test_all_images_are_there_in_the_seeds_order(made_up: Any) -> None:
     made_up.parquet("mnist", train=30, test=10)
     data = of(ImagesConfig(name="mnist"))
-    assert (data.classes, data.outputs, data.input_shape) == (10, 10, (1, 28, 28))
+    assert (data.classes, data.objective, data.input_shape) == (10, "cross_entropy", (1, 28, 28))
     assert (len(data.train), len(data.test)) == (30, 10)
     images, labels = made_up.images("mnist", 30, seed=1)
     label_of = {image.tobytes(): label for image, label in zip(images, labels, strict=True)}

@@ -10,13 +10,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 from ntkexp.cli import main
 from ntkexp.errors import Interrupted
-from ntkexp.training import experiment
+from ntkexp.training.loop import Loop
+from ntkexp.training.supervised import Supervised
 
 StopAsked = Callable[[], bool]
 
@@ -40,18 +40,17 @@ def waits(stop_asked: StopAsked) -> None:
 
 
 HOW = {3: raises, 4: is_killed, 5: wants_too_much_memory, 6: waits}
-train = experiment.train
+go = Loop.go
 
 
-def fails_sometimes(
-    prepared: Any, run: Any, checkpoint: bytes | None, stop_asked: StopAsked
-) -> None:
-    seed = prepared.config.seed
+def fails_sometimes(loop: Loop, stop_asked: StopAsked) -> None:
+    assert isinstance(loop.work, Supervised)
+    seed = loop.work.config.seed
     if seed in HOW and not os.environ.get("MENDED"):
         HOW[seed](stop_asked)
-    train(prepared, run, checkpoint, stop_asked)
+    go(loop, stop_asked)
 
 
 if __name__ == "__main__":
-    experiment.train = fails_sometimes
+    Loop.go = fails_sometimes
     sys.exit(main(sys.argv[1:]))

@@ -19,7 +19,7 @@ PROBE = '''
 """The norm of all weights."""
 from dataclasses import dataclass
 
-from ntkexp.probes import Moment, Probe, Rows
+from ntkexp.probes import View, Probe, Rows
 from ntkexp.results.table import Table
 
 
@@ -29,8 +29,8 @@ class WeightNorm(Probe):
 
     p: float = 2.0
 
-    def measure(self, moment: Moment) -> Rows:
-        powers = sum((w.abs() ** self.p).sum() for w in moment.model.parameters())
+    def measure(self, view: View) -> Rows:
+        powers = sum((w.abs() ** self.p).sum() for w in view.network().parameters())
         return {"weight_norm": {"norm": powers.item() ** (1 / self.p)}}
 '''
 LAUNCH = "import sys, ntkexp.probes as p; from ntkexp.cli import main; p.__path__.append({!r}); "

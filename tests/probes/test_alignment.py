@@ -13,7 +13,8 @@ from tiny_runs import TINY, composed, train
 
 from ntkexp import data, models
 from ntkexp.errors import UserError
-from ntkexp.probes import Moment
+from ntkexp.objectives import CrossEntropy
+from ntkexp.probes import NetworkView
 from ntkexp.theory.alignment import ALIGNMENTS, label_cka
 from ntkexp.theory.centring import centre, centre_labels
 from ntkexp.training.experiment import build_probes, probe_batches
@@ -30,13 +31,15 @@ def test_every_row_is_the_cka_of_the_centred_kernel_with_the_labels(tmp_path: Pa
     rows = pd.read_parquet(train(tmp_path, *words) / "alignment.parquet").query("step == 0")
     config = OmegaConf.to_object(composed(words))
     dataset = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
-    model = models.build(config.model, dataset.input_shape, dataset.outputs, config.seed).eval()
+    model = models.build(config.model, dataset.input_shape, 10, config.seed).eval()
     batches = probe_batches(config, dataset, build_probes(config))
-    moment = Moment(step=0, seed=0, last=False, model=model, dataset=dataset, batches=batches)
+    view = NetworkView(
+        model, dataset, CrossEntropy(10), step=0, seed=0, last=False, batches=batches
+    )
     names = {("train", "all"): "train", ("test", "all"): "test"}
     for (split, subset), part in rows.groupby(["split", "subset"]):
         name = names.get((split, subset), subset)
-        kernel = moment.kernels[name]
+        kernel = view.kernel(name)
         grams = {"total": kernel.gram, **kernel.layers}
         labels = np.eye(10)[batches[name].targets.numpy()]
         assert part["layer"].drop_duplicates().tolist() == list(grams)

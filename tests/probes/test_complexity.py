@@ -51,7 +51,7 @@ def test_the_exact_trace_is_that_of_the_fixed_batch_before_the_update(tmp_path: 
     found = rows(train(tmp_path, *words))["trace"][0]
     plain = _plain(config)
     dataset = data.load(plain.data, plain.seed, torch.device("cpu"), progress=False)
-    model = models.build(plain.model, dataset.input_shape, dataset.outputs, plain.seed)
+    model = models.build(plain.model, dataset.input_shape, dataset.classes, plain.seed)
     batch = probe_batches(plain, dataset, build_probes(plain))["train"]
     squares = 0.0
     for score in model(batch.inputs).flatten():

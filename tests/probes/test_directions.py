@@ -9,29 +9,31 @@ import torch
 from torch import nn
 
 from ntkexp.data import Dataset, Split
-from ntkexp.probes import Batch, Moment
+from ntkexp.objectives import CrossEntropy
+from ntkexp.probes import Batch, NetworkView
 from ntkexp.probes.directions import Directions
 
 N, INPUTS, CLASSES = 5, 4, 3
 
 
-def moment(model: nn.Module) -> Moment:
-    """A moment at which the test examples are those of the training batch."""
+def view_of(model: nn.Module) -> NetworkView:
+    """A view in which the test examples are those of the training batch."""
     inputs = torch.randn(N, INPUTS, generator=torch.Generator().manual_seed(1)).double()
     labels, no = torch.arange(N) % CLASSES, torch.zeros(N, dtype=torch.bool)
     split = Split(inputs, labels, labels, no, no)
-    return Moment(
+    return NetworkView(
+        model,
+        Dataset("made", split, split, CLASSES, "cross_entropy", (INPUTS,), {}),
+        CrossEntropy(CLASSES),
         step=9,
         seed=0,
         last=True,
-        model=model,
-        dataset=Dataset("made", split, split, CLASSES, CLASSES, (INPUTS,), {}),
         batches={"train": Batch(inputs, labels)},
     )
 
 
 def found(model: nn.Module) -> pd.DataFrame:
-    rows = Directions(count=4, examples=N, size=1e-6).measure(moment(model))
+    rows = Directions(count=4, examples=N, size=1e-6).measure(view_of(model))
     return pd.DataFrame(rows["directions"])
 
 
@@ -47,7 +49,7 @@ def test_along_singular_vectors_of_the_same_examples_it_is_the_singular_value(
     along = found(net).query("kind == 'singular' and method == 'jvp'")
     np.testing.assert_allclose(along["variation"], along["singular_value"] / N**0.5, rtol=1e-9)
     rows = []
-    for score in net(moment(net).batches["train"].inputs).flatten():
+    for score in net(view_of(net).batches["train"].inputs).flatten():
         grads = torch.autograd.grad(score, list(net.parameters()), retain_graph=True)
         rows.append(torch.cat([grad.flatten() for grad in grads]))
     expected = torch.linalg.svdvals(torch.stack(rows))[:4]
@@ -67,6 +69,6 @@ def test_random_directions_vary_less_than_the_leading_one(net: nn.Module) -> Non
 
 
 def test_it_looks_at_the_end_only(net: nn.Module) -> None:
-    now = moment(net)
+    now = view_of(net)
     now.last = False
     assert Directions().measure(now) == {}

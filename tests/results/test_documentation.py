@@ -9,14 +9,15 @@ from pathlib import Path
 
 from ntkexp import probes, studies
 from ntkexp.results import Table
-from ntkexp.training.loop import TABLES
+from ntkexp.training.members import MEMBERS
+from ntkexp.training.supervised import TABLES
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "results.md"
 
 
 def declared() -> dict[str, tuple[Table, ...]]:
     """Tables by the heading they stand under."""
-    found = {"Training": tuple(TABLES)}
+    found = {"Training": (*TABLES, MEMBERS)}
     for name in probes.names():
         module = importlib.import_module(f"ntkexp.probes.{name}")
         kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))

@@ -12,8 +12,8 @@ from tiny_runs import TINY, train
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ntkexp.optim.sgd_update import SgdUpdate
 from ntkexp.training.captured import WARM_UP, Captured, Replay
-from ntkexp.training.sgd import SGD
 
 Work = Callable[[], tuple[Tensor, ...]]
 
@@ -37,17 +37,17 @@ class Net:
     def __init__(self) -> None:
         torch.manual_seed(0)
         self.model = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
-        self.sgd = SGD(self.model.parameters(), momentum=0.9, weight_decay=1e-3)
+        self.sgd = SgdUpdate(self.model.parameters(), momentum=0.9, weight_decay=1e-3)
 
     @property
     def state(self) -> list[Tensor]:
-        return [*self.model.state_dict().values(), *self.sgd.velocity]
+        return [*self.model.state_dict().values(), *self.sgd.memory["velocity"]]
 
     def update(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, ...]:
         loss = functional.cross_entropy(self.model(inputs), targets)
         loss.backward()
-        self.sgd.accelerate()
-        self.sgd.move(0.1)
+        self.sgd.compute()
+        self.sgd.apply(0.1)
         return (loss.detach(),)
 
 

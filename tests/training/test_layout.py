@@ -10,7 +10,7 @@ import pytest
 import torch
 from tiny_runs import TINY, train
 
-from ntkexp.training import loop
+from ntkexp.training import supervised
 from ntkexp.training.layout import quick_layout
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -34,15 +34,15 @@ def test_a_run_differs_from_one_in_the_plain_layout_by_rounding(
 ) -> None:
     words = (*TINY, *NETS[net], "data=cifar10", "probe=[]", "optim.steps=5", "optim.lr=0.001")
     turned: list[bool] = []
-    forward = loop.Trainer._forward
+    forward = supervised.Supervised._forward
 
-    def watched(self: loop.Trainer, inputs: torch.Tensor, watching: Any) -> torch.Tensor:
+    def watched(self: supervised.Supervised, inputs: torch.Tensor, watching: Any) -> torch.Tensor:
         turned.append(inputs.is_contiguous(memory_format=torch.channels_last))
         return forward(self, inputs, watching)
 
-    monkeypatch.setattr(loop.Trainer, "_forward", watched)
+    monkeypatch.setattr(supervised.Supervised, "_forward", watched)
     quick = pd.read_parquet(train(tmp_path / "quick", *words) / "steps.parquet")
-    monkeypatch.setattr(loop, "quick_layout", lambda *_: torch.contiguous_format)
+    monkeypatch.setattr(supervised, "quick_layout", lambda *_: torch.contiguous_format)
     slow = pd.read_parquet(train(tmp_path / "plain", *words) / "steps.parquet")
     assert turned == 5 * [True] + 5 * [False]
     assert len(quick) == len(slow) == 5

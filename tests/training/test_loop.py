@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
-import torch
 from tiny_runs import TINY, train
 
 from ntkexp.config import OptimConfig, ProbingConfig, Schedule, Spacing
-from ntkexp.training.schedule import learning_rate, probe_steps
-from ntkexp.training.sgd import SGD
+from ntkexp.training import supervised
+from ntkexp.training.schedule import learning_rate, looks_of
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
 NET = ("model=mlp", "data=mnist", "model.depth=1", "model.width=20", "probe=[]")
-
-
-@pytest.mark.parametrize(("momentum", "decay"), [(0.0, 0.0), (0.9, 0.0), (0.9, 5e-4)])
-def test_sgd_is_torchs_bit_for_bit(momentum: float, decay: float) -> None:
-    def trained(ours: bool) -> list[torch.Tensor]:
-        torch.manual_seed(0)
-        net = torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.ReLU(), torch.nn.Linear(7, 2))
-        parameters = list(net.parameters())
-        theirs = torch.optim.SGD(parameters, 0.1, momentum=momentum, weight_decay=decay)
-        sgd = SGD(parameters, momentum=momentum, weight_decay=decay)
-        for _ in range(10):
-            net(torch.randn(4, 5)).square().sum().backward()
-            if ours:
-                sgd.accelerate()
-                sgd.move(0.1)
-            else:
-                theirs.step()
-                theirs.zero_grad()
-        return [parameter.detach() for parameter in parameters]
-
-    for ours, theirs in zip(trained(True), trained(False), strict=True):
-        assert torch.equal(ours, theirs)
 
 
 def test_it_stops_when_the_whole_training_set_is_fitted_twice(tmp_path: Path) -> None:
@@ -72,11 +51,23 @@ def test_easy_and_difficult_examples_are_evaluated_apart(tmp_path: Path) -> None
 
 
 def test_the_probe_schedules() -> None:
-    steps = sorted(probe_steps(ProbingConfig(), last=10**6))
-    assert steps[:9] == [0, 5, 6, 7, 8, 10, 11, 13, 15]
-    assert sorted(probe_steps(ProbingConfig(spacing=Spacing.linear, every=4), 10)) == [0, 4, 8]
-    listed = ProbingConfig(spacing=Spacing.list, steps=[0, 3, 99])
-    assert sorted(probe_steps(listed, 10)) == [0, 3]
+    assert looks_of(ProbingConfig(), last=10**6).steps[:9] == (0, 5, 6, 7, 8, 10, 11, 13, 15)
+    listed = ProbingConfig(spacing=Spacing.list, steps=[3, 0, 99])
+    assert looks_of(listed, 10).steps == (0, 3)
+
+
+@pytest.mark.parametrize("spacing", ["log", "linear", "list"])
+def test_the_next_look_is_the_first_that_is_due(spacing: str) -> None:
+    config = ProbingConfig(spacing=Spacing(spacing), every=4, steps=[0, 3, 9, 10])
+    looks = looks_of(config, last=60)
+    for step in range(50):
+        later = [other for other in range(step + 1, 61) if looks.due(other)]
+        assert looks.after(step) == (later[0] if later else math.inf)
+
+
+def test_a_look_at_every_step_of_a_long_run_costs_nothing() -> None:
+    looks = looks_of(ProbingConfig(spacing=Spacing.linear, every=1), last=10**12)
+    assert looks.due(10**11) and looks.after(10**11) == 10**11 + 1
 
 
 def test_a_cosine_falls_from_the_rate_to_nothing() -> None:
@@ -84,3 +75,42 @@ def test_a_cosine_falls_from_the_rate_to_nothing() -> None:
     assert learning_rate(config, 0, 100) == pytest.approx(0.1)
     assert learning_rate(config, 50, 100) == pytest.approx(0.05)
     assert learning_rate(config, 100, 100) == pytest.approx(0)
+
+
+def test_it_looks_where_the_loss_first_falls_below_a_threshold(tmp_path: Path) -> None:
+    words = (*TINY, *NET, "optim.steps=80", "optim.lr=0.05", "probe=[spectrum]")
+    words += ("probing.spacing=list", "probing.steps=[0]")
+    run = train(tmp_path / "plain", *words)
+    steps = pd.read_parquet(run / "steps.parquet")
+    mean = steps["train_loss"].ewm(alpha=0.1, adjust=False).mean()
+    thresholds = [1.5, 1.0]
+    expected = [int(np.argmax(mean < loss)) + 1 for loss in thresholds]
+    run = train(tmp_path / "looks", *words, f"probing.losses={thresholds[::-1]}")
+    events = pd.read_parquet(run / "events.parquet")
+    assert events["threshold"].tolist() == thresholds
+    assert events["step"].tolist() == expected
+    looked = pd.read_parquet(run / "spectrum.parquet")["step"].unique().tolist()
+    assert looked == sorted({0, *expected, 80})
+    assert pd.read_parquet(run / "steps.parquet").equals(steps)
+
+
+def test_in_full_batch_training_the_loss_is_that_of_the_training_set(tmp_path: Path) -> None:
+    words = (*TINY, *NET, "optim.steps=80", "optim.lr=0.05", "optim.batch_size=null")
+    run = train(tmp_path, *words, "probing.losses=[1.0]")
+    losses = pd.read_parquet(run / "steps.parquet")["train_loss"]
+    (step,) = pd.read_parquet(run / "events.parquet")["step"]
+    assert losses[step - 1] < 1.0 <= losses[step - 2]
+
+
+@pytest.mark.parametrize("stop_at", [1, 7, 23])
+def test_where_an_advance_comes_back_changes_no_number(
+    stop_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*TINY, *NET, "optim.steps=40", "optim.lr=0.05", "probe=[spectrum,complexity]")
+    words += ("probing.losses=[2.0, 1.0]",)
+    whole = train(tmp_path / "whole", *words)
+    monkeypatch.setattr(supervised, "BURST_SECONDS", 0.0)
+    train(tmp_path / "cut", *words, stop_at=stop_at)
+    cut = train(tmp_path / "cut", *words)
+    for table in whole.glob("*.parquet"):
+        assert table.read_bytes() == (cut / table.name).read_bytes(), table.name

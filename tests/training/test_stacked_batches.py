@@ -1,8 +1,7 @@
-"""What a stack of networks sees is what each of its trainers would see alone."""
+"""What a stack of networks sees is what each of them would see alone."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,9 @@ from omegaconf import OmegaConf
 from tiny_runs import TINY, composed, make_images
 
 from ntkexp.config import TrainConfig
-from ntkexp.results import Run
 from ntkexp.training import experiment
-from ntkexp.training.loop import Trainer
 from ntkexp.training.stacked_batches import StackedBatches
+from ntkexp.training.supervised import Supervised
 
 NET = ("model=mlp", "data=mnist", "model.depth=1", "model.width=3", "probe=[]")
 STEPS = ("optim.batch_size=25", "optim.steps=8")
@@ -33,30 +31,25 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
 
 
-def trainer(words: list[str], folder: Path, stack: ExitStack) -> Trainer:
+def network(words: list[str]) -> Supervised:
     config = OmegaConf.to_object(composed([*TINY, *NET, *STEPS, *words]))
     assert isinstance(config, TrainConfig)
-    prepared = experiment.prepare(config)
-    run = stack.enter_context(Run(folder, prepared.tables))
-    run.begin("", {})
-    return Trainer(prepared, run)
+    work = experiment.prepare(config).work
+    assert isinstance(work, Supervised)
+    return work
 
 
 @pytest.mark.usefixtures("images")
 @pytest.mark.parametrize("axis", SWEEPS)
-def test_every_member_sees_its_own_minibatch(axis: str, tmp_path: Path) -> None:
+def test_every_member_sees_its_own_minibatch(axis: str) -> None:
     members, common = SWEEPS[axis]
-    with ExitStack() as stack:
-        trainers = [
-            trainer([words], tmp_path / str(index), stack) for index, words in enumerate(members)
-        ]
-        batches = StackedBatches(trainers)
-        for step in range(
-            8
-        ):  # more than two epochs of 60 examples: the last batch of each is smaller
-            inputs, targets = batches.take(step)
-            assert (inputs.stride(0) == 0) == common
-            for member, alone in enumerate(trainers):
-                own_inputs, own_targets = alone.minibatch(step)
-                assert torch.equal(inputs[member], own_inputs)
-                assert torch.equal(targets[member], own_targets)
+    works = [network([words]) for words in members]
+    batches = StackedBatches(works)
+    # More than two epochs of 60 examples: the last batch of each is smaller.
+    for step in range(8):
+        inputs, targets = batches.take(step)
+        assert (inputs.stride(0) == 0) == common
+        for member, alone in enumerate(works):
+            own_inputs, own_targets = alone.minibatch(step)
+            assert torch.equal(inputs[member], own_inputs)
+            assert torch.equal(targets[member], own_targets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,7 +17,13 @@ def saved(content: dict[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def restored(content: bytes, device: torch.device) -> dict[str, Any]:
+def restored(content: bytes) -> dict[str, Any]:
     """What `saved` was given. Tensors and plain values only: nothing in the file is executed."""
-    state: dict[str, Any] = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+    state: dict[str, Any] = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     return state
+
+
+def together(contents: Sequence[bytes]) -> bytes:
+    """Tensors of several files as one: those of a name become one, its first dimension theirs."""
+    parts = [restored(content) for content in contents]
+    return saved({name: torch.stack([part[name] for part in parts]) for name in parts[0]})

@@ -1,0 +1,130 @@
+"""What an optimiser does with a gradient, in two halves.
+
+The halves are apart so that a probe can stand between them: there the coming change of the weights
+is known while the network is still as it was. A difference of weights would not do: at a rate of
+1e-6 in float32 most of it is rounding.
+
+A hyperparameter is a number, or a tensor (M,) with one number for each of M networks whose tensors
+are stacked along the first dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from ntkexp.errors import UserError
+
+Number = float | Tensor
+
+
+class WeightUpdate:
+    """The base of all: `parameters`, and `memory`, lists of one tensor a parameter each."""
+
+    # The names of the hyperparameters, which are attributes; and of the lists of its memory.
+    hyperparameters: tuple[str, ...] = ()
+    # Of these, the ones in which the members of an ensemble may not differ.
+    alike: tuple[str, ...] = ()
+    memory_of: tuple[str, ...] = ()
+    # Whether every update is the same but for its tensors, so that a CUDA graph can repeat it.
+    repeats = True
+
+    def __init__(self, parameters: Iterable[Tensor], **hyperparameters: Number) -> None:
+        self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
+        for name in self.hyperparameters:
+            setattr(self, name, hyperparameters[name])
+        self.memory = {
+            name: [torch.zeros_like(parameter) for parameter in self.parameters]
+            for name in self.memory_of
+        }
+        self.updates = 0
+
+    def compute(self) -> None:
+        """Take in the gradients that the parameters hold, and forget them."""
+        gradients = [w.grad for w in self.parameters if w.grad is not None]
+        if len(gradients) < len(self.parameters):
+            raise ValueError("a trainable parameter takes no part in the loss")
+        self.take(gradients)
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def take(self, gradients: list[Tensor]) -> None:
+        """Take in these gradients, whose tensors may be written over."""
+        raise NotImplementedError
+
+    def apply(self, lr: Number) -> None:
+        """Change the parameters."""
+        raise NotImplementedError
+
+    def change(self, lr: Number) -> list[Tensor]:
+        """The coming change of every parameter."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def step_norm(self, lr: float) -> Tensor:
+        """|dw|_2 of the coming change."""
+        total: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(self.change(lr))))
+        return total
+
+    def state(self) -> dict[str, Any]:
+        """What it remembers: tensors of their own, and the number of updates."""
+        copies = {name: [part.clone() for part in parts] for name, parts in self.memory.items()}
+        return {"updates": self.updates, **copies}
+
+    @torch.no_grad()
+    def restore(self, state: dict[str, Any]) -> None:
+        self.updates = state["updates"]
+        for name, parts in self.memory.items():
+            torch._foreach_copy_(parts, state[name])
+
+    @classmethod
+    def of_members(cls, members: Sequence[Self], parameters: Sequence[Tensor]) -> Self:
+        """One for M networks whose parameters are stacked; their memories become views into it."""
+        kept = {
+            name: one_or_each([getattr(member, name) for member in members], parameters[0])
+            for name in cls.hyperparameters
+        }
+        for name in cls.alike:
+            if isinstance(kept[name], Tensor):
+                raise UserError(f"members: optim.{name} differs; expected one value for all")
+        stacked = cls(parameters, **kept)
+        stacked.updates = members[0].updates
+        for name, parts in stacked.memory.items():
+            for place, part in enumerate(parts):
+                torch.stack([member.memory[name][place] for member in members], out=part)
+                for index, member in enumerate(members):
+                    member.memory[name][place] = part[index]
+        return stacked
+
+
+def one_or_each(values: Sequence[float], like: Tensor) -> Number:
+    """One number where all agree, which is quicker; else a tensor (M,)."""
+    if len(set(values)) == 1:
+        return values[0]
+    return torch.tensor(values, dtype=like.dtype, device=like.device)
+
+
+def scale_(tensors: list[Tensor], by: Number) -> None:
+    """t <- by t."""
+    if isinstance(by, Tensor):
+        for tensor in tensors:
+            tensor.mul_(along(by, tensor))
+    else:
+        torch._foreach_mul_(tensors, by)
+
+
+def add_(tensors: list[Tensor], others: list[Tensor], by: Number) -> None:
+    """t <- t + by u."""
+    if isinstance(by, Tensor):
+        for tensor, other in zip(tensors, others, strict=True):
+            tensor.addcmul_(other, along(by, other))
+    else:
+        torch._foreach_add_(tensors, others, alpha=by)
+
+
+def along(values: Tensor, like: Tensor) -> Tensor:
+    """(M,) made to broadcast along the first dimension of `like`."""
+    return values.view(-1, *[1] * (like.dim() - 1))

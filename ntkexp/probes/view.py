@@ -1,0 +1,138 @@
+"""What a probe looks at: a piece of work as it is at one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ntkexp.config import BatchNorm
+from ntkexp.errors import UserError
+from ntkexp.tangent import TangentKernel, tangent_kernel, tangent_kernels
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ntkexp.data import Dataset, Split
+    from ntkexp.objectives import Objective
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Fixed examples that probes look at."""
+
+    inputs: Tensor
+    targets: Tensor
+
+
+@dataclass
+class View:
+    """A work at one step. What it does not offer is refused in one line.
+
+    `last` is true for the look at which the work is over; `event` names what led to a look that
+    is not on the schedule. Where many networks train in one run, `member` is the number of this
+    one, and `columns` are what tells its rows apart.
+    """
+
+    step: int
+    seed: int
+    last: bool
+    batches: Mapping[str, Batch] = field(default_factory=dict)
+    event: str | None = None
+    columns: Mapping[str, object] = field(default_factory=dict)
+    member: int = 0
+
+    @property
+    def objective(self) -> Objective:
+        """What is lowered, and what counts as right."""
+        raise UserError("no objective to look at")
+
+    def examples(self, split: str) -> Split:
+        """All examples of a split, train or test."""
+        raise UserError("no examples to look at")
+
+    def network(self, role: str = "model") -> nn.Module:
+        """The network of that role, in eval mode."""
+        raise UserError(f"no network {role!r} to look at")
+
+    def outputs(self, batch: str) -> Tensor:
+        """(n, c): the outputs on a batch."""
+        raise UserError("no outputs to look at")
+
+    def kernel(self, batch: str) -> TangentKernel:
+        """The tangent kernel of a batch."""
+        raise UserError("no tangent kernel to look at")
+
+    def labels(self, batch: str) -> NDArray[np.float64]:
+        """(n, c): the labels of a batch as numbers, for alignment with a kernel."""
+        raise UserError("no labels to look at")
+
+
+class NetworkView(View):
+    """A network on a data set, in eval mode."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        dataset: Dataset,
+        objective: Objective,
+        batch_norm: BatchNorm = BatchNorm.eval,
+        **facts: Any,
+    ) -> None:
+        super().__init__(**facts)
+        self._model, self._dataset, self._objective = model, dataset, objective
+        self._batch_norm = batch_norm
+
+    @property
+    def objective(self) -> Objective:
+        return self._objective
+
+    def examples(self, split: str) -> Split:
+        return {"train": self._dataset.train, "test": self._dataset.test}[split]
+
+    def network(self, role: str = "model") -> nn.Module:
+        return self._model if role == "model" else super().network(role)
+
+    @torch.no_grad()
+    def outputs(self, batch: str) -> Tensor:
+        found: Tensor = self._model(self.batches[batch].inputs)
+        return found
+
+    def kernel(self, batch: str) -> TangentKernel:
+        return self._kernels[batch]
+
+    def labels(self, batch: str) -> NDArray[np.float64]:
+        matrix = self._objective.label_matrix(self.batches[batch].targets)
+        found: NDArray[np.float64] = matrix.double().cpu().numpy()
+        return found
+
+    @cached_property
+    def _kernels(self) -> Mapping[str, TangentKernel]:
+        """The tangent kernel of every batch: made once, when first asked for, for all probes."""
+        inputs = {name: batch.inputs for name, batch in self.batches.items()}
+        if self._batch_norm is BatchNorm.eval:
+            return tangent_kernels(self._model, inputs)
+        with _batch_statistics(self._model):
+            return {
+                name: tangent_kernel(self._model, x, batch_function=True)
+                for name, x in inputs.items()
+            }
+
+
+@contextmanager
+def _batch_statistics(model: nn.Module) -> Iterator[None]:
+    """Batch normalisation in train mode inside; the running statistics are the engine's to keep."""
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    for norm in norms:
+        norm.train()
+    try:
+        yield
+    finally:
+        for norm in norms:
+            norm.eval()

@@ -1,0 +1,190 @@
+"""Many works of one kind in one run, side by side: a column in every table tells them apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from ntkexp.errors import Diverged, UserError
+from ntkexp.probes import View
+from ntkexp.results.table import ColumnType, Table
+from ntkexp.training.checkpoint import together
+from ntkexp.training.work import Work, Written
+
+BURST_SECONDS = 0.2
+Columns = Mapping[str, object]
+W = TypeVar("W", bound=Work)
+
+MEMBERS = Table(
+    "members",
+    "the end of one of many networks in one run: at this step it had finished or diverged",
+    {"step": "int64", "outcome": "string"},
+)
+TYPES: Mapping[type, ColumnType] = {bool: "bool", int: "int64", float: "float64", str: "string"}
+
+
+class Members(Generic[W]):
+    """Advances all `works` in step. One that is over, or has diverged, leaves the others alone.
+
+    `columns` has the values in which the works differ, `tables` what they write, with columns
+    for these.
+    """
+
+    def __init__(
+        self, works: Sequence[W], columns: Sequence[Columns], tables: Sequence[Table]
+    ) -> None:
+        self.works, self.columns = works, columns
+        self.tables = {table.name: table for table in tables}
+        self.last = max(work.last for work in works)
+        self.offers = frozenset.intersection(*(work.offers for work in works))
+        self.diverged: dict[int, str] = {}
+        # Members with an event of their own at this step, to be looked at whatever the schedule.
+        self._events: dict[int, str] = {}
+        # Members that have had their last look.
+        self._seen_last: set[int] = set()
+        # Members whose end is in the table.
+        self._told: set[int] = set()
+
+    @property
+    def active(self) -> list[int]:
+        """The members that go on."""
+        every = range(len(self.works))
+        return [m for m in every if m not in self.diverged and not self.works[m].over]
+
+    @property
+    def step(self) -> int:
+        active = self.active
+        return min(self.works[m].step for m in active) if active else self._furthest()
+
+    def _furthest(self) -> int:
+        return max(work.step for work in self.works)
+
+    @property
+    def over(self) -> bool:
+        return not self.active
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        told = [self.works[m].figures for m in self.active]
+        losses = [figures["loss"] for figures in told if "loss" in figures]
+        return {"loss": sum(losses) / len(losses)} if losses else {}
+
+    def advance(self, to: int) -> str | None:
+        until = time.monotonic() + BURST_SECONDS
+        while self.step < to and not self.over:
+            self._events = {}
+            self._make_step(self.active)
+            if self._events:
+                return "of members"
+            if time.monotonic() >= until:
+                break
+        return None
+
+    def _make_step(self, active: Sequence[int]) -> None:
+        """One step of every active member; what happens to one goes to `_events`."""
+        for m in active:
+            work = self.works[m]
+            try:
+                event = work.advance(work.step + 1)
+            except Diverged as error:
+                self._end(m, error)
+                continue
+            if event is not None:
+                self._events[m] = event
+            elif work.over:
+                self._events[m] = "over"
+
+    def _end(self, m: int, error: Diverged) -> None:
+        self.diverged[m] = str(error)
+        if len(self.diverged) == len(self.works):
+            raise error
+
+    @contextmanager
+    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
+        chosen = [m for m in range(len(self.works)) if self._to_look_at(m, scheduled)]
+        with ExitStack() as stack:
+            views = []
+            for m in chosen:
+                own = self._events.get(m)
+                looking = self.works[m].looked_at(own, scheduled=scheduled)
+                try:
+                    (view,) = stack.enter_context(looking)
+                except Diverged as error:
+                    self._end(m, error)
+                    continue
+                views.append(_of_member(view, self.columns[m], m))
+                if view.last:
+                    self._seen_last.add(m)
+            yield views
+        self._events = {}
+
+    def _to_look_at(self, m: int, scheduled: bool) -> bool:
+        if m in self.diverged or m in self._seen_last:
+            return False
+        return scheduled or m in self._events or self.works[m].over
+
+    def rows(self) -> list[Written]:
+        """Ordered by step, then by member: an order that does not depend on when one asks."""
+        frames_of: dict[str, list[pd.DataFrame]] = {}
+        for work, columns in zip(self.works, self.columns, strict=True):
+            for table, found in work.rows():
+                frame = self.tables[table].frame({**columns, **found})
+                frames_of.setdefault(table, []).append(frame)
+        written = self._ends()
+        for table, frames in frames_of.items():
+            joined = pd.concat(frames, ignore_index=True).sort_values("step", kind="stable")
+            written.append((table, {str(name): joined[name].to_numpy() for name in joined}))
+        return written
+
+    def _ends(self) -> list[Written]:
+        ended = [m for m in range(len(self.works)) if m not in self._told and m not in self.active]
+        self._told |= set(ended)
+        return [
+            (
+                MEMBERS.name,
+                {
+                    **self.columns[m],
+                    "step": self.works[m].step,
+                    "outcome": "diverged" if m in self.diverged else "finished",
+                },
+            )
+            for m in ended
+        ]
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "members": [work.state() for work in self.works],
+            "diverged": dict(self.diverged),
+            "seen_last": sorted(self._seen_last),
+            "told": sorted(self._told),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        for work, kept in zip(self.works, state["members"], strict=True):
+            work.restore(kept)
+        self.diverged = dict(state["diverged"])
+        self._seen_last, self._told = set(state["seen_last"]), set(state["told"])
+
+    def files(self) -> Mapping[str, bytes]:
+        """Each file once: the members' tensors of a name in one, the first dimension theirs."""
+        kept = [work.files() for work in self.works]
+        return {name: together([files[name] for files in kept]) for name in kept[0]}
+
+
+def _of_member(view: View, columns: Columns, member: int) -> View:
+    view.columns, view.member = {**columns, **view.columns}, member
+    return view
+
+
+def tables_of_members(tables: Sequence[Table], columns: Columns) -> list[Table]:
+    """The tables with a column for each value in which the members differ."""
+    types = {name: TYPES[type(value)] for name, value in columns.items()}
+    for table in tables:
+        for name in types.keys() & table.columns.keys():
+            raise UserError(f"members.{name}: the table {table.name} has a column of that name")
+    return [replace(table, columns={**types, **table.columns}) for table in (*tables, MEMBERS)]

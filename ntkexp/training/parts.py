@@ -1,0 +1,69 @@
+"""A computation in parts, none of which depends on another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from ntkexp.probes import View
+from ntkexp.results.table import Rows
+from ntkexp.training.work import Written
+
+BURST_SECONDS = 0.5
+
+
+class InParts(Protocol):
+    """A study: part k is a function of its options and k alone."""
+
+    def parts(self) -> int:
+        """How many parts there are."""
+
+    def part(self, k: int) -> Rows:
+        """The rows of part k."""
+
+
+class Parts:
+    """Works out the parts of a study one after the other."""
+
+    offers: frozenset[str] = frozenset()
+
+    def __init__(self, study: InParts) -> None:
+        self.study = study
+        self.step, self.last = 0, study.parts()
+        self._written: list[Written] = []
+
+    @property
+    def over(self) -> bool:
+        return self.step >= self.last
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        return {}
+
+    def advance(self, to: int) -> str | None:
+        until = time.monotonic() + BURST_SECONDS
+        while self.step < to:
+            self._written += self.study.part(self.step).items()
+            self.step += 1
+            if time.monotonic() >= until:
+                break
+        return None
+
+    @contextmanager
+    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
+        yield []
+
+    def rows(self) -> list[Written]:
+        written, self._written = self._written, []
+        return written
+
+    def state(self) -> dict[str, Any]:
+        return {"step": self.step}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.step = state["step"]
+
+    def files(self) -> Mapping[str, bytes]:
+        return {}

@@ -1,0 +1,118 @@
+"""The figures of updates, on their way from the device to the tables.
+
+Minibatch figures stay on the device until some are together: fetching each would make a GPU wait
+for every step. What comes out does not depend on when they are fetched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ntkexp.errors import Diverged
+from ntkexp.results.table import Rows, Table
+from ntkexp.training.work import Written
+
+STEPS = Table(
+    "steps",
+    "one update: loss and accuracy of its minibatch before the update, and its learning rate",
+    {
+        "step": "int64",
+        "epoch": "int64",
+        "train_loss": "float64",
+        "train_acc": "float64",
+        "lr": "float64",
+    },
+)
+AT_ONCE = 64
+# The running mean of the minibatch loss forgets by this factor a step.
+MEMORY = 0.9
+
+
+class Recorder:
+    """Collects what updates bring, and makes rows of it."""
+
+    def __init__(self) -> None:
+        self.recent_loss = math.inf
+        self.latest: dict[str, float] = {}
+        self._waiting: list[tuple[int, int, float, Tensor, Tensor]] = []
+        self._watched: list[tuple[int, Rows]] = []
+        self._written: list[Written] = []
+
+    def update(self, step: int, epoch: int, lr: float, loss: Tensor, accuracy: Tensor) -> None:
+        """Keep the figures of one update: 0-d tensors, which may be on a device."""
+        self._waiting.append((step, epoch, lr, loss, accuracy))
+        if len(self._waiting) == AT_ONCE:
+            self.fetch()
+
+    def watched(self, step: int, rows: Rows) -> None:
+        """Keep what a probe saw of an update: one row of each table."""
+        self._watched.append((step, rows))
+
+    def write(self, table: str, columns: dict[str, object]) -> None:
+        """Keep rows that are complete."""
+        self._written.append((table, columns))
+
+    def rows(self) -> list[Written]:
+        """All rows since last asked."""
+        self.fetch()
+        written, self._written = self._written, []
+        return written
+
+    def fetch(self) -> None:
+        """Make rows of what waits on the device; a loss that is no number ends the run."""
+        if not self._waiting:
+            return
+        loss = torch.stack([waiting[3] for waiting in self._waiting]).double().tolist()
+        accuracy = torch.stack([waiting[4] for waiting in self._waiting]).tolist()
+        told = [waiting[:3] for waiting in self._waiting]
+        self._waiting.clear()
+        self.take(told, loss, accuracy)
+
+    def take(
+        self, told: Sequence[tuple[int, int, float]], loss: Sequence[float], hits: Sequence[float]
+    ) -> None:
+        """Take in figures that are numbers by now; `told` has step, epoch and rate of each."""
+        self._write_watched()
+        finite = next((i for i, x in enumerate(loss) if not math.isfinite(x)), len(loss))
+        for value in loss[:finite]:
+            before = self.recent_loss
+            self.recent_loss = (
+                value if math.isinf(before) else MEMORY * before + (1 - MEMORY) * value
+            )
+        if finite:
+            steps, epochs, lrs = zip(*told[:finite], strict=True)
+            columns: dict[str, object] = {
+                "step": list(steps),
+                "epoch": list(epochs),
+                "train_loss": list(loss[:finite]),
+                "train_acc": list(hits[:finite]),
+                "lr": list(lrs),
+            }
+            self.write("steps", columns)
+            self.latest = {"loss": loss[finite - 1], "accuracy": hits[finite - 1]}
+        if finite < len(loss):
+            raise Diverged(told[finite][0], self.recent_loss)
+
+    def _write_watched(self) -> None:
+        tables: dict[str, dict[str, list[Any]]] = {}
+        for step, rows in self._watched:
+            for table, row in rows.items():
+                columns = tables.setdefault(table, {})
+                for name, value in {"step": step, **row}.items():
+                    columns.setdefault(name, []).append(value)
+        self._watched.clear()
+        for table, columns in tables.items():
+            self.write(table, {name: _fetched(values) for name, values in columns.items()})
+
+
+def _fetched(values: list[Any]) -> list[Any]:
+    """Scalars of one column as numbers: those on a device in one transfer, not one each."""
+    if not isinstance(values[0], Tensor):
+        return values
+    numbers: list[Any] = torch.stack(values).tolist()
+    return numbers

@@ -1,0 +1,159 @@
+"""Networks of one architecture that train in step as one stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ntkexp.errors import Diverged, UserError
+from ntkexp.probes import View
+from ntkexp.results.table import Table
+from ntkexp.training.members import Columns, Members
+from ntkexp.training.recorder import AT_ONCE
+from ntkexp.training.stack import Stack
+from ntkexp.training.stacked_batches import StackedBatches
+from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
+from ntkexp.training.supervised import Supervised
+from ntkexp.training.work import Written
+
+
+class StackedMembers(Members[Supervised]):
+    """Each member is a `Supervised` of its own, with its data, batches and probes: it looks,
+    evaluates and ends as it would alone. Only the updates are made together."""
+
+    def __init__(
+        self, works: Sequence[Supervised], columns: Sequence[Columns], tables: Sequence[Table]
+    ) -> None:
+        super().__init__(works, columns, tables)
+        for work in works:
+            refuse_what_mixes_examples(work)
+            refuse_forward_observers(work)
+        refuse_other_numbers_of_examples(works)
+        self._together: list[int] = []
+        self._stack: Stack | None = None
+        self._batches: StackedBatches | None = None
+        self._waiting: list[tuple[tuple[int, int, Sequence[float]], Tensor, Tensor]] = []
+
+    def _make_step(self, active: Sequence[int]) -> None:
+        # A member may be found fitted here, or to have diverged.
+        going = [m for m in active if self._goes_on(m)]
+        if not going:
+            return
+        if going != self._together:
+            self._restack(going)
+        assert self._stack is not None and self._batches is not None
+        works = [self.works[m] for m in going]
+        step = works[0].step
+        inputs, targets = self._batches.take(step)
+        lrs = [work.lr(step) for work in works]
+        outputs, loss = self._stack.compute(inputs, targets)
+        for work, lr in zip(works, lrs, strict=True):
+            work.before_update(lr)
+        self._stack.apply(lrs)
+        hits = works[0].objective.correct(outputs.flatten(0, 1), targets.flatten(0, 1))
+        accuracy = hits.double().view(outputs.shape[:2]).mean(1)
+        self._waiting.append(((step, works[0].batches.epoch(step), lrs), loss, accuracy))
+        for work in works:
+            work.step += 1
+        if len(self._waiting) == AT_ONCE or any(work.waits_for_a_loss for work in works):
+            self._fetch()
+        for m, work in zip(going, works, strict=True):
+            if m in self.diverged:
+                continue
+            if (event := work.crossing()) is not None:
+                self._events[m] = event
+            elif work.over:
+                self._events[m] = "over"
+
+    def _goes_on(self, m: int) -> bool:
+        """Let a member evaluate itself where that is due; whether it has another update to make."""
+        work = self.works[m]
+        if not work.may_evaluate:
+            return True
+        self._fetch()
+        try:
+            if m not in self.diverged and not work.found_fitted():
+                return True
+        except Diverged as error:
+            self._end(m, error)
+            return False
+        if m not in self.diverged:
+            self._events[m] = "over"
+        return False
+
+    def _restack(self, going: list[int]) -> None:
+        self._fetch()
+        if self._stack is not None:
+            self._stack.release()
+        self._together = going
+        works = [self.works[m] for m in going]
+        models = [work.model for work in works]
+        kind = StackedMLP if all(map(is_mlp, models)) else Stack
+        self._stack = kind(models, [work.update for work in works], works[0].objective)
+        self._batches = StackedBatches(works)
+
+    def _fetch(self) -> None:
+        """Hand every member the figures of its minibatches; those that diverged end here."""
+        if not self._waiting:
+            return
+        losses = torch.stack([loss for _, loss, _ in self._waiting], dim=1).double().tolist()
+        accuracies = torch.stack([hits for _, _, hits in self._waiting], dim=1).tolist()
+        told = [facts for facts, _, _ in self._waiting]
+        self._waiting.clear()
+        for row, m in enumerate(self._together):
+            own = [(step, epoch, lrs[row]) for step, epoch, lrs in told]
+            try:
+                self.works[m].recorder.take(own, losses[row], accuracies[row])
+            except Diverged as error:
+                self._end(m, error)
+
+    @contextmanager
+    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
+        self._fetch()
+        with super().looked_at(event, scheduled=scheduled) as views:
+            yield views
+
+    def rows(self) -> list[Written]:
+        self._fetch()
+        return super().rows()
+
+    def state(self) -> dict[str, Any]:
+        self._fetch()
+        return super().state()
+
+    def files(self) -> Mapping[str, bytes]:
+        if self._stack is not None:
+            self._stack.release()
+            self._stack, self._together = None, []
+        return super().files()
+
+
+def refuse_what_mixes_examples(work: Supervised) -> None:
+    """Running statistics are no function of the weights: they cannot be stacked with them."""
+    for name, _ in work.model.named_buffers():
+        raise UserError(
+            f"members: the network has running statistics ({name}), which cannot be stacked; "
+            "take model.norm=none, or a sweep (-m)"
+        )
+
+
+def refuse_forward_observers(work: Supervised) -> None:
+    """The forward is that of the stack: no member has one of its own to look at."""
+    for name, probe in work.probes.items():
+        if probe.sees_forward():
+            raise UserError(
+                f"members: probe.{name} looks at the forward of each minibatch; "
+                "take probe.complexity.batch=fixed, or a sweep (-m)"
+            )
+
+
+def refuse_other_numbers_of_examples(works: Sequence[Supervised]) -> None:
+    if len({(work.batches.examples, work.batches.batch_size) for work in works}) > 1:
+        raise UserError(
+            "members: train in step, so all have one optim.batch_size and as many training "
+            "examples; take a sweep (-m)"
+        )

@@ -1,0 +1,68 @@
+"""What the loop brings to its end: anything that advances step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from ntkexp.probes import View
+
+# The rows of one table: columns by name, scalars or arrays of one length.
+Written = tuple[str, Mapping[str, object]]
+
+
+class Work(Protocol):
+    """A training run, a computation in parts, or both.
+
+    Where `advance` comes back changes no number: it may stop after any step, and what is written
+    is the same. `state` holds tensors, numbers, strings, lists and mappings of them only.
+    """
+
+    @property
+    def step(self) -> int:
+        """How many steps are made."""
+
+    @property
+    def last(self) -> int:
+        """The step at which it is over at the latest."""
+
+    # What its views offer to probes: outputs, network, kernel, labels, examples; and "updates",
+    # where probes see the updates of the weights.
+    offers: frozenset[str]
+
+    @property
+    def over(self) -> bool:
+        """Whether there is no step left to make."""
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """The latest numbers, for whoever watches the progress."""
+
+    def advance(self, to: int) -> str | None:
+        """Make steps, to step `to` at most, and come back within a second or after one step.
+
+        It stops at an event of its own numbers, such as a loss that falls below a threshold, and
+        returns its name: a look is due there.
+        """
+
+    def looked_at(
+        self, event: str | None, *, scheduled: bool
+    ) -> AbstractContextManager[Sequence[View]]:
+        """Surrounds a look: it as it is now, one view, or one for each of many networks.
+
+        A look off the schedule, at an event, shows only whom the event is about.
+        What it writes at every look itself (an evaluation) is among the next `rows`.
+        """
+
+    def rows(self) -> list[Written]:
+        """The rows since last asked, in order."""
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on from here."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+
+    def files(self) -> Mapping[str, bytes]:
+        """What is kept beside the tables when it is over."""

@@ -1,0 +1,104 @@
+"""Optimisers written out: torch's own numbers, in two halves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from ntkexp.optim.adam_update import AdamUpdate
+from ntkexp.optim.sgd_update import SgdUpdate
+from ntkexp.optim.update import WeightUpdate
+
+LR = 0.1
+Theirs = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
+ADAM = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
+
+CASES: dict[str, tuple[type[WeightUpdate], dict[str, float], Theirs]] = {
+    f"sgd {momentum} {decay}": (
+        SgdUpdate,
+        {"momentum": momentum, "weight_decay": decay},
+        lambda w, m=momentum, d=decay: torch.optim.SGD(w, LR, momentum=m, weight_decay=d),
+    )
+    for momentum, decay in ((0.0, 0.0), (0.9, 0.0), (0.9, 5e-4))
+} | {
+    f"adam {beta1} {decay}": (
+        AdamUpdate,
+        {**ADAM, "beta1": beta1, "weight_decay": decay},
+        lambda w, b=beta1, d=decay: torch.optim.Adam(w, LR, betas=(b, 0.999), weight_decay=d),
+    )
+    for beta1, decay in ((0.9, 0.0), (0.5, 0.0), (0.9, 5e-4))
+}
+
+
+def net() -> list[nn.Parameter]:
+    torch.manual_seed(0)
+    return list(nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 2)).parameters())
+
+
+def give_gradients(weights: list[nn.Parameter], step: int) -> None:
+    stream = torch.Generator().manual_seed(step)
+    for w in weights:
+        w.grad = torch.randn(w.shape, generator=stream).to(w)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_torchs_bit_for_bit(case: str) -> None:
+    kind, options, theirs = CASES[case]
+    ours, other = net(), net()
+    update, optimiser = kind(ours, **options), theirs(other)
+    for step in range(20):
+        give_gradients(ours, step)
+        give_gradients(other, step)
+        update.compute()
+        update.apply(LR)
+        optimiser.step()
+    for mine, w in zip(ours, other, strict=True):
+        assert torch.equal(mine, w)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_between_the_halves_the_change_is_known(case: str) -> None:
+    kind, options, _ = CASES[case]
+    weights = [nn.Parameter(w.double()) for w in net()]
+    update = kind(weights, **options)
+    for step in range(3):
+        give_gradients(weights, step)
+        update.compute()
+        before = [w.detach().clone() for w in weights]
+        change, norm = update.change(LR), update.step_norm(LR)
+        for w, as_it_was in zip(weights, before, strict=True):
+            assert torch.equal(w, as_it_was) and w.grad is None
+        update.apply(LR)
+        for w, as_it_was, moved in zip(weights, before, change, strict=True):
+            torch.testing.assert_close(w - as_it_was, moved, rtol=1e-9, atol=1e-12)
+        together = torch.cat([moved.flatten() for moved in change]).norm()
+        torch.testing.assert_close(norm, together, rtol=1e-9, atol=0.0)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_goes_on_from_its_state_bit_for_bit(case: str) -> None:
+    kind, options, _ = CASES[case]
+    whole, cut = net(), net()
+    update, other = kind(whole, **options), kind(cut, **options)
+    for step in range(6):
+        if step == 3:
+            kept, other = other.state(), kind(cut, **options)
+            other.restore(kept)
+        for weights, one in ((whole, update), (cut, other)):
+            give_gradients(weights, step)
+            one.compute()
+            one.apply(LR)
+    for mine, w in zip(cut, whole, strict=True):
+        assert torch.equal(mine, w)
+
+
+def test_a_weight_outside_the_loss_is_refused() -> None:
+    weights = net()
+    update = SgdUpdate(weights, momentum=0.9, weight_decay=0.0)
+    give_gradients(weights, 0)
+    weights[1].grad = None
+    with pytest.raises(ValueError, match="takes no part in the loss"):
+        update.compute()
