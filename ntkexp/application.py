@@ -21,7 +21,7 @@ from ntkexp.execute import Command
 from ntkexp.explain import explained, other_command
 from ntkexp.launch import plugin
 from ntkexp.launch.task import Task
-from ntkexp.overrides import check_overrides
+from ntkexp.overrides import check_overrides, ranges_quoted
 
 CONFIGS = "pkg://ntkexp.configs"
 SHOWN = ("job", "hydra", "all")
@@ -55,7 +55,7 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
     task = Task(command)
-    with _arguments(hoisted(words)), _plain_errors(config_name, words):
+    with _arguments(hoisted(ranges_quoted(words))), _plain_errors(config_name, words):
         check_overrides(sys.argv[1:])
         _entry(config_name)(task)()
     if task.complaints:

@@ -274,7 +274,7 @@ class ExperimentConfig:
     figures: list[int] = field(default_factory=list)
     paths: PathsConfig = field(default_factory=PathsConfig)
     launcher: LauncherConfig = field(default_factory=LauncherConfig)
-    members: dict[str, Any] = field(default_factory=dict)
+    members: Any = None
     device: str = option("auto", DEVICE)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     progress: bool = True

@@ -22,8 +22,10 @@ MOST = 100_000
 SHARED = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "members", "name", "recipe", "scale", "probing")
 
 
-def expanded(members: Mapping[str, Any]) -> dict[str, list[Any]]:
+def expanded(members: Any) -> dict[str, list[Any]]:
     """The values of every key, ranges written out."""
+    if not isinstance(members, Mapping):
+        raise UserError(f"members={members}: expected keys and values, such as {{seed: range(10)}}")
     return {str(key): _values(str(key), values) for key, values in members.items()}
 
 
@@ -34,7 +36,7 @@ def of_config(config: DictConfig) -> list[tuple[dict[str, Any], DictConfig]]:
     for chosen in product(*values.values()):
         columns = dict(zip(values, chosen, strict=True))
         member = config.copy()
-        member.members = {}
+        member.members = None
         for key, value in columns.items():
             _set(member, key, value)
         found.append((columns, member))

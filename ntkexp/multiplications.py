@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ntkexp.members import expanded
+
 # Inputs, outputs, and the examples of the training split where the config leaves them all in.
 DATA: dict[str, tuple[tuple[int, ...], int, int]] = {
     "disk": ((2,), 1, 500),
@@ -39,7 +41,8 @@ def of_a_step(config: Any) -> int | None:
     examples = data.train_examples or everything
     examples += getattr(data, "difficult_examples", 0)
     batch = min(config.optim.batch_size or examples, examples)
-    return 3 * batch * int(FORWARD[model.name](model, shape, outputs))
+    networks = math.prod(map(len, expanded(config.members).values())) if config.members else 1
+    return networks * 3 * batch * int(FORWARD[model.name](model, shape, outputs))
 
 
 def _mlp(model: Any, shape: tuple[int, ...], outputs: int) -> int:

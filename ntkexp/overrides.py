@@ -7,6 +7,7 @@ that nothing here would read.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -37,6 +38,16 @@ def check_overrides(words: Sequence[str]) -> None:
             )
         if key in GROUPS:
             _check_group(word, override)
+
+
+def ranges_quoted(words: Sequence[str]) -> list[str]:
+    """A range among the values of `members` as a word: Hydra would sweep over it."""
+    return [
+        re.sub(r"(?<![\"'])\brange\([^()]*\)", r"'\g<0>'", word)
+        if re.match(r"\+*members[.=]", word)
+        else word
+        for word in words
+    ]
 
 
 def check_sweep(overrides: Sequence[Override]) -> None:

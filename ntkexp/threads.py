@@ -128,9 +128,9 @@ def exported() -> int | None:
     return int(given) if given.isdigit() and int(given) else None
 
 
-def wanted(config: Any, work: int | None = None) -> Wanted:
+def wanted(config: Any) -> Wanted:
     """The threads for a run of `config` in this process: `launcher.threads`, else OMP_NUM_THREADS,
-    else by the work of a step (`work`, where it is not that of `config` alone).
+    else by the work of a step.
 
     A job of a sweep has no more than its share of the cores, whatever was said.
     """
@@ -141,7 +141,7 @@ def wanted(config: Any, work: int | None = None) -> Wanted:
     elif said := exported():
         found = Wanted(said, f"OMP_NUM_THREADS={said}")
     else:
-        return Wanted(by_work(work or multiplications.of_a_step(config), most))
+        return Wanted(by_work(multiplications.of_a_step(config), most))
     return Wanted(min(found.number, most), found.said) if _share is not None else found
 
 

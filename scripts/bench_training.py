@@ -45,8 +45,8 @@ from ntkexp.launch.child import BAD_INPUT
 from ntkexp.results import Run
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.training import experiment
-from ntkexp.training.loop import Loop
 from ntkexp.training.device import resolve, threads_or_gpu
+from ntkexp.training.loop import Loop
 
 EXAMPLES, BATCH = 10_000, 100
 

@@ -13,13 +13,12 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig, OmegaConf
 from PIL import Image
 
-from ntkexp import schemas
-from ntkexp.config import TrainConfig, check, shrink
+from ntkexp import execute, schemas
+from ntkexp.config import check, shrink
 from ntkexp.errors import Interrupted
 from ntkexp.execute import folder_of
 from ntkexp.launch import plugin
 from ntkexp.results import Run
-from ntkexp.training import experiment
 from ntkexp.training.loop import Loop
 
 SHAPES = {"mnist": (28, 28), "kmnist": (28, 28), "cifar10": (32, 32, 3)}
@@ -75,9 +74,7 @@ def composed(words: Sequence[str], name: str = "train") -> DictConfig:
 def train(outputs: Path, *words: str, stop_at: int | None = None) -> Path:
     """Train as `ntkexp train` does and return the run's folder; `stop_at` interrupts it once."""
     config = composed([*words, f"paths.outputs={outputs}"])
-    plain = OmegaConf.to_object(config)
-    assert isinstance(plain, TrainConfig)
-    ready = experiment.prepare(plain)
+    ready = execute.train.prepare(config)
     questions = iter(range(10**9))
 
     def stop_asked() -> bool:

@@ -13,12 +13,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import secrets
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +81,7 @@ class Lock:
         descriptor = None
         try:
             descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-            os.write(descriptor, json.dumps(_this_process()).encode())
+            os.write(descriptor, _text(_this_process()))
             _flock(descriptor, fcntl.LOCK_EX)
             os.link(draft, self.path)
         except OSError as error:
@@ -162,12 +164,28 @@ def _flock(descriptor: int, how: int) -> bool:
     return True
 
 
+def _text(owner: Mapping[str, object]) -> bytes:
+    """What stands in a lock, with a checksum of itself: a changed byte may name another machine,
+    whose silence one would wait for."""
+    return json.dumps({**owner, "check": _check(owner)}).encode()
+
+
+def _check(owner: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(owner, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def _owner(descriptor: int) -> dict[str, Any] | None:
+    """Who holds an open lock file; None where it is damaged."""
     try:
         told = json.loads(os.pread(descriptor, 1 << 16, 0))
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, dict) else None
+    if not isinstance(told, dict):
+        return None
+    # Locks of version 0.1 carry no checksum.
+    if "check" in told and told.pop("check") != _check(told):
+        return None
+    return told
 
 
 def _owner_in_words(path: Path) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from faults.lives import TRACEBACK, Ending, Life
 from faults.verdict import Verdict, compare, compare_loaded, files
 from faults.watch import Fault, Operation
-from faults.works import Reference, Work
+from faults.works import JOBS_OF_SWEEP, Reference, Work
 
 # How often somebody gives the same command again before they call it broken.
 PATIENCE = 6
@@ -86,6 +86,8 @@ class Campaign:
 
     def judge(self, life: Life, *, strays: bool = True) -> Ending:
         ending = life.end(strays=strays)
+        # Every job of a sweep has a line of its own.
+        jobs = JOBS_OF_SWEEP if "-m" in life.words else 1
         life.forget()
         for hit in ending.hits[:1]:
             self.hits[hit.where] += 1
@@ -98,8 +100,8 @@ class Campaign:
             self.counts["tracebacks"] = before + told
             where = ending.err.strip().splitlines() or ["in a log or traceback.txt"]
             self.notes.append(f"traceback ({life.fault}, code {ending.code}): {where[-1][:200]}")
-        elif ending.code == 2 and len(ending.err.strip().splitlines()) > 3:
-            self.count("unclear", f"more than three lines: {ending.err.strip()[:200]}")
+        elif ending.code == 2 and len(ending.err.strip().splitlines()) > max(3, jobs):
+            self.count("unclear", f"more than three lines a job: {ending.err.strip()[:400]}")
         return ending
 
     def _tracebacks_in_logs(self) -> int:

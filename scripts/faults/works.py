@@ -42,6 +42,9 @@ IMAGES = (
 )
 
 
+JOBS_OF_SWEEP = 4
+
+
 @dataclass(frozen=True)
 class Work:
     """A command, which finishes when nothing disturbs it."""

@@ -74,7 +74,9 @@ def test_labels_as_numbers_have_the_shape_of_the_outputs(name: str) -> None:
         assert float(objective.losses(labels.double(), targets).abs().max()) == 0
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not name.endswith(("numbers", "vectors"))])
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if not name.endswith(("numbers", "vectors"))]
+)
 def test_a_decision_is_right_where_the_labels_themselves_are_given(name: str) -> None:
     objective, targets = CASES[name]
     labels = objective.label_matrix(targets).double()

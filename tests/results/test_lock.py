@@ -166,3 +166,16 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot write .*lock") as refused:
         Lock(tmp_path / "absent" / "lock").take()
     assert "\n" not in str(refused.value)
+
+
+def test_a_changed_byte_does_not_make_it_another_machines(tmp_path: Path) -> None:
+    with_lock = Lock(tmp_path / "lock")
+    with_lock.take()
+    whole = (tmp_path / "lock").read_bytes()
+    with_lock.release()
+    for place in range(len(whole)):
+        changed = bytes([*whole[:place], whole[place] ^ 1, *whole[place + 1 :]])
+        (tmp_path / "lock").write_bytes(changed)
+        ours = Lock(tmp_path / "lock")
+        ours.take()  # nobody holds it on this machine
+        ours.release()

@@ -10,8 +10,11 @@ from torch import Tensor, nn
 
 from ntkexp import models
 from ntkexp.config import MLPConfig, ModelConfig, Norm, ResNetConfig, VGGConfig
-from ntkexp.training.evaluate import losses
-from ntkexp.training.sgd import SGD
+from ntkexp.errors import UserError
+from ntkexp.objectives import Binary, CrossEntropy, Objective, SquaredError
+from ntkexp.optim.adam_update import AdamUpdate
+from ntkexp.optim.sgd_update import SgdUpdate
+from ntkexp.optim.update import WeightUpdate
 from ntkexp.training.stack import Stack
 from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 
@@ -29,14 +32,19 @@ HYPER = {
 }
 
 
-def nets(name: str, momentum: list[float], decay: list[float]) -> tuple[list[nn.Module], list[SGD]]:
+def networks(
+    name: str, kind: str, momentum: list[float], decay: list[float]
+) -> tuple[list[nn.Module], list[WeightUpdate]]:
     config, shape, outputs = NETS[name]
     made = [models.build(config, shape, outputs, seed).double() for seed in range(3)]
-    sgds = [
-        SGD(model.parameters(), momentum=mu, weight_decay=wd)
-        for model, mu, wd in zip(made, momentum, decay, strict=True)
-    ]
-    return made, sgds
+    updates: list[WeightUpdate] = []
+    for model, mu, wd in zip(made, momentum, decay, strict=True):
+        if kind == "adam":
+            options = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": wd}
+            updates.append(AdamUpdate(model.parameters(), **options))
+        else:
+            updates.append(SgdUpdate(model.parameters(), momentum=mu, weight_decay=wd))
+    return made, updates
 
 
 def minibatch(name: str, step: int) -> tuple[Tensor, Tensor]:
@@ -46,59 +54,91 @@ def minibatch(name: str, step: int) -> tuple[Tensor, Tensor]:
     return inputs, torch.randint(max(2, outputs), inputs.shape[:2], generator=stream)
 
 
+def objectives(name: str) -> list[Objective]:
+    outputs = NETS[name][2]
+    return [Binary() if outputs == 1 else CrossEntropy(outputs), SquaredError(outputs)]
+
+
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("hyper", HYPER)
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize("common", [False, True])
-def test_a_stack_steps_as_each_of_its_networks_alone(name: str, hyper: str, common: bool) -> None:
+def test_a_stack_steps_as_each_of_its_networks_alone(
+    name: str, hyper: str, optimiser: str, common: bool
+) -> None:
+    for objective in objectives(name):
+        steps_as_each_alone(name, hyper, optimiser, common, objective)
+
+
+def steps_as_each_alone(
+    name: str, hyper: str, optimiser: str, common: bool, objective: Objective
+) -> None:
     momentum, decay, lrs = HYPER[hyper]
-    alone, their_sgds = nets(name, momentum, decay)
-    stacked, our_sgds = nets(name, momentum, decay)
+    # Squared errors here are large, and Adam's changes do not depend on a gradient's size.
+    if optimiser == "adam" or isinstance(objective, SquaredError):
+        lrs = [lr / 100 for lr in lrs]
+    alone, their_updates = networks(name, optimiser, momentum, decay)
+    stacked, our_updates = networks(name, optimiser, momentum, decay)
     kind = StackedMLP if is_mlp(stacked[0]) else Stack
     assert (kind is StackedMLP) == name.startswith("mlp")
-    stack = kind(stacked, our_sgds)
+    stack = kind(stacked, our_updates, objective)
     for step in range(4):
         inputs, targets = minibatch(name, step)
         inputs = inputs[:1].expand(inputs.shape) if common else inputs
-        outputs, loss = stack.accelerate(inputs, targets)
-        stack.move(lrs)
-        for m, (model, sgd) in enumerate(zip(alone, their_sgds, strict=True)):
+        outputs, loss = stack.compute(inputs, targets)
+        norms = [update.step_norm(lr) for update, lr in zip(our_updates, lrs, strict=True)]
+        stack.apply(lrs)
+        for m, (model, update) in enumerate(zip(alone, their_updates, strict=True)):
             theirs = model(inputs[m])
-            their_loss = losses(theirs, targets[m]).mean()
+            their_loss = objective.losses(theirs, targets[m]).mean()
             their_loss.backward()
-            sgd.accelerate()
-            sgd.move(lrs[m])
-            torch.testing.assert_close(outputs[m], theirs.detach(), rtol=1e-9, atol=1e-9)
-            torch.testing.assert_close(loss[m], their_loss.detach(), rtol=1e-9, atol=1e-9)
+            update.compute()
+            torch.testing.assert_close(norms[m], update.step_norm(lrs[m]), rtol=1e-7, atol=0)
+            update.apply(lrs[m])
+            torch.testing.assert_close(outputs[m], theirs.detach(), rtol=1e-7, atol=1e-8)
+            torch.testing.assert_close(loss[m], their_loss.detach(), rtol=1e-7, atol=1e-8)
     # The networks themselves have moved: their parameters are parts of the stacked ones.
     for ours, theirs_ in zip(stacked, alone, strict=True):
         for mine, other in zip(ours.parameters(), theirs_.parameters(), strict=True):
-            torch.testing.assert_close(mine.data, other.data, rtol=1e-9, atol=1e-9)
-    for ours_, theirs_s in zip(our_sgds, their_sgds, strict=True):
-        for mine_v, other_v in zip(ours_.velocity, theirs_s.velocity, strict=True):
-            torch.testing.assert_close(mine_v, other_v, rtol=1e-9, atol=1e-9)
+            torch.testing.assert_close(mine.data, other.data, rtol=1e-7, atol=1e-8)
+    for our_update, their_update in zip(our_updates, their_updates, strict=True):
+        mine_state, other_state = our_update.state(), their_update.state()
+        assert mine_state.pop("updates") == other_state.pop("updates")
+        for memory, parts in mine_state.items():
+            for mine_part, other_part in zip(parts, other_state[memory], strict=True):
+                torch.testing.assert_close(mine_part, other_part, rtol=1e-7, atol=1e-8)
 
 
 def test_the_written_out_gradient_is_that_of_autograd() -> None:
     for name in ("mlp", "mlp of one logit"):
         inputs, targets = minibatch(name, 0)
-        found = []
-        for kind in (Stack, StackedMLP):
-            made, sgds = nets(name, [0.0] * 3, [0.0] * 3)
-            kind(made, sgds).accelerate(inputs, targets)
-            found.append([velocity for sgd in sgds for velocity in sgd.velocity])
-        for ours, theirs in zip(*found, strict=True):
-            torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
+        for objective in objectives(name):
+            found = []
+            for kind in (Stack, StackedMLP):
+                made, updates = networks(name, "sgd", [0.0] * 3, [0.0] * 3)
+                kind(made, updates, objective).compute(inputs, targets)
+                found.append([part for update in updates for part in update.memory["velocity"]])
+            for ours, theirs in zip(*found, strict=True):
+                torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
 def test_released_networks_have_weights_of_their_own() -> None:
-    made, sgds = nets("mlp", [0.9] * 3, [0.0] * 3)
-    stack = Stack(made, sgds)
+    made, updates = networks("mlp", "sgd", [0.9] * 3, [0.0] * 3)
+    stack = Stack(made, updates, CrossEntropy(4))
     before = [parameter.clone() for parameter in made[0].parameters()]
-    stack.release(made, sgds)
+    stack.release()
     for part in stack.parameters.values():
         part.data.zero_()
     for parameter, kept in zip(made[0].parameters(), before, strict=True):
         torch.testing.assert_close(parameter, kept)
+
+
+def test_members_may_not_differ_in_what_one_formula_needs_once() -> None:
+    made, updates = networks("mlp", "adam", [0.9] * 3, [0.0] * 3)
+    assert isinstance(updates[0], AdamUpdate)
+    updates[0].beta1 = 0.5
+    with pytest.raises(UserError, match=r"optim\.beta1 differs"):
+        Stack(made, updates, CrossEntropy(4))
 
 
 @pytest.mark.parametrize(
