@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hydra import compose, initialize_config_module
 from omegaconf import DictConfig, OmegaConf
 from PIL import Image
@@ -19,6 +20,7 @@ from ntkexp.errors import Interrupted
 from ntkexp.execute import folder_of
 from ntkexp.launch import plugin
 from ntkexp.results import Run
+from ntkexp.training import members, supervised
 from ntkexp.training.loop import Loop
 
 SHAPES = {"mnist": (28, 28), "kmnist": (28, 28), "cifar10": (32, 32, 3)}
@@ -72,7 +74,19 @@ def composed(words: Sequence[str], name: str = "train") -> DictConfig:
 
 
 def train(outputs: Path, *words: str, stop_at: int | None = None) -> Path:
-    """Train as `ntkexp train` does and return the run's folder; `stop_at` interrupts it once."""
+    """Train as `ntkexp train` does and return the run's folder.
+
+    `stop_at` interrupts it after so many steps: the loop is then asked after every one.
+    """
+    if stop_at is not None:
+        with pytest.MonkeyPatch.context() as patch:
+            for module in (members, supervised):
+                patch.setattr(module, "BURST_SECONDS", 0.0)
+            return _train(outputs, words, stop_at)
+    return _train(outputs, words, None)
+
+
+def _train(outputs: Path, words: Sequence[str], stop_at: int | None) -> Path:
     config = composed([*words, f"paths.outputs={outputs}"])
     ready = execute.train.prepare(config)
     questions = iter(range(10**9))

@@ -165,7 +165,7 @@ def chosen_rows(
 
 
 def _moments_of(train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Computed once a process: the members of an ensemble all load the same images."""
+    """Computed once a process: the members of a run all load the same images."""
     files = tuple(file.sha256 for file in train.files)
     if files not in _moments:
         mean, std = channel_moments(train.pixels)
@@ -196,7 +196,9 @@ def channel_moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...
 def _split(
     parts: list[_Part], mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
 ) -> Split:
-    pixels = torch.from_numpy(np.concatenate([part.pixels for part in parts]))
+    # Images that were just decoded lie otherwise than those from the cache, and convolutions round
+    # otherwise on them: a run begun on the first must go on alike on the second.
+    pixels = torch.from_numpy(np.ascontiguousarray(np.concatenate([p.pixels for p in parts])))
     inputs = pixels.to(device).float()  # moved as bytes, a quarter of the traffic
     inputs.div_(255)
     inputs.sub_(torch.tensor(mean, device=device).view(-1, 1, 1))

@@ -1,3 +1,3 @@
-"""Sweeps: many runs from one command, each in its own process or as members of one ensemble."""
+"""Sweeps: many runs from one command, each in its own process."""
 
 from __future__ import annotations

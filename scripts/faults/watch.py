@@ -82,7 +82,8 @@ class Operation:
         if not inside:
             return f"{self.name} folder"
         if len(inside) > 1:
-            return f"{self.name} in {inside[0]}/"
+            folder = "unfinished" if ".unfinished." in inside[0] else inside[0]
+            return f"{self.name} in {folder}/"
         # A temporary file is about what it becomes.
         words = [word for word in inside[0].split(".") if word and word != "tmp"]
         words = [word for word in words if not any(letter.isdigit() for letter in word)]

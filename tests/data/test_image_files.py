@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from ntkexp.config import ImagesConfig
+from ntkexp.data import load
 from ntkexp.data.once import reading_once
 from ntkexp.data.sources import checksums, data_directory, read, verify
 from ntkexp.data.torchvision_import import torchvision_datasets
@@ -91,7 +94,7 @@ def test_images_are_decoded_once(made_up: Any, tmp_path: Path) -> None:
     assert kept.stat().st_size > 100
 
 
-def test_members_of_an_ensemble_read_once(made_up: Any) -> None:
+def test_members_of_one_run_read_once(made_up: Any) -> None:
     made_up.parquet("mnist")
     with reading_once():
         images = read("mnist", "train", progress=False)
@@ -277,3 +280,11 @@ def test_the_data_directory_is_in_the_users_cache_by_default(
     assert data_directory() == tmp_path / ".cache" / "ntkexp" / "data"
     monkeypatch.setenv("NTKEXP_DATA", "~/images")
     assert data_directory() == tmp_path / "images"
+
+
+def test_images_lie_alike_whether_just_decoded_or_kept(made_up: Any) -> None:
+    """Convolutions round otherwise on another layout: a second life would not go on alike."""
+    made_up.parquet("cifar10")
+    config = ImagesConfig(name="cifar10")
+    first, again = (load(config, 0, torch.device("cpu"), progress=False) for _ in range(2))
+    assert first.train.inputs.stride() == again.train.inputs.stride() == (3072, 1024, 32, 1)
