@@ -1,0 +1,69 @@
+"""What every experiment composes to, and its id, as they were when the snapshot was taken.
+
+    python tests/test_composed_configs.py     writes the snapshot anew
+
+A key that was added since, or one whose value moved, is listed here by hand: whoever changes what
+an experiment is has to say so.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from tiny_runs import composed
+
+from ntkexp.catalogue import experiments
+from ntkexp.identity import identity, plain
+
+SNAPSHOT = Path(__file__).parent / "snapshots" / "composed_configs.json"
+CHOICES = ("", "scale=small", "recipe=released", "recipe=released scale=small")
+# Added since the snapshot was taken: dotted key -> value.
+ADDED: dict[str, Any] = {}
+
+
+def cases() -> Iterator[tuple[str, list[str], str]]:
+    """(name of the case, words, command) of every experiment and choice."""
+    for experiment in experiments():
+        for choice in CHOICES if experiment.command == "train" else ("",):
+            words = [f"+exp={experiment.name}", *choice.split()]
+            yield " ".join(words), words, experiment.command
+
+
+def told(words: list[str], command: str) -> dict[str, Any]:
+    config = composed(words, command)
+    return {"id": identity(config), "config": plain(config)}
+
+
+def without_added(config: dict[str, Any]) -> dict[str, Any]:
+    for key, value in ADDED.items():
+        *nodes, last = key.split(".")
+        node = config
+        for name in nodes:
+            node = node.get(name, {})
+        if node.get(last) == value:
+            del node[last]
+    return config
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "command"), list(cases()), ids=[name for name, _, _ in cases()]
+)
+def test_an_experiment_composes_to_what_it_was(name: str, words: list[str], command: str) -> None:
+    before = json.loads(SNAPSHOT.read_text(encoding="utf-8"))[name]
+    now = told(words, command)
+    assert without_added(now["config"]) == before["config"]
+    assert now["id"] == before["id"]
+
+
+if __name__ == "__main__":
+    found = {name: told(words, command) for name, words, command in cases()}
+    SNAPSHOT.parent.mkdir(exist_ok=True)
+    SNAPSHOT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
