@@ -131,8 +131,8 @@ def _from_configs(group: str, name: str) -> dict[str, Any]:
 
 def _from_class(group: str, name: str) -> dict[str, Any]:
     """The neutral options of a probe that somebody has added: its class says them."""
-    home = "ntkexp.probes" if group == "probe" else "ntkexp.studies"
-    known = importlib.import_module(home).names()
+    home = "ntkexp.probes" if group == "probe" else "ntkexp.studies.computations"
+    known = importlib.import_module(home.removesuffix(".computations")).names()
     if name not in known:
         raise UserError(f"{group}.name={name}: no such {group}; there are {', '.join(known)}")
     module = importlib.import_module(f"{home}.{name}")

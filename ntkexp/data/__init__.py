@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from ntkexp.config import DataConfig, DiskConfig, ImagesConfig
 from ntkexp.data.batches import Batches, crop_flip
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.disk import check_disk, load_disk
+from ntkexp.data.disk_points import check_disk, load_disk
 from ntkexp.data.image_dataset import check_images, load_images
 from ntkexp.data.image_kinds import KINDS
 from ntkexp.data.once import reading_once

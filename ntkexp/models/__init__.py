@@ -22,9 +22,9 @@ __all__ = ["BUILDERS", "build"]
 
 # name in the config -> (module, what makes the network of (config, input_shape, outputs))
 BUILDERS = {
-    "mlp": ("ntkexp.models.mlp", "mlp"),
-    "vgg": ("ntkexp.models.vgg", "vgg"),
-    "resnet18": ("ntkexp.models.resnet", "ResNet18"),
+    "mlp": ("ntkexp.models.networks.mlp", "mlp"),
+    "vgg": ("ntkexp.models.networks.vgg", "vgg"),
+    "resnet18": ("ntkexp.models.networks.resnet", "ResNet18"),
 }
 
 

@@ -1,6 +1,6 @@
 """Experiments without a network to train: one file a study, named as its config.
 
-A study is a module with a dataclass `Config`, its `TABLES`, and
+A study is a module of `computations` with a dataclass `Config`, its `TABLES`, and
 `run(config, *, progress) -> {table: frame}`. `check(config)`, if there is one, refuses values that
 do not go together. `MAY_BE_INFINITE` names the columns of tables where infinity is an answer.
 """
@@ -8,7 +8,6 @@ do not go together. `MAY_BE_INFINITE` names the columns of tables where infinity
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import pandas as pd
 from ntkexp.config import checked
 from ntkexp.errors import UserError
 from ntkexp.results.table import Table
+from ntkexp.studies import computations
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Study:
 
 def names() -> list[str]:
     """Every study there is."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(module.name for module in pkgutil.iter_modules(computations.__path__))
 
 
 def choose(selected: Mapping[str, Any]) -> Study:
@@ -77,7 +77,7 @@ def choose(selected: Mapping[str, Any]) -> Study:
     name = options.pop("name", None)
     if name not in names():
         raise UserError(f"study.name={name}: no such study; there are {', '.join(names())}")
-    module = importlib.import_module(f"{__name__}.{name}")
+    module = importlib.import_module(f"{computations.__name__}.{name}")
     chosen = Study(module, checked(module.Config, options, "study"))
     if hasattr(module, "check"):
         module.check(chosen.config)

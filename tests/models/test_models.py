@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ntkexp.config import Init, MLPConfig, ModelConfig, Norm, ResNetConfig, VGGConfig
 from ntkexp.errors import UserError
 from ntkexp.models import build
-from ntkexp.models.resnet import Block
+from ntkexp.models.networks.resnet import Block
 
 CIFAR, DIGIT = (3, 32, 32), (1, 28, 28)
 SMALL: list[tuple[ModelConfig, tuple[int, ...]]] = [

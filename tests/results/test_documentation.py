@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 from pathlib import Path
 
@@ -21,10 +20,9 @@ def declared() -> dict[str, tuple[Table, ...]]:
         module = importlib.import_module(f"ntkexp.probes.{name}")
         kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))
         found[f"Probe {name}"] = kind.tables
-    for entry in pkgutil.iter_modules(studies.__path__):
-        module = importlib.import_module(f"ntkexp.studies.{entry.name}")
-        if hasattr(module, "TABLES"):
-            found[f"Study {entry.name}"] = module.TABLES
+    for name in studies.names():
+        module = importlib.import_module(f"ntkexp.studies.computations.{name}")
+        found[f"Study {name}"] = module.TABLES
     return found
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies import feature_scaling
-from ntkexp.studies.feature_scaling import Config
+from ntkexp.studies.computations import feature_scaling
+from ntkexp.studies.computations.feature_scaling import Config
 
 SMALL = Config(points=200, features=200, n=20, subsamples=20, scales=[0.0, 0.1, 0.5, 0.9, 0.99])
 

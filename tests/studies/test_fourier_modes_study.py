@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ntkexp.studies import fourier_modes
-from ntkexp.studies.fourier_modes import Config
+from ntkexp.studies.computations import fourier_modes
+from ntkexp.studies.computations.fourier_modes import Config
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies import linear_modes
-from ntkexp.studies.linear_modes import Config
+from ntkexp.studies.computations import linear_modes
+from ntkexp.studies.computations.linear_modes import Config
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies import local_bias
-from ntkexp.studies.local_bias import Config
+from ntkexp.studies.computations import local_bias
+from ntkexp.studies.computations.local_bias import Config
 
 
 @pytest.fixture(scope="module")

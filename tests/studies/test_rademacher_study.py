@@ -3,8 +3,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from ntkexp.studies import rademacher
-from ntkexp.studies.rademacher import Config
+from ntkexp.studies.computations import rademacher
+from ntkexp.studies.computations.rademacher import Config
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies import supernat
-from ntkexp.studies.supernat import Config, NoiseProjector
+from ntkexp.studies.computations import supernat
+from ntkexp.studies.computations.supernat import Config, NoiseProjector
 from ntkexp.theory.propositions import IDENTITIES
 from ntkexp.theory.supernat import Kappa, Loss, explicit_start, explicit_step
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.config import Norm
-from ntkexp.models.resnet import Block
+from ntkexp.models.networks.resnet import Block
 from ntkexp.tangent import tangent_kernel, tangent_trace
 
 
