@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import threads
-from ntkexp.config import (
-    ImagesConfig,
-    TrainConfig,
-    check,
-    check_study,
-    refuse_added,
-    shrink,
-)
+from ntkexp.config import StudyConfig, TrainConfig, check, check_study, refuse_added, shrink
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.identity import hashed, identity, plain
 from ntkexp.results.card import Card, read_card
@@ -132,12 +125,7 @@ def _prepare_training(config: DictConfig) -> Work:
 
 
 def _training_data(config: DictConfig) -> Mapping[str, str]:
-    images = _plain(config).data
-    if not isinstance(images, ImagesConfig):
-        return {}
-    from ntkexp.data import files_here
-
-    return files_here(images)
+    return _plain(config).data.files()
 
 
 def _plain(config: DictConfig) -> TrainConfig:
@@ -147,9 +135,7 @@ def _plain(config: DictConfig) -> TrainConfig:
 
 
 def _warm_study(config: DictConfig) -> None:
-    from ntkexp import studies
-
-    studies.choose(config.study)
+    importlib.import_module("pandas")
     _warm_results()
 
 
@@ -161,9 +147,11 @@ def _warm_results() -> None:
 
 
 def _prepare_study(config: DictConfig) -> Work:
-    from ntkexp import progress, studies
+    from ntkexp import progress
 
-    chosen = studies.choose(config.study)
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, StudyConfig)
+    chosen = plain.study
 
     def advance(run: Run, checkpoint: bytes | None, stop_asked: StopAsked) -> None:
         def listen(task: progress.Progress) -> None:

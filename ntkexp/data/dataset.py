@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ntkexp.config import Augment
+from ntkexp.data.image_options import Augment
 
 
 @dataclass(frozen=True)

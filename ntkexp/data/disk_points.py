@@ -8,18 +8,14 @@ import math
 import torch
 from torch import Tensor
 
-from ntkexp.config import DiskConfig
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.data.disk import Disk
 from ntkexp.seeds import generator
-
-# As they are made: two coordinates in float64 and in float32, a label, two marks.
-BYTES_PER_POINT = 2 * 8 + 2 * 4 + 8 + 2
 
 RADIUS = math.sqrt(2 / math.pi)  # the disk covers half of the square
 
 
-def load_disk(config: DiskConfig, seed: int, device: torch.device) -> Dataset:
+def load_disk(config: Disk, seed: int, device: torch.device) -> Dataset:
     """Training points uniform in [-1, 1]^2; the test split is a lattice of the square.
 
     The label is 1 where the radius is at most sqrt(2/pi), else 0.
@@ -35,17 +31,6 @@ def load_disk(config: DiskConfig, seed: int, device: torch.device) -> Dataset:
         input_shape=(2,),
         checksums={},
     )
-
-
-def check_disk(config: DiskConfig) -> None:
-    """Refuse more points than fit into memory."""
-    for key, points in (("train_examples", config.train_examples), ("grid", config.grid**2)):
-        refuse_beyond(
-            f"data.{key}={getattr(config, key)}",
-            f"{points:,} points",
-            BYTES_PER_POINT * points,
-            available_bytes(),
-        )
 
 
 def lattice(grid: int) -> Tensor:

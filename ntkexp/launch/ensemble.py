@@ -9,13 +9,14 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.config import EXECUTION_KEYS, Norm
+from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
 from ntkexp.execute import Command, train
 from ntkexp.launch.job import Job
 from ntkexp.launch.local import run_units
 from ntkexp.launch.pool import Unit
 from ntkexp.launch.slots import visible_gpus
+from ntkexp.models.resnet18 import Norm
 from ntkexp.threads import cores
 
 # The keys in which members of one ensemble may differ.

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ntkexp.config import Difficult, TrainConfig
+from ntkexp.data.image_options import Difficult
 from ntkexp.errors import UserError
 from ntkexp.probes.base import Batch, Moment, Probe, Rows
 from ntkexp.results.table import Table
-from ntkexp.tangent import TangentKernel
-from ntkexp.theory.alignment import label_ckas
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ntkexp.tangent import TangentKernel
 
 ALIGNMENT = Table(
     "alignment",
@@ -51,7 +53,7 @@ class Alignment(Probe):
 
     subsets: bool = False
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: Any = None) -> None:
         if self.subsets and getattr(config.data, "difficult", Difficult.none) is Difficult.none:
             raise UserError(
                 f"probe.alignment.subsets=true: data={config.data.name} has no difficult part; "
@@ -74,6 +76,8 @@ class Alignment(Probe):
 
 
 def _alignments(kernel: TangentKernel, batch: Batch) -> Iterator[tuple[str, int, str, float]]:
+    from ntkexp.theory.alignment import label_ckas
+
     parts = {"total": kernel.gram, **kernel.layers}
     labels = _one_hot(batch.targets.cpu().numpy(), kernel.outputs)
     for index, (layer, gram) in enumerate(parts.items(), start=-1):
@@ -83,6 +87,8 @@ def _alignments(kernel: TangentKernel, batch: Batch) -> Iterator[tuple[str, int,
 
 def _one_hot(targets: NDArray[np.int64], outputs: int) -> NDArray[np.float64]:
     """(n, outputs); a network with one logit has the labels +1 and -1."""
+    import numpy as np
+
     if outputs == 1:
         return np.where(targets > 0, 1.0, -1.0)[:, None]
     return np.eye(outputs)[targets]

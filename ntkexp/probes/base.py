@@ -1,7 +1,7 @@
 """What a probe is: something that looks at a network at a step and returns rows of tables.
 
-A new probe is one file here, with a dataclass whose name is the file's in capitals (file
-`weight_norm.py`, class `WeightNorm`), and one file in configs/probe/ with its options:
+A new probe is one file here, with a dataclass whose name is the file's in capitals; its fields are
+its options (file `weight_norm.py`, class `WeightNorm`, chosen by probe=[weight_norm]):
 
     @dataclass
     class WeightNorm(Probe):
@@ -24,14 +24,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from torch import Tensor, nn
-
-from ntkexp.config import BatchNorm, TrainConfig
-from ntkexp.data import Dataset
+from ntkexp.components import Component
+from ntkexp.config import BatchNorm
 from ntkexp.results.table import Table
-from ntkexp.tangent import TangentKernel, tangent_kernel, tangent_kernels
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ntkexp.data import Dataset
+    from ntkexp.tangent import TangentKernel
 
 # table -> column -> values
 Rows = Mapping[str, Mapping[str, object]]
@@ -66,6 +69,8 @@ class Moment:
     @cached_property
     def kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
+        from ntkexp.tangent import tangent_kernel, tangent_kernels
+
         inputs = {name: batch.inputs for name, batch in self.batches.items()}
         if self.batch_norm is BatchNorm.eval:
             return tangent_kernels(self.model, inputs)
@@ -79,6 +84,8 @@ class Moment:
 @contextmanager
 def _batch_statistics(model: nn.Module) -> Iterator[None]:
     """Batch normalisation in train mode inside; the running statistics are the engine's to keep."""
+    from torch import nn
+
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for norm in norms:
         norm.train()
@@ -115,13 +122,15 @@ class Update:
 
 
 @dataclass
-class Probe:
-    """The base of all probes; its dataclass fields are the options of its config."""
+class Probe(Component):
+    """The base of all probes; its dataclass fields are the options of its config.
 
+    Composing a config imports the probes that it chooses, so what is heavy is imported inside
+    their methods.
+    """
+
+    kind: ClassVar[str] = "probe"
     tables: ClassVar[tuple[Table, ...]] = ()
-
-    def check(self, config: TrainConfig) -> None:
-        """Refuse, before anything is loaded, a config in which this probe has no meaning."""
 
     def batches(self) -> frozenset[str]:
         """Which batches it looks at: train, test, easy, difficult."""

@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import Augment, Schedule
 from ntkexp.data.batches import Batches, crop_flip
+from ntkexp.data.image_options import Augment
 from ntkexp.errors import Diverged, Interrupted
 from ntkexp.models.objective import correct, losses
+from ntkexp.optim import Schedule
 from ntkexp.probes import Forward, Moment, Probe, Rows, Update
 from ntkexp.progress import Progress
 from ntkexp.results import Run, Table
@@ -25,7 +26,6 @@ from ntkexp.training.layout import quick_layout
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.saving import restored, saved
 from ntkexp.training.schedule import learning_rate, probe_steps
-from ntkexp.training.sgd import SGD
 
 STEPS = Table(
     "steps",
@@ -77,11 +77,7 @@ class Trainer:
         self.config, self.dataset, self.model, self.run = config, dataset, model, run
         self.progress = Progress("training", 0, shown=False)
         self.probes, self.probe_batches = prepared.probes, prepared.batches
-        self.sgd = SGD(
-            model.parameters(),
-            momentum=config.optim.momentum,
-            weight_decay=config.optim.weight_decay,
-        )
+        self.sgd = config.optim.build(model.parameters())
         self.device = dataset.train.inputs.device
         self.layout = quick_layout(model, self.device)
         self.batches = Batches(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ntkexp.config import OptimConfig, ProbingConfig, Schedule, Spacing
+from ntkexp.config import ProbingConfig, Spacing
 from ntkexp.errors import UserError
+from ntkexp.optim import Optimiser, Schedule
 
 
 def probe_steps(config: ProbingConfig, last: int) -> frozenset[int]:
@@ -29,7 +30,7 @@ def probe_steps(config: ProbingConfig, last: int) -> frozenset[int]:
     return frozenset(steps)
 
 
-def learning_rate(config: OptimConfig, step: int, last: int) -> float:
+def learning_rate(config: Optimiser, step: int, last: int) -> float:
     """eta of the update from `step` to `step + 1`; cosine falls from lr towards 0 at `last`."""
     if config.schedule is Schedule.constant:
         return config.lr

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
-from ntkexp import probes, studies
+from ntkexp import components, probes, studies
 from ntkexp.results import Table
 from ntkexp.training.loop import TABLES
 
@@ -17,12 +16,9 @@ def declared() -> dict[str, tuple[Table, ...]]:
     """Tables by the heading they stand under."""
     found = {"Training": tuple(TABLES)}
     for name in probes.names():
-        module = importlib.import_module(f"ntkexp.probes.{name}")
-        kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))
-        found[f"Probe {name}"] = kind.tables
+        found[f"Probe {name}"] = components.find("probe", name).tables
     for name in studies.names():
-        module = importlib.import_module(f"ntkexp.studies.computations.{name}")
-        found[f"Study {name}"] = module.TABLES
+        found[f"Study {name}"] = components.find("study", name).tables
     return found
 
 

@@ -9,7 +9,9 @@ import pytest
 import torch
 from tiny_runs import TINY, train
 
-from ntkexp.config import OptimConfig, ProbingConfig, Schedule, Spacing
+from ntkexp.config import ProbingConfig, Spacing
+from ntkexp.optim import Schedule
+from ntkexp.optim.sgd import Sgd
 from ntkexp.training.schedule import learning_rate, probe_steps
 from ntkexp.training.sgd import SGD
 
@@ -80,7 +82,7 @@ def test_the_probe_schedules() -> None:
 
 
 def test_a_cosine_falls_from_the_rate_to_nothing() -> None:
-    config = OptimConfig(lr=0.1, schedule=Schedule.cosine)
+    config = Sgd(lr=0.1, schedule=Schedule.cosine)
     assert learning_rate(config, 0, 100) == pytest.approx(0.1)
     assert learning_rate(config, 50, 100) == pytest.approx(0.05)
     assert learning_rate(config, 100, 100) == pytest.approx(0)

@@ -9,17 +9,20 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp import models
-from ntkexp.config import MLPConfig, ModelConfig, Norm, ResNetConfig, VGGConfig
+from ntkexp.models.base import Model
+from ntkexp.models.mlp import Mlp
+from ntkexp.models.resnet18 import Norm, Resnet18
+from ntkexp.models.vgg import Vgg
 from ntkexp.training.evaluate import losses
 from ntkexp.training.sgd import SGD
 from ntkexp.training.stack import Stack
 from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 
-NETS: dict[str, tuple[ModelConfig, tuple[int, ...], int]] = {
-    "mlp": (MLPConfig(depth=3, width=7), (1, 5, 5), 4),
-    "mlp of one logit": (MLPConfig(depth=1, width=5), (2,), 1),
-    "vgg": (VGGConfig(depth=11, base=2), (3, 32, 32), 10),
-    "resnet": (ResNetConfig(base=2, norm=Norm.none), (3, 32, 32), 10),
+NETS: dict[str, tuple[Model, tuple[int, ...], int]] = {
+    "mlp": (Mlp(depth=3, width=7), (1, 5, 5), 4),
+    "mlp of one logit": (Mlp(depth=1, width=5), (2,), 1),
+    "vgg": (Vgg(depth=11, base=2), (3, 32, 32), 10),
+    "resnet": (Resnet18(base=2, norm=Norm.none), (3, 32, 32), 10),
 }
 HYPER = {
     "alike": ([0.9, 0.9, 0.9], [0.0, 0.0, 0.0], [0.1, 0.1, 0.1]),

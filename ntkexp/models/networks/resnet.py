@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import Norm, ResNetConfig
+from ntkexp.models.resnet18 import Norm, Resnet18
 
 BLOCKS_PER_STAGE = 2
 # Below so many input channels oneDNN writes past its workspace in the weight gradient of a strided
@@ -53,11 +53,11 @@ class ResNet18(nn.Module):
     with Kaiming weights the scores start at a standard deviation near 10, and learning rates that
     suit batch normalisation are too large.
 
-    >>> ResNet18(ResNetConfig(base=2), (3, 32, 32), 10).stage2.block1.shortcut.stride
+    >>> ResNet18(Resnet18(base=2), (3, 32, 32), 10).stage2.block1.shortcut.stride
     (2, 2)
     """
 
-    def __init__(self, config: ResNetConfig, input_shape: tuple[int, ...], outputs: int) -> None:
+    def __init__(self, config: Resnet18, input_shape: tuple[int, ...], outputs: int) -> None:
         super().__init__()
         base, norm = config.base, config.norm
         self.conv1 = _convolution(input_shape[0], base, 3, 1, norm)

@@ -6,24 +6,23 @@ from collections import OrderedDict
 
 from torch import nn
 
-from ntkexp.config import VGGConfig
-from ntkexp.models.size import VGG_CHANNELS, VGG_CONVOLUTIONS
+from ntkexp.models.vgg import CHANNELS, CONVOLUTIONS, Vgg
 
 
-def vgg(config: VGGConfig, input_shape: tuple[int, ...], outputs: int) -> nn.Sequential:
+def vgg(config: Vgg, input_shape: tuple[int, ...], outputs: int) -> nn.Sequential:
     """3x3 convolutions with bias and ReLU, a 2x2 max pool after each of five resolutions, and
     one linear layer of the 8 * base channels that are left. No normalisation layers.
 
     `depth` counts the layers with weights of the original network, whose head had two more
     linear layers: VGG19 has 16 convolutions, conv1 ... conv16, and fc.
 
-    >>> vgg(VGGConfig(depth=11, base=4), (3, 32, 32), 10).fc
+    >>> vgg(Vgg(depth=11, base=4), (3, 32, 32), 10).fc
     Linear(in_features=32, out_features=10, bias=True)
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     channels_in, index = input_shape[0], 0
     for stage, (convolutions, multiple) in enumerate(
-        zip(VGG_CONVOLUTIONS[config.depth], VGG_CHANNELS, strict=True), start=1
+        zip(CONVOLUTIONS[config.depth], CHANNELS, strict=True), start=1
     ):
         for _ in range(convolutions):
             index += 1

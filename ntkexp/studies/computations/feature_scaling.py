@@ -19,11 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
-from ntkexp.errors import UserError
-from ntkexp.memory import available_bytes, refuse_beyond
-from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
 from ntkexp.progress import track
-from ntkexp.results.table import Table
+from ntkexp.studies.feature_scaling import BOUNDS, SOLUTIONS, SPECTRUM, FeatureScaling
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.rescaling import scaled_spectrum
 
@@ -31,51 +28,8 @@ from ntkexp.theory.rescaling import scaled_spectrum
 ROUNDING = 1e-9
 
 
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    points: int = option(1000, count("points"))
-    features: int = option(1000, count("features"))
-    half_width: float = option(5.0, positive(1e6))
-    gamma: float = option(1.0, positive(1e6))
-    n: int = option(50, count("training points"))
-    subsamples: int = option(100, count("subsamples"))
-    label_mode: int = option(1, whole(0, MANY, "as a mode"))
-    plane: list[int] = option([1, 10], each(whole(0, MANY, "as a mode")))
-    # At c = 1 the kernel of a subsample is singular to working precision.
-    scales: list[float] = option(
-        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99],
-        each(Rule(lambda c: 0 <= c < 1, "from 0 to below 1")),
-    )
-
-
-BOUNDS = Table(
-    "scaling",
-    "Test error and bounds of the minimum-norm solution on one subsample at scaling factor c.",
-    {
-        "c": "float64",
-        "subsample": "int64",
-        "test_error": "float64",
-        "l2_bound": "float64",
-        "optimised_bound": "float64",
-        "common_basis_bound": "float64",
-    },
-)
-SOLUTIONS = Table(
-    "solutions",
-    "One subsample's solution, less the mean over subsamples, along two right singular vectors.",
-    {"c": "float64", "subsample": "int64", "first": "float64", "second": "float64"},
-)
-SPECTRUM = Table(
-    "spectrum",
-    "Eigenvalue l_j of Phi Phi^T, in order from j = 0.",
-    {"mode": "int64", "eigenvalue": "float64"},
-)
-TABLES = (BOUNDS, SOLUTIONS, SPECTRUM)
-
-
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
+def run(config: FeatureScaling, *, progress: bool) -> dict[str, pd.DataFrame]:
+    config.check()
     psi, eigs = singular_functions(config)
     labels = np.where(psi[:, config.label_mode] >= 0, 1.0, -1.0)
     rows = subsamples(config)
@@ -104,31 +58,7 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
     }
 
 
-def check(config: Config) -> None:
-    """Refuse scalings and sizes for which there is no interpolating solution."""
-    if not config.scales:
-        raise UserError("study.scales: needs one c or more")
-    modes = min(config.points, config.features)
-    if not 1 <= config.n <= modes:
-        raise UserError(
-            f"study.n={config.n}: between 1 and {modes}, the lesser of study.points and "
-            "study.features, for the kernel of n points to be invertible"
-        )
-    if len(config.plane) != 2:
-        raise UserError(f"study.plane={config.plane}: two modes span a plane")
-    for key, mode in (("label_mode", config.label_mode), *(("plane", j) for j in config.plane)):
-        if not 0 <= mode < modes:
-            raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")
-    kernels = config.subsamples * (config.n**2 + config.points)
-    refuse_beyond(
-        f"study.points={config.points}",
-        f"features of {config.points:,} x {config.features:,} and {config.subsamples:,} kernels",
-        8 * (3 * config.points * config.features + config.points**2 + 3 * kernels),
-        available_bytes(),
-    )
-
-
-def singular_functions(config: Config) -> tuple[Array, Array]:
+def singular_functions(config: FeatureScaling) -> tuple[Array, Array]:
     """psi_j as columns (points, modes) and l_j of the random features."""
     x = np.linspace(-config.half_width, config.half_width, config.points)[:, None]
     sampler = RBFSampler(gamma=config.gamma, n_components=config.features, random_state=config.seed)
@@ -136,7 +66,7 @@ def singular_functions(config: Config) -> tuple[Array, Array]:
     return psi, singular_values**2
 
 
-def subsamples(config: Config) -> NDArray[np.int64]:
+def subsamples(config: FeatureScaling) -> NDArray[np.int64]:
     """Indices (subsamples, n) of the training points, without replacement within each."""
     generator = np.random.default_rng(config.seed)
     return np.stack(

@@ -6,78 +6,23 @@ positively homogeneous, and its kernel on [0, 1] has hardly any mode beyond the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import torch
 
 from ntkexp import models
-from ntkexp.config import Init, MLPConfig
-from ntkexp.errors import UserError
-from ntkexp.memory import available_bytes, refuse_beyond
-from ntkexp.models.size import parameters
-from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
+from ntkexp.models.mlp import Mlp
 from ntkexp.progress import track
-from ntkexp.results.table import Table
+from ntkexp.studies.fourier_modes import EIGENVECTORS, FOURIER, PEAKS, FourierModes
 from ntkexp.tangent import tangent_kernel
-from ntkexp.theory.centring import CENTRINGS, centre
+from ntkexp.theory.centring import centre
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.spectrum import eigenpairs
 
 
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    seeds: int = option(5, count("networks", most=MOST_SEEDS))
-    points: int = option(50, whole(4, MANY, "points"))  # with fewer no mode has a peak
-    depth: int = option(6, count("hidden layers", most=1000))
-    width: int = option(256, count("units"))
-    init: Init = Init.default
-    centring: str = option("class", one_of(*CENTRINGS))
-    shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode")))
-
-
-FOURIER = Table(
-    "fourier_magnitude",
-    "Magnitude of the discrete Fourier transform of eigenvector `mode` at `frequency`.",
-    {
-        "seed": "int64",
-        "centring": "string",
-        "mode": "int64",
-        "frequency": "int64",
-        "magnitude": "float64",
-    },
-)
-PEAKS = Table(
-    "peak_frequency",
-    "Eigenvalue of a mode and the frequency at which its eigenvector's transform is largest.",
-    {
-        "seed": "int64",
-        "centring": "string",
-        "mode": "int64",
-        "eigenvalue": "float64",
-        "frequency": "int64",
-        "share": "float64",
-    },
-)
-EIGENVECTORS = Table(
-    "eigenvectors",
-    "Value at x of the unit eigenvector `mode`, its sign such that the first value is positive.",
-    {
-        "seed": "int64",
-        "centring": "string",
-        "mode": "int64",
-        "x": "float64",
-        "value": "float64",
-    },
-)
-TABLES = (FOURIER, PEAKS, EIGENVECTORS)
-
-
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
-    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in TABLES}
+def run(config: FourierModes, *, progress: bool) -> dict[str, pd.DataFrame]:
+    config.check()
+    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
     seeds = range(config.seed, config.seed + config.seeds)
     for seed in track(seeds, "fourier_modes", shown=progress):
         eigs, vectors = eigenpairs(random_kernel(config, seed))
@@ -86,30 +31,9 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
     return {name: pd.concat(frames, ignore_index=True) for name, frames in rows.items()}
 
 
-def check(config: Config) -> None:
-    if not config.shown:
-        raise UserError("study.shown: needs one mode or more")
-    for mode in config.shown:
-        if not 0 <= mode < config.points:
-            raise UserError(f"study.shown: mode {mode} is not between 0 and {config.points - 1}")
-    refuse_beyond(
-        f"study.points={config.points}",
-        f"kernels of {config.points:,} x {config.points:,}",
-        3 * 8 * config.points**2,
-        available_bytes(),
-    )
-    mlp = MLPConfig(depth=config.depth, width=config.width)
-    refuse_beyond(
-        f"study.width={config.width}",
-        "its parameters and their gradients",
-        2 * 8 * parameters(mlp, (1,), 1),
-        available_bytes(),
-    )
-
-
-def random_kernel(config: Config, seed: int) -> Array:
+def random_kernel(config: FourierModes, seed: int) -> Array:
     """The centred kernel (points, points) of a network nobody has trained, in float64."""
-    mlp = MLPConfig(depth=config.depth, width=config.width, init=config.init)
+    mlp = Mlp(depth=config.depth, width=config.width, init=config.init)
     model = models.build(mlp, (1,), 1, seed).double()
     x = torch.linspace(0, 1, config.points, dtype=torch.float64)[:, None]
     return centre(tangent_kernel(model, x).gram.detach().numpy(), 1, config.centring)
@@ -120,7 +44,9 @@ def magnitudes(vectors: Array) -> Array:
     return array(np.abs(np.fft.rfft(vectors, axis=0)))
 
 
-def describe(config: Config, seed: int, eigs: Array, vectors: Array) -> dict[str, pd.DataFrame]:
+def describe(
+    config: FourierModes, seed: int, eigs: Array, vectors: Array
+) -> dict[str, pd.DataFrame]:
     transform = magnitudes(vectors)
     frequency, mode = np.indices(transform.shape)
     labels: dict[str, object] = {"seed": seed, "centring": config.centring}

@@ -6,16 +6,11 @@ runs in weight space and its modes are held against the closed forms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
-from ntkexp.errors import UserError
-from ntkexp.memory import available_bytes, refuse_beyond
-from ntkexp.options import SEED, count, option, positive
 from ntkexp.progress import track
-from ntkexp.results.table import Table
+from ntkexp.studies.linear_modes import CONSTANTS, CURVES, FUNCTION, LinearModes
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.linear_regression import (
     iterate,
@@ -28,50 +23,8 @@ from ntkexp.theory.linear_regression import (
 FOLLOWED = 1e-6
 
 
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    n: int = option(20, count("training examples"))
-    features: int = option(40, count("features"))
-    decay: float = option(1.5, positive(100))  # at zero all modes are alike
-    other_points: int = option(20, count("points"))
-    iterations: int = option(2000, count("iterations"))
-
-
-CURVES = Table(
-    "linear_modes",
-    "Coefficient f_jt of one mode after `step` iterations: run in weight space, and by (51).",
-    {
-        "step": "int64",
-        "mode": "int64",
-        "measured": "float64",
-        "predicted": "float64",
-        "target": "float64",
-    },
-)
-FUNCTION = Table(
-    "linear_function",
-    "Largest difference over training and other points between the run and (49).",
-    {"step": "int64", "difference": "float64"},
-)
-CONSTANTS = Table(
-    "time_constants",
-    "Iterations in which a mode's residual falls by e at eta = 1 / lambda_1; printed: the paper's.",
-    {
-        "mode": "int64",
-        "eigenvalue": "float64",
-        "measured": "float64",
-        "predicted": "float64",
-        "printed": "float64",
-    },
-)
-TABLES = (CURVES, FUNCTION, CONSTANTS)
-# The first mode is learnt at once: the printed formula has infinity there.
-MAY_BE_INFINITE = {"time_constants": ("printed",)}
-
-
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
+def run(config: LinearModes, *, progress: bool) -> dict[str, pd.DataFrame]:
+    config.check()
     U, eigs, phi, others = draw(config)
     generator = np.random.default_rng([config.seed, 1])
     y, start = generator.normal(size=config.n), phi.T @ generator.normal(size=config.n)
@@ -104,23 +57,7 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
     }
 
 
-def check(config: Config) -> None:
-    if config.features < config.n:
-        raise UserError(
-            f"study.features={config.features}: at least the study.n={config.n} examples, so that "
-            "every one of n modes has an eigenvalue"
-        )
-    largest = max(config.n, config.other_points)
-    refuse_beyond(
-        f"study.features={config.features}",
-        f"{config.iterations:,} iterations of its weights and {largest:,} points of its features",
-        8 * config.features * (config.iterations + 3 * largest)
-        + 8 * 3 * config.n * (config.iterations + config.n + config.other_points),
-        available_bytes(),
-    )
-
-
-def draw(config: Config) -> tuple[Array, Array, Array, Array]:
+def draw(config: LinearModes) -> tuple[Array, Array, Array, Array]:
     """u_j as columns, lambda_j, training features (n, P) and features of other points."""
     generator = np.random.default_rng([config.seed, 0])
     U = np.linalg.qr(generator.normal(size=(config.n, config.n)))[0]

@@ -8,7 +8,6 @@ tangent kernel, against -eta lambda_j u_j^T grad_f L.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -16,80 +15,24 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp import models
-from ntkexp.config import Init, MLPConfig
-from ntkexp.errors import UserError
-from ntkexp.memory import available_bytes, refuse_beyond
-from ntkexp.models.size import parameters
-from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
+from ntkexp.models.base import Init
+from ntkexp.models.mlp import Mlp
 from ntkexp.progress import Progress
-from ntkexp.results.table import Table
+from ntkexp.studies.local_bias import ERRORS, MODES, SLOPES, LocalBias
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.spectral_bias import mode_updates
 from ntkexp.theory.spectrum import eigenpairs
 
 
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    seeds: int = option(3, count("networks", most=MOST_SEEDS))
-    n: int = option(50, count("training points"))
-    depth: int = option(2, count("hidden layers", most=1000))
-    width: int = option(64, count("units"))
-    lr: float = option(0.5, positive(1e6))
-    iterations: list[int] = option([0, 100, 1000], each(whole(0, MANY, "as an iteration")))
-    etas: list[float] = option(
-        [1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0],
-        each(positive(1e6)),
-    )
-
-
-MODES = Table(
-    "local_bias",
-    "Change of the outputs along eigenvector `mode` by a trial step: measured, and by Lemma 1.",
-    {
-        "seed": "int64",
-        "iteration": "int64",
-        "eta": "float64",
-        "mode": "int64",
-        "eigenvalue": "float64",
-        "measured": "float64",
-        "predicted": "float64",
-    },
-)
-ERRORS = Table(
-    "local_bias_error",
-    "Norm over all modes of what Lemma 1 leaves out, and of the predicted change.",
-    {
-        "seed": "int64",
-        "iteration": "int64",
-        "eta": "float64",
-        "error": "float64",
-        "predicted_norm": "float64",
-    },
-)
-SLOPES = Table(
-    "local_bias_slope",
-    "d log error / d log eta between two neighbouring learning rates.",
-    {
-        "seed": "int64",
-        "iteration": "int64",
-        "eta_from": "float64",
-        "eta_to": "float64",
-        "slope": "float64",
-    },
-)
-TABLES = (MODES, ERRORS, SLOPES)
-
-
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
-    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in TABLES}
+def run(config: LocalBias, *, progress: bool) -> dict[str, pd.DataFrame]:
+    config.check()
+    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
     last = max(config.iterations)
     with Progress("local_bias", config.seeds * (last + 1), shown=progress) as bar:
         for seed in range(config.seed, config.seed + config.seeds):
             inputs, targets = disk(config.n, seed)
-            mlp = MLPConfig(depth=config.depth, width=config.width, init=Init.default)
+            mlp = Mlp(depth=config.depth, width=config.width, init=Init.default)
             model = models.build(mlp, (2,), 1, seed).double()
             for iteration in range(last + 1):
                 if iteration in config.iterations:
@@ -99,26 +42,6 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
                 descend(model, inputs, targets, config.lr)
                 bar.advance()
     return {name: pd.concat(frames, ignore_index=True) for name, frames in rows.items()}
-
-
-def check(config: Config) -> None:
-    if not config.iterations:
-        raise UserError("study.iterations=[]: needs one iteration or more, from 0 on")
-    if len(config.etas) < 2 or config.etas != sorted(set(config.etas)):
-        raise UserError(f"study.etas={config.etas}: needs 2 or more, above zero and rising")
-    refuse_beyond(
-        f"study.n={config.n}",
-        f"kernels of {config.n:,} x {config.n:,}",
-        3 * 8 * config.n**2,
-        available_bytes(),
-    )
-    mlp = MLPConfig(depth=config.depth, width=config.width)
-    refuse_beyond(
-        f"study.width={config.width}",
-        "its parameters, their gradients and a trial step",
-        3 * 8 * parameters(mlp, (2,), 1),
-        available_bytes(),
-    )
 
 
 def disk(n: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -141,7 +64,7 @@ def descend(model: nn.Module, inputs: Tensor, targets: Tensor, eta: float) -> No
 
 
 def look(
-    config: Config, model: nn.Module, inputs: Tensor, targets: Tensor, seed: int, iteration: int
+    config: LocalBias, model: nn.Module, inputs: Tensor, targets: Tensor, seed: int, iteration: int
 ) -> dict[str, pd.DataFrame]:
     """Trial steps of every learning rate from where the network is."""
     eigs, U = eigenpairs(tangent_kernel(model, inputs).gram.detach().numpy())

@@ -8,98 +8,29 @@ hold the modes against the algorithm written in matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ntkexp.errors import UserError
-from ntkexp.memory import available_bytes, refuse_beyond
-from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
 from ntkexp.progress import Progress
 from ntkexp.results.table import Table
+from ntkexp.studies.supernat import (
+    ALIGNMENT,
+    EIGENVALUES,
+    ERRORS,
+    KAPPA,
+    PROPOSITIONS,
+    NoiseProjector,
+    Supernat,
+)
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.propositions import IDENTITIES, identity_errors
 from ntkexp.theory.supernat import Kappa, Loss, gradient_descent_step, supernat_step
 
 GRADIENT_DESCENT, SUPERNAT = "gradient_descent", "supernat"
-
-
-class NoiseProjector(StrEnum):
-    """printed: phi_noise phi_noise^T, which is no projector. orthogonal: onto its span."""
-
-    printed = "printed"
-    orthogonal = "orthogonal"
-
-
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    seeds: int = option(50, count("regressions", most=MOST_SEEDS))
-    n: int = option(50, count("training examples"))
-    d: int = option(10, count("noise features"))
-    sigma2: float = option(0.1, not_negative(1e6))  # a variance
-    noise_projector: NoiseProjector = NoiseProjector.printed
-    kappa: Kappa = Kappa.grad_norm
-    loss: Loss = Loss.mean
-    compared_kappas: list[Kappa] = field(default_factory=lambda: list(Kappa))
-    compared_losses: list[Loss] = field(default_factory=lambda: list(Loss))
-    # In units of 1 / lambda_max of K_0; gradient descent converges below 2.
-    lr: float = option(0.5, Rule(lambda rate: 0 < rate < 2, "a number above 0 and below 2"))
-    iterations: int = option(1000, count("iterations"))
-    recorded: int = option(120, count("steps", most=1_000_000))
-
-
-ERRORS = Table(
-    "test_error",
-    "The clean test error E (f(x) - phi)^2 of one algorithm and seed after `step` iterations.",
-    {"algorithm": "string", "seed": "int64", "step": "int64", "error": "float64"},
-)
-KAPPA = Table(
-    "kappa_error",
-    "The clean test error of SuperNat with one choice of kappa and of the loss whose gradient "
-    "rescales the kernel; infinite once it has diverged.",
-    {"kappa": "string", "loss": "string", "seed": "int64", "step": "int64", "error": "float64"},
-)
-EIGENVALUES = Table(
-    "kernel_eigenvalues",
-    "Eigenvalue of one mode of the kernel K_t, in the order of the modes of K_0.",
-    {
-        "algorithm": "string",
-        "seed": "int64",
-        "step": "int64",
-        "mode": "int64",
-        "eigenvalue": "float64",
-    },
-)
-ALIGNMENT = Table(
-    "kernel_alignment",
-    "Uncentred alignment of K_t with the signal phi, with the label noise, and their ratio.",
-    {
-        "algorithm": "string",
-        "seed": "int64",
-        "step": "int64",
-        "signal": "float64",
-        "noise": "float64",
-        "ratio": "float64",
-    },
-)
-PROPOSITIONS = Table(
-    "propositions",
-    "How far a statement of the paper on linear models is from holding on one seed's regression.",
-    {"statement": "string", "seed": "int64", "error": "float64"},
-)
-TABLES = (ERRORS, KAPPA, EIGENVALUES, ALIGNMENT, PROPOSITIONS)
-# Without a normalising kappa SuperNat may diverge; without noise there is no alignment with it.
-MAY_BE_INFINITE = {
-    "test_error": ("error",),
-    "kappa_error": ("error",),
-    "kernel_eigenvalues": ("eigenvalue",),
-    "kernel_alignment": ("ratio",),
-}
 
 
 @dataclass(frozen=True)
@@ -149,13 +80,13 @@ class Path:
         return array(kept / kept.max(axis=-1, keepdims=True))
 
 
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
+def run(config: Supernat, *, progress: bool) -> dict[str, pd.DataFrame]:
+    config.check()
     problem = draw(config)
     every = np.arange(config.iterations + 1)
     sparse = recorded_steps(config)
     chosen: list[tuple[str, Kappa | None]] = [(GRADIENT_DESCENT, None), (SUPERNAT, config.kappa)]
-    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in TABLES}
+    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
 
     def add(
         table: Table, steps: NDArray[np.int64], labels: dict[str, object], **values: Array
@@ -182,39 +113,17 @@ def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
         table.name: pd.concat(rows[table.name], ignore_index=True)
         if rows[table.name]
         else table.empty()
-        for table in TABLES
+        for table in config.tables
     }
 
 
-def check(config: Config) -> None:
-    """Refuse what makes no regression."""
-    if config.n <= config.d:
-        raise UserError(
-            f"study.n={config.n}: needs more examples than the study.d={config.d} noise features, "
-            "so that the signal and the noise are modes of their own"
-        )
-    room, modes = available_bytes(), config.seeds * (config.d + 1)
-    refuse_beyond(
-        f"study.iterations={config.iterations}",
-        f"{modes:,} modes at each",
-        4 * 8 * config.iterations * modes,
-        room,
-    )
-    refuse_beyond(
-        f"study.n={config.n}",
-        f"features of {config.d + 1:,} numbers each",
-        4 * 8 * config.n * (config.d + 1) + 2 * 8 * modes * (config.d + 1),
-        room,
-    )
-
-
-def draw(config: Config) -> Problem:
+def draw(config: Supernat) -> Problem:
     """One regression a seed, each from a stream of its own."""
     drawn = [_draw_one(config, config.seed + index) for index in range(config.seeds)]
     return Problem(*(np.stack(parts) for parts in zip(*drawn, strict=True)))
 
 
-def _draw_one(config: Config, seed: int) -> tuple[Array, ...]:
+def _draw_one(config: Supernat, seed: int) -> tuple[Array, ...]:
     generator = np.random.default_rng(seed)
     signal = generator.normal(size=config.n)
     features = generator.normal(size=(config.n, config.d)) / np.sqrt(config.d)
@@ -229,7 +138,7 @@ def _draw_one(config: Config, seed: int) -> tuple[Array, ...]:
     return phi, y, singular_values**2, Vt.T, *projected
 
 
-def propositions(problem: Problem, config: Config) -> pd.DataFrame:
+def propositions(problem: Problem, config: Supernat) -> pd.DataFrame:
     """Propositions 3, 4 and 14 and two remarks of the text, on every seed's features and labels."""
     errors = [
         identity_errors(phi, y, np.random.default_rng([config.seed + index, 1]))
@@ -245,7 +154,7 @@ def propositions(problem: Problem, config: Config) -> pd.DataFrame:
     )
 
 
-def descend(problem: Problem, config: Config, kappa: Kappa | None, loss: Loss) -> Path:
+def descend(problem: Problem, config: Supernat, kappa: Kappa | None, loss: Loss) -> Path:
     """From w = 0; `kappa` is None for plain gradient descent, whose kernel stays as it is."""
     residual, eigs = -problem.y, problem.eigs
     eta = config.lr / eigs.max(axis=1, keepdims=True)
@@ -263,7 +172,7 @@ def descend(problem: Problem, config: Config, kappa: Kappa | None, loss: Loss) -
     return Path(np.stack(residuals), np.stack(spectra))
 
 
-def recorded_steps(config: Config) -> NDArray[np.int64]:
+def recorded_steps(config: Supernat) -> NDArray[np.int64]:
     """0 and about `recorded` log-spaced steps up to the last."""
     spaced = np.geomspace(1, config.iterations, config.recorded).round().astype(np.int64)
     return np.unique(np.concatenate([[0], spaced]))

@@ -1,56 +1,19 @@
-"""The image datasets that are known, and what a split of one is once it has been read."""
+"""What a split of an image set is once it has been read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ntkexp.config import IMAGE_CLASSES, IMAGE_SHAPES
+from ntkexp.data.image_options import ImageKind, SplitName
 from ntkexp.errors import UserError
 
-SplitName = Literal["train", "test"]
 Pixels = npt.NDArray[np.uint8]  # (n, channels, height, width)
 Labels = npt.NDArray[np.int64]  # (n,)
-
-
-@dataclass(frozen=True)
-class ImageKind:
-    """What every image of a dataset has in common, and how many there are officially.
-
-    `mean` and `std` are those of the channels with pixels in [0, 1]; None is for those of the
-    training split as it was read.
-    """
-
-    name: str
-    shape: tuple[int, int, int]
-    classes: int
-    examples: dict[SplitName, int]
-    mean: tuple[float, ...] | None = None
-    std: tuple[float, ...] | None = None
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        ImageKind("mnist", IMAGE_SHAPES["mnist"], IMAGE_CLASSES, {"train": 60_000, "test": 10_000}),
-        ImageKind(
-            "kmnist", IMAGE_SHAPES["kmnist"], IMAGE_CLASSES, {"train": 60_000, "test": 10_000}
-        ),
-        ImageKind(
-            "cifar10",
-            IMAGE_SHAPES["cifar10"],
-            IMAGE_CLASSES,
-            {"train": 50_000, "test": 10_000},
-            mean=(0.4914, 0.4822, 0.4465),
-            std=(0.2023, 0.1994, 0.2010),
-        ),
-    )
-}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,99 @@
+"""Figure 8: the tangent kernel of a random network on a line has Fourier modes for eigenvectors.
+
+ntkexp study +exp=fourier_modes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.models.base import Init
+from ntkexp.models.mlp import Mlp
+from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
+from ntkexp.results.table import Table
+from ntkexp.studies.base import Study
+from ntkexp.theory.choices import CENTRINGS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+FOURIER = Table(
+    "fourier_magnitude",
+    "Magnitude of the discrete Fourier transform of eigenvector `mode` at `frequency`.",
+    {
+        "seed": "int64",
+        "centring": "string",
+        "mode": "int64",
+        "frequency": "int64",
+        "magnitude": "float64",
+    },
+)
+PEAKS = Table(
+    "peak_frequency",
+    "Eigenvalue of a mode and the frequency at which its eigenvector's transform is largest.",
+    {
+        "seed": "int64",
+        "centring": "string",
+        "mode": "int64",
+        "eigenvalue": "float64",
+        "frequency": "int64",
+        "share": "float64",
+    },
+)
+EIGENVECTORS = Table(
+    "eigenvectors",
+    "Value at x of the unit eigenvector `mode`, its sign such that the first value is positive.",
+    {
+        "seed": "int64",
+        "centring": "string",
+        "mode": "int64",
+        "x": "float64",
+        "value": "float64",
+    },
+)
+
+
+@dataclass
+class FourierModes(Study):
+    """Eigenvectors of the tangent kernel of a random MLP on a line."""
+
+    tables: ClassVar = (FOURIER, PEAKS, EIGENVECTORS)
+
+    seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a network of its own
+    seeds: int = option(5, count("networks", most=MOST_SEEDS))
+    points: int = option(50, whole(4, MANY, "points"))  # with fewer no mode has a peak
+    depth: int = option(6, count("hidden layers", most=1000))  # hidden layers
+    width: int = option(256, count("units"))
+    init: Init = Init.default  # PyTorch's own, with random biases | kaiming, with zero biases
+    # Class and joint are the same for one output | none.
+    centring: str = option("class", one_of(*CENTRINGS))
+    shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode")))  # eigenvectors to keep
+
+    def check(self, config: Any = None) -> None:
+        if not self.shown:
+            raise UserError("study.shown: needs one mode or more")
+        for mode in self.shown:
+            if not 0 <= mode < self.points:
+                raise UserError(f"study.shown: mode {mode} is not between 0 and {self.points - 1}")
+        refuse_beyond(
+            f"study.points={self.points}",
+            f"kernels of {self.points:,} x {self.points:,}",
+            3 * 8 * self.points**2,
+            available_bytes(),
+        )
+        mlp = Mlp(depth=self.depth, width=self.width)
+        refuse_beyond(
+            f"study.width={self.width}",
+            "its parameters and their gradients",
+            2 * 8 * mlp.parameters((1,), 1),
+            available_bytes(),
+        )
+
+    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
+        from ntkexp.studies.computations.fourier_modes import run
+
+        return run(self, progress=progress)

@@ -1,0 +1,99 @@
+"""Rademacher complexities of small linear classes against the paper's bounds (appendix B).
+
+ntkexp study +exp=rademacher
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ntkexp.errors import UserError
+from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
+from ntkexp.results.table import Table
+from ntkexp.studies.base import Study
+from ntkexp.theory.choices import LARGEST_ENUMERATION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# All 2^n signs are enumerated.
+ENUMERATED = whole(1, LARGEST_ENUMERATION, "as n")
+
+
+LINEAR = Table(
+    "rademacher_linear",
+    "Complexity of a ball of a random metric: by all signs, by random signs, and bound (10).",
+    {
+        "seed": "int64",
+        "n": "int64",
+        "exact": "float64",
+        "monte_carlo": "float64",
+        "standard_error": "float64",
+        "bound": "float64",
+    },
+)
+FLOW = Table(
+    "rademacher_flow",
+    "Complexity of a learning flow, by all signs, and its bound (12).",
+    {"seed": "int64", "n": "int64", "exact": "float64", "bound": "float64"},
+)
+MULTICLASS = Table(
+    "rademacher_multiclass",
+    "Margin loss class: complexity of weights sampled from the ball (a lower bound of the ball's), "
+    "Lemma 12 with exact class complexities, and Theorem 13.",
+    {
+        "seed": "int64",
+        "n": "int64",
+        "sampled": "float64",
+        "lemma_12": "float64",
+        "theorem_13": "float64",
+    },
+)
+
+
+@dataclass
+class Rademacher(Study):
+    """Rademacher complexity of small linear classes against the paper's bounds."""
+
+    tables: ClassVar = (LINEAR, FLOW, MULTICLASS)
+
+    seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a draw of features and metrics
+    seeds: int = option(20, count("draws of features", most=MOST_SEEDS))
+    # The n of which all 2^n signs are enumerated.
+    sizes: list[int] = option([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], each(ENUMERATED))
+    features: int = option(5, count("features", most=10_000))  # P
+    radius: float = option(1.0, positive(1e6))  # M of the ball; a flow of T steps has m_t = M / T
+    draws: int = option(2000, whole(2, MANY, "draws"))  # one has no standard error
+    flow_steps: int = option(5, count("steps", most=10_000))  # T metrics of the learning flow
+    classes: int = option(3, whole(2, 1000, "classes"))  # one has no margins
+    multiclass_sizes: list[int] = option([2, 4, 6, 8], each(ENUMERATED))
+    multiclass_features: int = option(3, count("features", most=10_000))
+    margin: float = option(1.0, positive(1e6, least=1e-6))  # gamma of the ramp
+    # Weights on the sphere that bound the margin loss class from below.
+    sampled_weights: int = option(5000, count("weights"))
+
+    def check(self, config: Any = None) -> None:
+        for key in ("sizes", "multiclass_sizes"):
+            if not getattr(self, key):
+                raise UserError(f"study.{key}=[]: needs one n or more")
+        room, n = available_bytes(), max(self.sizes)
+        refuse_beyond(
+            f"study.draws={self.draws}", f"signs of {n} examples", 3 * 8 * self.draws * n, room
+        )
+        scores = max(self.multiclass_sizes) * self.classes + self.multiclass_features
+        refuse_beyond(
+            f"study.sampled_weights={self.sampled_weights}",
+            f"{scores:,} numbers for each",
+            3 * 8 * self.sampled_weights * scores,
+            room,
+        )
+        metrics = self.flow_steps * self.features**2
+        refuse_beyond(f"study.features={self.features}", "its metrics", 3 * 8 * metrics, room)
+
+    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
+        from ntkexp.studies.computations.rademacher import run
+
+        return run(self, progress=progress)
