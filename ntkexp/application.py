@@ -15,11 +15,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from ntkexp import schemas
+from ntkexp import composition
 from ntkexp.errors import UserError, meant
 from ntkexp.execute import Command
 from ntkexp.explain import explained, other_command
-from ntkexp.launch import plugin
 from ntkexp.launch.task import Task
 from ntkexp.overrides import check_overrides, ranges_quoted
 
@@ -144,8 +143,7 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
     sys.argv = [before[0], *words]
     # Hydra then raises what went wrong instead of printing it: the message is ours to write.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    schemas.register()
-    plugin.register()
+    composition.register()
     try:
         yield
     finally:

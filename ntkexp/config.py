@@ -1,4 +1,4 @@
-"""The typed schema of an experiment, and what makes two runs the same run.
+"""The typed schema of an experiment: what is no component, and the fields that take components.
 
 Imports neither torch nor pandas: `ntkexp --help` and shell completion pass through here.
 """
@@ -6,14 +6,20 @@ Imports neither torch nor pandas: `ntkexp --help` and shell completion pass thro
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from omegaconf import MISSING, DictConfig, OmegaConf
 
+from ntkexp import components
+from ntkexp.components import Component
+from ntkexp.data.base import Data
 from ntkexp.errors import UserError
+from ntkexp.models.base import Model
+from ntkexp.objectives.base import Objective
+from ntkexp.optim.base import Optimiser
 from ntkexp.options import (
     MANY,
     SEED,
@@ -25,20 +31,16 @@ from ntkexp.options import (
     one_of,
     option,
     positive,
-    share,
     whole,
 )
-from ntkexp.options import checked as checked
 from ntkexp.options import refuse_added as refuse_added
+from ntkexp.studies.base import Study
 
 SCHEMA_VERSION = 1
 
 # Keys that say how or where a run is made, never what comes out of it.
 EXECUTION_KEYS = ("device", "cuda_graph", "paths", "checkpoint", "progress", "rerun", "launcher")
 DESCRIPTION_KEYS = ("about", "figures")
-
-IMAGE_SHAPES = {"mnist": (1, 28, 28), "kmnist": (1, 28, 28), "cifar10": (3, 32, 32)}
-IMAGE_CLASSES = 10
 
 # A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list.
 FOLDER_NAME = Rule(
@@ -52,36 +54,6 @@ DEVICE = Rule(
     lambda name: re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", name) is not None,
     "auto, cpu, cuda or cuda:N",
 )
-
-
-class Difficult(StrEnum):
-    """What the difficult part of a training set is made of."""
-
-    none = "none"
-    random_labels = "random_labels"
-    kmnist = "kmnist"
-
-
-class Augment(StrEnum):
-    none = "none"
-    crop_flip = "crop_flip"
-
-
-class Init(StrEnum):
-    """kaiming: normal weights (fan-in, ReLU gain), zero biases. default: PyTorch's own."""
-
-    kaiming = "kaiming"
-    default = "default"
-
-
-class Norm(StrEnum):
-    batch = "batch"
-    none = "none"
-
-
-class Schedule(StrEnum):
-    constant = "constant"
-    cosine = "cosine"
 
 
 class Spacing(StrEnum):
@@ -101,83 +73,6 @@ class BatchNorm(StrEnum):
 
     eval = "eval"
     train = "train"
-
-
-@dataclass
-class DataConfig:
-    name: str = MISSING
-
-
-@dataclass
-class ImagesConfig(DataConfig):
-    """mnist, kmnist or cifar10; `None` examples means all of them.
-
-    A share `noise` of the training labels is redrawn uniformly, so that one in ten of those is
-    right by chance, unless `noise_excludes_true`. The difficult part comes on top of
-    `train_examples`; noise does not touch it. The test set is always clean.
-    """
-
-    name: str = option(MISSING, one_of(*IMAGE_SHAPES))
-    train_examples: int | None = option(None, count("examples", null="for all"))
-    test_examples: int | None = option(None, count("examples", null="for all"))
-    noise: float = option(0.0, share("a share"))
-    noise_excludes_true: bool = False
-    difficult: Difficult = Difficult.none
-    difficult_examples: int = option(0, whole(0, MANY, "examples"))
-    augment: Augment = Augment.none
-
-
-@dataclass
-class DiskConfig(DataConfig):
-    """Points uniform in the square [-1, 1]^2; the test set is a grid x grid lattice of it."""
-
-    name: str = option("disk", one_of("disk"))
-    train_examples: int = option(500, count("examples"))
-    grid: int = option(50, whole(2, 1_000_000, "points a side"))
-
-
-@dataclass
-class ModelConfig:
-    name: str = MISSING
-    init: Init = Init.kaiming
-
-
-@dataclass
-class MLPConfig(ModelConfig):
-    name: str = option("mlp", one_of("mlp"))
-    depth: int = option(6, count("hidden layers", most=1000))
-    width: int = option(80, count("units"))
-
-
-@dataclass
-class VGGConfig(ModelConfig):
-    name: str = option("vgg", one_of("vgg"))
-    depth: int = option(19, one_of(11, 13, 16, 19))
-    base: int = option(64, count("channels"))
-
-
-@dataclass
-class ResNetConfig(ModelConfig):
-    name: str = option("resnet18", one_of("resnet18"))
-    base: int = option(64, count("channels"))
-    norm: Norm = Norm.batch
-
-
-@dataclass
-class OptimConfig:
-    """SGD. `batch_size: null` is full batch; `stop_loss: null` trains to the limit."""
-
-    lr: float = option(0.01, positive())
-    momentum: float = option(
-        0.9, Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1")
-    )
-    weight_decay: float = option(0.0, not_negative())
-    batch_size: int | None = option(100, count("examples", null="for the full batch"))
-    schedule: Schedule = Schedule.constant
-    epochs: int | None = option(None, count("epochs", null=""))
-    steps: int | None = option(None, count("steps", null=""))
-    stop_loss: float | None = option(0.01, positive(null="to train to the limit"))
-    stop_patience: int = option(2, count("evaluations"))
 
 
 @dataclass
@@ -208,7 +103,10 @@ class EvaluateConfig:
 
 @dataclass
 class ScaleConfig:
-    """Upper limits that shrink any experiment; null leaves a thing at its size."""
+    """Upper limits that shrink any experiment.
+
+    Those of components are their own (`small`); a number here takes their place, null does not.
+    """
 
     name: str = "paper"
     train_examples: int | None = option(None, count("examples", null="for no limit"))
@@ -285,9 +183,10 @@ class ExperimentConfig:
 class TrainConfig(ExperimentConfig):
     seed: int = option(0, SEED)
     recipe: str = "paper"
-    data: DataConfig = MISSING
-    model: ModelConfig = MISSING
-    optim: OptimConfig = field(default_factory=OptimConfig)
+    data: Data = MISSING
+    model: Model = MISSING
+    objective: Objective = MISSING
+    optim: Optimiser = MISSING
     probe: dict[str, Any] = field(default_factory=dict)
     probing: ProbingConfig = field(default_factory=ProbingConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
@@ -299,7 +198,7 @@ class TrainConfig(ExperimentConfig):
 
 @dataclass
 class StudyConfig(ExperimentConfig):
-    study: dict[str, Any] = field(default_factory=dict)
+    study: Study = MISSING
 
 
 def shrink(config: DictConfig, typed: Collection[str]) -> None:
@@ -307,18 +206,16 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
     scale = config.scale
     check_options(scale, "scale")
     limits = {
-        "data.train_examples": scale.train_examples,
-        "data.test_examples": scale.test_examples,
-        "data.difficult_examples": scale.train_examples and max(1, scale.train_examples // 10),
-        "model.width": scale.width,
-        "model.base": scale.base,
-        "optim.steps": scale.steps,
         "probing.examples": scale.probe_examples,
         "evaluate.train_examples": scale.evaluate_examples,
         "evaluate.test_examples": scale.evaluate_examples,
     }
+    for key, node in component_nodes(config):
+        kind = component_type(node)
+        own = kind.limits(scale) if kind else {}
+        limits |= {f"{key}.{option}": limit for option, limit in own.items()}
     for key, limit in limits.items():
-        if limit is None or key in typed or not _has(config, key):
+        if limit is None or key in typed:
             continue
         value = OmegaConf.select(config, key)
         OmegaConf.update(config, key, limit if value is None else min(value, limit))
@@ -330,41 +227,55 @@ def check(config: DictConfig) -> None:
     """Refuse values that no run can have; each message names its key."""
     from ntkexp.models import size  # it reads the options that are declared here
 
+    complete_probes(config)
     check_options(config)
-    if config.optim.epochs is None and config.optim.steps is None:
-        way_out = (
-            ", or an experiment, +exp=NAME (see ntkexp list)" if config.name == "adhoc" else ""
-        )
-        raise UserError(f"optim.epochs and optim.steps are both null: give one of them{way_out}")
-    if _has(config, "data.difficult"):
-        _check_difficult(config)
     if config.probing.spacing == Spacing.list and not config.probing.steps:
         raise UserError("probing.steps=[]: probing.spacing=list needs one step or more, [0, 10]")
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, TrainConfig)
+    for component in components_of(plain):
+        component.check(plain)
     size.check(plain)
 
 
 def check_study(config: DictConfig) -> None:
-    """The same for a study; its own options are checked where it is chosen."""
+    """The same for a study."""
     refuse_added(config)
     check_options(config)
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, StudyConfig)
+    plain.study.check(plain)
 
 
-def _check_difficult(config: DictConfig) -> None:
-    wanted, examples = config.data.difficult, config.data.difficult_examples
-    if wanted == Difficult.none and examples:
-        raise UserError(
-            f"data.difficult_examples={examples}, but data.difficult=none; "
-            "set data.difficult=random_labels or kmnist"
-        )
-    if wanted != Difficult.none and not examples:
-        raise UserError(
-            f"data.difficult={wanted}, but data.difficult_examples=0; expected 1 or more"
-        )
+def complete_probes(config: DictConfig) -> None:
+    """Give the options of a probe that were written down without choosing it their types."""
+    for key in map(str, config.probe):
+        node = config.probe[key]
+        if component_type(node) is None:
+            name = node.get("name", key) if isinstance(node, DictConfig) else key
+            probe = components.made("probe", str(name), node, f"probe.{key}")
+            config.probe[key] = OmegaConf.structured(probe)
 
 
-def _has(config: DictConfig, key: str) -> bool:
-    parent, _, leaf = key.rpartition(".")
-    node = OmegaConf.select(config, parent) if parent else config
-    return isinstance(node, DictConfig) and leaf in node
+def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig]]:
+    """(key, node) of every component of a composed config."""
+    for key in map(str, config):
+        if component_type(config[key]):
+            yield key, config[key]
+    for key in map(str, config.get("probe", {})):
+        if component_type(config.probe[key]):
+            yield f"probe.{key}", config.probe[key]
+
+
+def components_of(config: TrainConfig) -> Iterator[Component]:
+    """Every component of a plain config."""
+    for value in vars(config).values():
+        if isinstance(value, Component):
+            yield value
+    yield from config.probe.values()
+
+
+def component_type(node: object) -> type[Component] | None:
+    """The component whose options a config node has, if it has those of one."""
+    kind = OmegaConf.get_type(node) if isinstance(node, DictConfig) else None
+    return kind if isinstance(kind, type) and issubclass(kind, Component) else None

@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members, threads
-from ntkexp.config import (
-    ImagesConfig,
-    TrainConfig,
-    check,
-    check_study,
-    refuse_added,
-    shrink,
-)
+from ntkexp.config import StudyConfig, TrainConfig, check, check_study, refuse_added, shrink
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.identity import hashed, identity, plain
 from ntkexp.results.card import Card, read_card
@@ -113,12 +106,7 @@ def _prepare_training(config: DictConfig) -> Ready:
 
 
 def _training_data(config: DictConfig) -> Mapping[str, str]:
-    images = _plain(config).data
-    if not isinstance(images, ImagesConfig):
-        return {}
-    from ntkexp.data import files_here
-
-    return files_here(images)
+    return _plain(config).data.files()
 
 
 def _plain(config: DictConfig) -> TrainConfig:
@@ -128,9 +116,7 @@ def _plain(config: DictConfig) -> TrainConfig:
 
 
 def _warm_study(config: DictConfig) -> None:
-    from ntkexp import studies
-
-    studies.choose(config.study)
+    importlib.import_module("pandas")
     _warm_results()
 
 
@@ -142,12 +128,13 @@ def _warm_results() -> None:
 
 
 def _prepare_study(config: DictConfig) -> Ready:
-    from ntkexp import studies
     from ntkexp.training.parts import Parts
     from ntkexp.training.prepared import Ready
 
-    chosen = studies.choose(config.study)
-    return Ready(work=Parts(chosen), tables=chosen.tables, label=chosen.name)
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, StudyConfig)
+    study = plain.study
+    return Ready(work=Parts(study), tables=study.tables, label=study.name)
 
 
 train = Command(_complete_training, _warm_training, _prepare_training, _training_data)

@@ -8,6 +8,7 @@ from importlib import resources
 
 from omegaconf import DictConfig
 
+from ntkexp import components, projects
 from ntkexp.catalogue import experiments
 from ntkexp.errors import meant, unknown_key
 from ntkexp.options import plain
@@ -34,6 +35,9 @@ def explained(error: BaseException) -> str:
         return _unknown_key(match[1], getattr(cause, "parent_node", None))
     if match := re.search(r"Error merging override (\S+)", text):
         key, _, value = match[1].lstrip("+").partition("=")
+        group, _, name = key.partition(".")
+        if name == "name" and group in components.GROUPS:
+            return f"{key}={value}: expected {group}=NAME of {', '.join(options_of(group))}"
         return f"{key}={value}: {plain(_one_line(reason))}"
     if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
         return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
@@ -49,9 +53,12 @@ def unknown_option(group: str, option: str) -> str:
 
 
 def options_of(group: str) -> list[str]:
+    """What may be chosen of a group: files of configs, and components."""
     folder = resources.files("ntkexp.configs").joinpath(group)
-    files = folder.iterdir() if folder.is_dir() else ()
-    return sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml"))
+    places = [folder, *(configs / group for configs in projects.configs())]
+    files = [file.name for place in places if place.is_dir() for file in place.iterdir()]
+    found = {name.removesuffix(".yaml") for name in files if name.endswith(".yaml")}
+    return sorted(found.union(components.names(group) if group in components.GROUPS else ()))
 
 
 def _unknown_key(key: str, parent: object) -> str:

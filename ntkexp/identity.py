@@ -9,6 +9,8 @@ give other numbers, beyond rounding.
     {"work": "supervised@1", "data": {"is": "mnist@1"}, "model": {"is": "mlp@1", "depth": 3},
      "probe": {"spectrum": {"is": "spectrum@1"}}, "optim": {"lr": 0.02}}
 
+An optimiser of the kind that runs had before others appeared is not named (`Kind.neutral`).
+
 What says how or where a run is made (device, paths), what describes it (name, figures), and what
 only chose values that are hashed anyway (recipe, scale) stays out.
 """
@@ -16,36 +18,26 @@ only chose values that are hashed anyway (recipe, scale) stays out.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from collections.abc import Mapping
-from functools import cache
-from importlib import resources
 from typing import Any
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp.components import GROUPS, find
 from ntkexp.config import (
     DESCRIPTION_KEYS,
     EXECUTION_KEYS,
     SCHEMA_VERSION,
-    DiskConfig,
-    ImagesConfig,
     StudyConfig,
     TrainConfig,
 )
 from ntkexp.errors import UserError
 from ntkexp.members import expanded
-from ntkexp.models.size import schema_of
+from ntkexp.options import neutral_of
 
 NO_PART = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
-# Options whose default is another than what runs from before they appeared have done.
-NEUTRAL: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("study", "supernat"): {"loss": "half_sum"},
-}
-# Component -> version, for those that have given equal options other numbers since they appeared.
-VERSIONS: Mapping[tuple[str, str], int] = {}
 
 
 def identity(config: DictConfig) -> str:
@@ -67,31 +59,37 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
     """What of a config, as plain values, decides the numbers of its run."""
     if config.get("members"):
         config = {**config, "members": expanded(config["members"])}
-    if "study" in config:
-        found = {"work": "study@1", "study": component("study", _mapping("study", config["study"]))}
-        return found | differing(_without(config, "study"), neutral_of(StudyConfig), "")
-    found = {
-        "work": "supervised@1",
-        "data": component("data", config["data"]),
-        "model": component("model", config["model"]),
-        "probe": {
-            name: component("probe", {**_mapping(f"probe.{name}", options), "name": name})
-            for name, options in config["probe"].items()
-        },
-    }
-    rest = _without(config, "data", "model", "probe")
-    return found | differing(rest, neutral_of(TrainConfig), "")
+    found: dict[str, Any] = {"work": "study@1" if "study" in config else "supervised@1"}
+    for group, kind in GROUPS.items():
+        if group == "probe" and group in config:
+            found[group] = {
+                key: component(group, _mapping(f"probe.{key}", options), key)
+                for key, options in config[group].items()
+            }
+        elif group in config:
+            told = component(group, _mapping(group, config[group]), kind.neutral)
+            if told["is"] == f"{kind.neutral}@1":
+                del told["is"]
+            if told:
+                found[group] = told
+    rest = {key: value for key, value in config.items() if key not in GROUPS}
+    return found | differing(rest, neutral_of(StudyConfig if "study" in config else TrainConfig))
 
 
-def component(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """A component by name and version, with the options in which it is not neutral."""
-    name = str(options.get("name"))
+def component(group: str, options: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
+    """A component by name and version, with the options in which it is not neutral.
+
+    `name` is that of a component whose options do not say it.
+    """
+    name = str(options.get("name", name))
+    kind = find(group, name)
     given = {key: value for key, value in options.items() if key != "name"}
-    version = VERSIONS.get((group, name), 1)
-    return {"is": f"{name}@{version}"} | differing(given, neutral(group, name), group)
+    return {"is": f"{name}@{kind.version}"} | differing(given, neutral_of(kind), group)
 
 
-def differing(given: Mapping[str, Any], neutral: Mapping[str, Any], where: str) -> dict[str, Any]:
+def differing(
+    given: Mapping[str, Any], neutral: Mapping[str, Any], where: str = ""
+) -> dict[str, Any]:
     """Those of the values `given` that differ from `neutral`, node by node."""
     found: dict[str, Any] = {}
     for key, value in given.items():
@@ -104,46 +102,6 @@ def differing(given: Mapping[str, Any], neutral: Mapping[str, Any], where: str) 
         elif (value := _like(value, usual)) != usual:
             found[key] = value
     return found
-
-
-@cache
-def neutral(group: str, name: str) -> Mapping[str, Any]:
-    """The neutral options of a component, as plain values."""
-    if group == "data":
-        return neutral_of(DiskConfig if name == "disk" else ImagesConfig)
-    if group == "model":
-        return neutral_of(schema_of(name))
-    return {**_from_configs(group, name), **NEUTRAL.get((group, name), {})}
-
-
-def neutral_of(kind: Any) -> dict[str, Any]:
-    container = OmegaConf.to_container(OmegaConf.structured(kind), enum_to_str=True)
-    assert isinstance(container, dict)
-    return {str(key): value for key, value in container.items()}
-
-
-def _from_configs(group: str, name: str) -> dict[str, Any]:
-    file = resources.files("ntkexp.configs").joinpath(group, f"{name}.yaml")
-    if not file.is_file():
-        return _from_class(group, name)
-    node = OmegaConf.to_container(OmegaConf.create(file.read_text(encoding="utf-8")))
-    assert isinstance(node, dict)
-    options = node.get(name, {}) if group == "probe" else node
-    return {str(key): value for key, value in options.items() if key != "name"}
-
-
-def _from_class(group: str, name: str) -> dict[str, Any]:
-    """The neutral options of a probe that somebody has added: its class says them."""
-    home = "ntkexp.probes" if group == "probe" else "ntkexp.studies"
-    known = importlib.import_module(home).names()
-    if name not in known:
-        raise UserError(f"{group}.name={name}: no such {group}; there are {', '.join(known)}")
-    module = importlib.import_module(f"{home}.{name}")
-    words = name.split("_")
-    kind = getattr(module, "Config", None) or getattr(
-        module, "".join(w.capitalize() for w in words)
-    )
-    return neutral_of(kind)
 
 
 def _like(value: Any, usual: Any) -> Any:

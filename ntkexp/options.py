@@ -1,18 +1,22 @@
 """The options of a component: each field of a dataclass states its default and its rule.
 
     @dataclass
-    class OptimConfig:
+    class Sgd(Optimiser):
         lr: float = option(0.01, positive())
         batch_size: int | None = option(100, count("examples", null="for the full batch"))
 
 OmegaConf holds the type. A rule holds the range; a number must be finite with or without one.
+
+The neutral value of an option is what runs from before it appeared have done (ntkexp/identity.py).
+It is the default of the day the option appears; an option whose default is another then, or changes
+later, says so: `option(Loss.mean, neutral=Loss.half_sum)`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -34,6 +38,8 @@ ACCEPTED = {
     "bool": "; expected true or false",
 }
 MOST_SEEDS = 100_000  # of one run
+SAME = object()  # as the default
+_neutral: dict[type, Mapping[str, Any]] = {}
 LARGEST_SEED = 2**32 - 1  # what every generator in use takes
 
 
@@ -49,11 +55,25 @@ class Rule:
 SEED = Rule(lambda number: 0 <= number <= LARGEST_SEED, f"a whole number from 0 to {LARGEST_SEED}")
 
 
-def option(default: Any, rule: Rule) -> Any:
+def option(default: Any, rule: Rule | None = None, *, neutral: Any = SAME) -> Any:
     """A dataclass field with its rule beside it; a list is copied for every instance."""
+    metadata = {"rule": rule} | ({} if neutral is SAME else {"neutral": neutral})
     if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata={"rule": rule})
-    return field(default=default, metadata={"rule": rule})
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def neutral_of(kind: type) -> Mapping[str, Any]:
+    """The neutral options of a dataclass as plain values, nested ones too."""
+    if kind not in _neutral:
+        node = OmegaConf.structured(kind)
+        for one in fields(kind):
+            if "neutral" in one.metadata:
+                node[one.name] = one.metadata["neutral"]
+        plain = OmegaConf.to_container(node, enum_to_str=True)
+        assert isinstance(plain, dict)
+        _neutral[kind] = {str(key): value for key, value in plain.items()}
+    return _neutral[kind]
 
 
 def whole(least: int, most: int, what: str, null: str | None = None) -> Rule:
@@ -115,11 +135,13 @@ def check_options(node: DictConfig, where: str = "") -> None:
 def check_value(key: str, value: Any, rule: Rule | None) -> None:
     """Refuse one value, or one list of values."""
     several = isinstance(value, list | tuple | ListConfig)
-    accepted = rule.accepted if rule else "finite numbers" if several else "a finite number"
     if not _finite(value):
+        finite = "finite numbers" if several else "a finite number"
+        accepted = f"{finite}: {rule.accepted}" if rule else finite
         raise UserError(f"{key}={_brief(value)}: expected {accepted}")
     if rule is None:
         return
+    accepted = rule.accepted
     items = value if rule.items and several else [value]
     if not all(not isinstance(item, Container) and rule.holds(item) for item in items):
         raise UserError(f"{key}={_brief(value)}: expected {accepted}")

@@ -119,9 +119,10 @@ def _check_choice(word: str, group: str, value: object) -> None:
         return
     if isinstance(value, dict) and group not in ("exp", "recipe"):
         if group == "probe":
-            for name in value:
-                if str(name) not in options_of(group):
-                    raise UserError(unknown_option(group, str(name)))
+            for name, node in value.items():
+                chosen = str(node.get("name", name)) if isinstance(node, dict) else str(name)
+                if "." not in chosen and chosen not in options_of(group):
+                    raise UserError(unknown_option(group, chosen))
         return  # keys of the node, which are checked when it is composed
     names = value if isinstance(value, list) and group == "probe" else [value]
     for name in names:

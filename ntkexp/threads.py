@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ntkexp import multiplications
-
 # A thread sleeps at once when it has to wait. libgomp (PyTorch's wheels for Linux) obeys
 # OMP_WAIT_POLICY and GOMP_SPINCOUNT, measured with PyTorch 2.13; it does not know KMP_BLOCKTIME,
 # which is for builds of PyTorch with Intel's or LLVM's libiomp and has not been tried.
@@ -134,6 +132,8 @@ def wanted(config: Any) -> Wanted:
 
     A job of a sweep has no more than its share of the cores, whatever was said.
     """
+    from ntkexp import multiplications  # every command imports this file, --help too
+
     most = cores() if _share is None else _share
     threads = config.launcher.threads
     if threads:

@@ -29,8 +29,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import MLPConfig, ModelConfig, ResNetConfig, VGGConfig
 from ntkexp.models import build
+from ntkexp.models.base import Model
+from ntkexp.models.mlp import Mlp
+from ntkexp.models.resnet18 import Resnet18
+from ntkexp.models.vgg import Vgg
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
 from ntkexp.training.device import resolve, threads_or_gpu
@@ -39,11 +42,11 @@ CLASSES = 10
 IMAGES = (3, 32, 32)
 MATRIX = 4096
 
-NETS: dict[str, tuple[ModelConfig, tuple[int, ...]]] = {
-    "vgg19": (VGGConfig(depth=19), IMAGES),
-    "vgg11": (VGGConfig(depth=11), IMAGES),
-    "resnet18": (ResNetConfig(), IMAGES),
-    "mlp": (MLPConfig(depth=6, width=80), (1, 28, 28)),
+NETS: dict[str, tuple[Model, tuple[int, ...]]] = {
+    "vgg19": (Vgg(depth=19), IMAGES),
+    "vgg11": (Vgg(depth=11), IMAGES),
+    "resnet18": (Resnet18(), IMAGES),
+    "mlp": (Mlp(depth=6, width=80), (1, 28, 28)),
 }
 
 

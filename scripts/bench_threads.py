@@ -154,11 +154,11 @@ def composed(case: str) -> DictConfig:
     """The config of a case, as the command line would compose it."""
     from hydra import compose, initialize_config_module
 
-    from ntkexp import schemas
+    from ntkexp import composition
     from ntkexp.config import check
     from ntkexp.launch import plugin
 
-    schemas.register()
+    composition.register()
     plugin.register()
     with initialize_config_module("ntkexp.configs", version_base="1.3"):
         config = compose("train", overrides=words_of(case))

@@ -35,7 +35,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from ntkexp import models, schemas
+from ntkexp import composition, models
 from ntkexp.config import TrainConfig, check
 from ntkexp.data.sources import read
 from ntkexp.data.torchvision_import import torchvision_datasets
@@ -228,7 +228,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="default: outputs/bench, none with --only")
     given = parser.parse_args(argv)
     case = CASES[given.device]
-    schemas.register()
+    composition.register()
     plugin.register()
     try:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):

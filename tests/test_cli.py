@@ -11,6 +11,7 @@ import pytest
 from conftest import TINY_DISK, Ntkexp
 
 import ntkexp as package
+from ntkexp import studies
 
 BAD = [
     (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),
@@ -19,7 +20,7 @@ BAD = [
     (("train", "+exp=disk", "+foo=1"), ("foo", "the top level takes", "seed")),
     (("train", "+exp=disk", "probe.complexity.every=2"), ("complexity", "probe=[eigenfunctions,")),
     (("train", "+exp=disk", "+probe.eigenfunctions.bar=1"), ("eigenfunctions.bar", "centring")),
-    (("train", "+exp=disk", "model=vgg19"), ("exp=disk", "width", "VGGConfig")),
+    (("train", "+exp=disk", "model=vgg19"), ("exp=disk", "width", "Vgg")),
     (("train", "+exp=disk", "--rreun"), ("--rreun", "did you mean --rerun?")),
     (("train", "+exp=supernat"), ("exp=supernat", "ntkexp study +exp=supernat")),
     (("study", "+exp=disk"), ("exp=disk", "ntkexp train +exp=disk")),
@@ -66,20 +67,33 @@ def test_bad_input_is_two_lines_that_name_key_value_and_choice(
         ("--version",),
         ("list",),
         ("train", "+exp=disk", "--cfg", "job"),
+        ("train", "+exp=mlp_mnist", "probe=[complexity,directions,measures]", "--cfg", "job"),
+        *(("study", f"+exp={name}", "--cfg", "job") for name in studies.names()),
         ("complete", "ntkexp train data="),
     ],
     ids=" ".join,
 )
-def test_quick_answers_load_neither_torch_nor_pandas_nor_matplotlib(words: tuple[str, ...]) -> None:
+def test_quick_answers_load_neither_torch_nor_numpy_nor_matplotlib(words: tuple[str, ...]) -> None:
     source = (
         "import sys\nfrom ntkexp.cli import main\n"
         f"try:\n    main({list(words)!r})\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "heavy = {'torch', 'numpy', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_loads_nothing_but_the_door(word: str) -> None:
+    source = (
+        f"import sys\nfrom ntkexp.cli import main\nmain([{word!r}])\n"
+        "heavy = {'hydra', 'omegaconf', 'yaml', 'numpy'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_help_names_every_command(ntkexp: Ntkexp) -> None:

@@ -8,17 +8,17 @@ import pytest
 from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
-from ntkexp import schemas
+from ntkexp import composition
 from ntkexp.config import check, shrink
+from ntkexp.data.cifar10 import Cifar10
 from ntkexp.errors import UserError
 from ntkexp.identity import identity
-from ntkexp.launch import plugin
+from ntkexp.models.vgg import Vgg
 
 
 @pytest.fixture(autouse=True)
 def hydra_session() -> Iterator[None]:
-    schemas.register()
-    plugin.register()
+    composition.register()
     with initialize_config_module("ntkexp.configs", version_base="1.3"):
         yield
 
@@ -57,13 +57,24 @@ def test_the_order_of_overrides_is_no_part_of_the_identity() -> None:
 def test_small_caps_what_is_large_and_leaves_the_rest() -> None:
     config = composed("+exp=vgg19_noise50", "scale=small")
     shrink(config, typed=())
-    assert config.model.base == config.scale.base
-    assert config.data.train_examples == config.scale.train_examples
+    assert config.model.base == Vgg.small["base"]
+    assert config.data.train_examples == Cifar10.small["train_examples"]
     assert (config.data.noise, config.optim.lr, config.model.depth) == (0.5, 0.01, 19)
 
     disk = composed("+exp=disk", "scale=small")
     shrink(disk, typed=())
     assert disk.data.train_examples == 500
+
+
+def test_a_limit_that_is_typed_takes_the_place_of_a_components_own() -> None:
+    config = composed("+exp=mlp_mnist", "scale=small", "scale.width=20", "scale.train_examples=50")
+    shrink(config, typed={"scale.width", "scale.train_examples"})
+    assert (config.model.width, config.data.train_examples) == (20, 50)
+    assert config.data.test_examples == Cifar10.small["test_examples"]
+
+    config = composed("+exp=easy_difficult_noise", "scale.train_examples=50")
+    shrink(config, typed={"scale.train_examples"})
+    assert (config.data.difficult_examples, config.model.width) == (5, 80)
 
 
 def test_small_leaves_alone_what_the_user_typed() -> None:

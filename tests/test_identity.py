@@ -12,6 +12,8 @@ from tiny_runs import composed
 from ntkexp import identity as identities
 from ntkexp.catalogue import experiments
 from ntkexp.identity import digest, hashed, identity, plain, read_plain
+from ntkexp.models.mlp import Mlp
+from ntkexp.optim.sgd import Sgd
 
 
 def told(*words: str) -> dict[str, Any]:
@@ -104,8 +106,19 @@ def test_a_kept_config_gives_the_id_of_the_config_it_was() -> None:
 
 def test_a_component_that_gives_other_numbers_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     before = identity(composed(["+exp=disk"]))
-    monkeypatch.setattr(identities, "VERSIONS", {("model", "mlp"): 2})
+    monkeypatch.setattr(Mlp, "version", 2)
     assert identity(composed(["+exp=disk"])) != before
+
+
+def test_the_optimiser_that_runs_had_before_there_were_others_is_not_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = plain(composed(["+exp=mlp_mnist"]))
+    older = config | {"optim": {k: v for k, v in config["optim"].items() if k != "name"}}
+    assert hashed(older) == hashed(config)
+    assert hashed(config)["optim"] == {"lr": 0.02, "epochs": 100}
+    monkeypatch.setattr(Sgd, "version", 2)
+    assert hashed(config)["optim"] == {"is": "sgd@2", "lr": 0.02, "epochs": 100}
 
 
 def test_the_neutral_value_is_what_runs_did_before_the_option_came() -> None:

@@ -16,8 +16,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp import models, multiplications, threads
 from ntkexp.config import TrainConfig
-from ntkexp.data.image_kinds import KINDS
-from ntkexp.multiplications import DATA
 from ntkexp.threads import Wanted, by_work, quota, set_waiting, settled, wanted
 
 MILLION = 1_000_000
@@ -125,21 +123,36 @@ def test_the_work_of_a_step_is_what_torch_counts(words: tuple[str, ...]) -> None
     config = composed(words)
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, TrainConfig)
-    shape, outputs, everything = DATA[plain.data.name]
-    examples = config.data.train_examples or everything
-    examples += config.data.get("difficult_examples") or 0
-    batch = min(plain.optim.batch_size or examples, examples)
-    model = models.build(plain.model, shape, outputs, seed=0)
+    shape = plain.data.shape()
+    assert shape is not None
+    assert shape.examples is not None
+    batch = min(plain.optim.batch_size or shape.examples, shape.examples)
+    model = models.build(plain.model, shape.inputs, shape.outputs, seed=0)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model(torch.zeros(2, *shape))
+        model(torch.zeros(2, *shape.inputs))
     # It counts additions, too.
     assert multiplications.of_a_step(config) == 3 * batch * counter.get_total_flops() // 4
     assert multiplications.of_a_step(plain) == multiplications.of_a_step(config)
 
 
-def test_images_are_as_large_and_as_many_as_the_loader_says() -> None:
-    for name, kind in KINDS.items():
-        assert DATA[name] == (kind.shape, kind.classes, kind.examples["train"])
+@pytest.mark.parametrize(
+    ("words", "examples"),
+    [
+        (("+exp=disk",), 500),
+        (("+exp=mlp_mnist",), 60_000),
+        (("+exp=easy_difficult_noise",), 11_000),
+        (("+exp=vgg19_clean", "data.train_examples=7"), 7),
+    ],
+    ids=str,
+)
+def test_the_training_examples_are_known_before_they_are_loaded(
+    words: tuple[str, ...], examples: int
+) -> None:
+    plain = OmegaConf.to_object(composed(words))
+    assert isinstance(plain, TrainConfig)
+    shape = plain.data.shape()
+    assert shape is not None
+    assert shape.examples == examples
 
 
 def test_every_shipped_network_is_known() -> None:

@@ -14,11 +14,10 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig, OmegaConf
 from PIL import Image
 
-from ntkexp import execute, schemas
+from ntkexp import composition, execute
 from ntkexp.config import check, shrink
 from ntkexp.errors import Interrupted
 from ntkexp.execute import folder_of
-from ntkexp.launch import plugin
 from ntkexp.results import Run
 from ntkexp.training import members, supervised
 from ntkexp.training.loop import Loop
@@ -63,8 +62,7 @@ def _png(pixels: np.ndarray) -> dict[str, Any]:
 
 def composed(words: Sequence[str], name: str = "train") -> DictConfig:
     """The config that the command line would make of `words`."""
-    schemas.register()
-    plugin.register()
+    composition.register()
     with initialize_config_module("ntkexp.configs", version_base="1.3"):
         config = compose(name, overrides=list(words))
     if name == "train":

@@ -1,58 +1,60 @@
-"""What the network sees: images or points, their labels, and the batches made of them."""
+"""What the network sees: images or points, their labels, and the batches made of them.
+
+What needs PyTorch is imported on first use: a config is composed without it.
+"""
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING, Any
+
 from omegaconf import OmegaConf
 
-from ntkexp.config import DataConfig, DiskConfig, ImagesConfig
-from ntkexp.data.batches import Batches, crop_flip
-from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.disk import check_disk, load_disk
-from ntkexp.data.image_dataset import check_images, load_images
-from ntkexp.data.image_kinds import KINDS
-from ntkexp.data.once import reading_once
-from ntkexp.data.sources import files_here, verify
-from ntkexp.errors import UserError
 from ntkexp.options import check_options
 
-__all__ = [
-    "NAMES",
-    "Batches",
-    "Dataset",
-    "Split",
-    "check",
-    "crop_flip",
-    "files_here",
-    "load",
-    "reading_once",
-    "verify",
-]
+if TYPE_CHECKING:
+    import torch
 
-NAMES = (*KINDS, "disk")
+    from ntkexp.data.base import Data
+    from ntkexp.data.batches import Batches, crop_flip
+    from ntkexp.data.dataset import Dataset, Split
+    from ntkexp.data.once import reading_once
+    from ntkexp.data.sources import verify
 
+__all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "reading_once", "verify"]
 
-def check(config: DataConfig) -> None:
-    """Refuse an impossible configuration; reads no data, so it can go before everything else."""
-    check_options(OmegaConf.structured(config), "data")
-    if isinstance(config, ImagesConfig):
-        check_images(config)
-    elif isinstance(config, DiskConfig):
-        check_disk(config)
-    else:
-        raise UserError(f"data.name={config.name}: there are {', '.join(NAMES)}")
+HOMES = {
+    "Batches": "batches",
+    "Dataset": "dataset",
+    "Split": "dataset",
+    "crop_flip": "batches",
+    "reading_once": "once",
+    "verify": "sources",
+}
 
 
-def load(config: DataConfig, seed: int, device: torch.device, *, progress: bool = True) -> Dataset:
-    """The dataset of `config`, whole and normalised, on `device`.
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+
+
+def check(options: Data) -> None:
+    """Refuse impossible options; reads no data, so it can go before everything else."""
+    check_options(OmegaConf.structured(options), "data")
+    options.check()
+
+
+def load(options: Data, seed: int, device: torch.device, *, progress: bool = True) -> Dataset:
+    """The dataset of `options`, whole and normalised, on `device`.
 
     Which examples, which labels and which points depend on the seed alone.
 
-    >>> load(DiskConfig(), seed=0, device=torch.device("cpu")).test.inputs.shape
+    >>> import torch
+    >>> from ntkexp.data.disk import Disk
+    >>> load(Disk(), seed=0, device=torch.device("cpu")).test.inputs.shape
     torch.Size([2500, 2])
     """
-    check(config)
-    if isinstance(config, ImagesConfig):
-        return load_images(config, seed, device, progress=progress)
-    assert isinstance(config, DiskConfig)
-    return load_disk(config, seed, device)
+    check(options)
+    return options.build(seed, device, progress=progress)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ntkexp.config import Augment
+from ntkexp.data.image_options import Augment
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Split:
 class Dataset:
     """A training and a test split, and what a model and a run's provenance need to know of them.
 
-    `objective` names what networks are trained to lower on it, unless the config says otherwise.
+    `classes` is None where the targets are numbers.
     `checksums` has the sha256 of each source file, `remarks` in what they differ from the
     official ones. Images were normalised as (pixel / 255 - mean) / std per channel, and
     `pad_value` is what a black pixel became.
@@ -42,7 +42,6 @@ class Dataset:
     train: Split
     test: Split
     classes: int | None
-    objective: str
     input_shape: tuple[int, ...]
     checksums: dict[str, str]
     remarks: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ntkexp.data.image_kinds import Labels, Pixels
+from ntkexp.data.labelled_images import Labels, Pixels
 
 Decoded = tuple[Pixels, Labels, bool]  # pixels, labels, lossy
 

@@ -1,68 +1,50 @@
-"""The disk in the square (Figures 1 and 10 of "Implicit Regularization via Neural Feature
-Alignment", https://arxiv.org/abs/2008.00938)."""
+"""The disk: points of the plane, told apart by whether they lie in a disk (Figures 1 and 10).
+
+ntkexp train +exp=disk data.train_examples=200
+"""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
-
-from ntkexp.config import DiskConfig
-from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.base import Data, Shape
 from ntkexp.memory import available_bytes, refuse_beyond
-from ntkexp.seeds import generator
+from ntkexp.options import count, option, whole
+
+if TYPE_CHECKING:
+    import torch
+
+    from ntkexp.data.dataset import Dataset
 
 # As they are made: two coordinates in float64 and in float32, a label, two marks.
 BYTES_PER_POINT = 2 * 8 + 2 * 4 + 8 + 2
 
-RADIUS = math.sqrt(2 / math.pi)  # the disk covers half of the square
 
+@dataclass
+class Disk(Data):
+    """Points uniform in the square [-1, 1]^2, told apart by whether they lie in the disk that
+    covers half of it; the test set is a grid x grid lattice of the square."""
 
-def load_disk(config: DiskConfig, seed: int, device: torch.device) -> Dataset:
-    """Training points uniform in [-1, 1]^2; the test split is a lattice of the square.
+    small: ClassVar = {"train_examples": 2000}
 
-    The label is 1 where the radius is at most sqrt(2/pi), else 0.
-    """
-    count = config.train_examples
-    draws = torch.rand(count, 2, generator=generator(seed, "disk"), dtype=torch.float64)
-    return Dataset(
-        name="disk",
-        train=_split((2 * draws - 1).float(), device),
-        test=_split(lattice(config.grid), device),
-        classes=2,
-        objective="binary",
-        input_shape=(2,),
-        checksums={},
-    )
+    train_examples: int = option(500, count("examples"))
+    grid: int = option(50, whole(2, 1_000_000, "points a side"))
 
+    def check(self, config: Any = None) -> None:
+        """Refuse more points than fit into memory."""
+        for key, points in (("train_examples", self.train_examples), ("grid", self.grid**2)):
+            refuse_beyond(
+                f"data.{key}={getattr(self, key)}",
+                f"{points:,} points",
+                BYTES_PER_POINT * points,
+                available_bytes(),
+            )
 
-def check_disk(config: DiskConfig) -> None:
-    """Refuse more points than fit into memory."""
-    for key, points in (("train_examples", config.train_examples), ("grid", config.grid**2)):
-        refuse_beyond(
-            f"data.{key}={getattr(config, key)}",
-            f"{points:,} points",
-            BYTES_PER_POINT * points,
-            available_bytes(),
-        )
+    def shape(self) -> Shape:
+        return Shape(inputs=(2,), outputs=1, examples=self.train_examples)
 
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        from ntkexp.data.disk_points import load_disk
 
-def lattice(grid: int) -> Tensor:
-    """(grid * grid, 2) points (x, y), both in linspace(-1, 1, grid), row by row of equal y.
-
-    So values on it, reshaped to (grid, grid), are an image whose first row is y = -1: draw it
-    with the origin below.
-
-    >>> lattice(2).tolist()
-    [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
-    """
-    side = torch.linspace(-1, 1, grid)
-    y, x = torch.meshgrid(side, side, indexing="ij")
-    return torch.stack([x.flatten(), y.flatten()], dim=1)
-
-
-def _split(points: Tensor, device: torch.device) -> Split:
-    inside = (points.double().norm(dim=1) <= RADIUS).to(torch.int64).to(device)
-    nobody = torch.zeros(len(points), dtype=torch.bool, device=device)
-    return Split(points.to(device), inside, inside, nobody, nobody)
+        return load_disk(self, seed, device)

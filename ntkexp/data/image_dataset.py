@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ntkexp.config import Difficult, ImagesConfig
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.image_kinds import KINDS, LabelledImages, Pixels
+from ntkexp.data.image_options import Difficult, ImageKind, Images
+from ntkexp.data.kmnist import Kmnist
 from ntkexp.data.label_noise import redraw_labels
+from ntkexp.data.labelled_images import LabelledImages, Pixels
 from ntkexp.data.once import inputs_once
-from ntkexp.data.sources import checksums, read, remarks
+from ntkexp.data.sources import checksums, read_images, remarks
 from ntkexp.errors import UserError
 from ntkexp.seeds import generator
 
@@ -32,49 +33,30 @@ class _Part:
     difficult: bool = False
 
 
-def check_images(config: ImagesConfig) -> None:
-    """Refuse what no images could satisfy, before any are read."""
-    difficult, count = config.difficult, config.difficult_examples
-    if difficult is Difficult.none and count != 0:
-        raise UserError(
-            f"data.difficult_examples={count}: data.difficult=none has none; "
-            "take data.difficult=random_labels or kmnist"
-        )
-    if difficult is not Difficult.none and count < 1:
-        raise UserError(
-            f"data.difficult_examples={count}: data.difficult={difficult} needs 1 or more"
-        )
-    if difficult is Difficult.kmnist and config.name != "mnist":
-        raise UserError(f"data.difficult=kmnist: goes with data.name=mnist, not {config.name}")
-
-
-def load_images(
-    config: ImagesConfig, seed: int, device: torch.device, *, progress: bool
-) -> Dataset:
+def load_images(config: Images, seed: int, device: torch.device, *, progress: bool) -> Dataset:
     """Images with the label noise and the difficult part that `config` asks for.
 
     All are normalised alike, a difficult part of other origin included, by the mean and std of
     the dataset itself: the network has one input map. The test split stays clean.
     """
-    kind = KINDS[config.name]
-    sources = {config.name: read(config.name, "train", progress=progress)}
-    test = read(config.name, "test", progress=progress)
+    kind, kmnist = config.images, Kmnist.images
+    sources = {kind: read_images(kind, "train", progress=progress)}
+    test = read_images(kind, "test", progress=progress)
     if config.difficult is Difficult.kmnist:
-        sources["kmnist"] = read("kmnist", "train", progress=progress)
-    train = sources[config.name]
+        sources[kmnist] = read_images(kmnist, "train", progress=progress)
+    train = sources[kind]
     mean, std = (kind.mean, kind.std) if kind.mean and kind.std else _moments_of(train)
     parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
-    notes = [note for name, images in sources.items() for note in remarks(name, "train", images)]
+    notes = [note for one, images in sources.items() for note in remarks(one, "train", images)]
     files = tuple(file for images in (*sources.values(), test) for file in images.files)
     return Dataset(
-        name=config.name,
+        name=kind.name,
         train=_split(parts, mean, std, device),
         test=_split([held_out_part(test, config, seed)], mean, std, device),
         classes=kind.classes,
-        objective="cross_entropy",
         input_shape=kind.shape,
         checksums=checksums(files),
-        remarks=(*notes, *remarks(config.name, "test", test)),
+        remarks=(*notes, *remarks(kind, "test", test)),
         mean=mean,
         std=std,
         pad_value=-torch.tensor(mean, device=device) / torch.tensor(std, device=device),
@@ -82,7 +64,7 @@ def load_images(
     )
 
 
-def easy_part(train: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
+def easy_part(train: LabelledImages, config: Images, seed: int) -> _Part:
     """The first `train_examples` rows of the seed's order, with label noise.
 
     Noise is drawn for every row of the source, so that an image has the same label whichever
@@ -95,14 +77,15 @@ def easy_part(train: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
     if count is not None and (count + reserved > len(train) or count < 1):
         wanted = f"{count:,} + {reserved:,} difficult" if reserved else f"{count:,}"
         raise UserError(
-            f"data.train_examples: {wanted} training examples, {config.name} has {len(train):,}"
+            f"data.train_examples: {wanted} training examples, {config.images.name} "
+            f"has {len(train):,}"
         )
     rows = chosen_rows(seed, "subset", len(train), count, "data.train_examples")
     labels = torch.from_numpy(train.labels)
     noisy, redrawn = redraw_labels(
         labels,
         config.noise,
-        KINDS[config.name].classes,
+        config.images.classes,
         seed,
         "noise",
         excludes_true=config.noise_excludes_true,
@@ -111,7 +94,7 @@ def easy_part(train: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
 
 
 def difficult_part(
-    sources: dict[str, LabelledImages], config: ImagesConfig, seed: int
+    sources: dict[ImageKind, LabelledImages], config: Images, seed: int
 ) -> list[_Part]:
     """None, further images of the same dataset with random labels, or KMNIST with its own labels.
 
@@ -121,12 +104,12 @@ def difficult_part(
     if config.difficult is Difficult.none:
         return []
     if config.difficult is Difficult.kmnist:
-        kmnist = sources["kmnist"]
+        kmnist = sources[Kmnist.images]
         rows = chosen_rows(seed, "kmnist_subset", len(kmnist), count, "data.difficult_examples")
         labels = torch.from_numpy(kmnist.labels)[rows]
         intact = torch.zeros(count, dtype=torch.bool)
         return [_Part(kmnist.pixels[rows.numpy()], labels, labels, intact, difficult=True)]
-    train = sources[config.name]
+    train = sources[config.images]
     rows = chosen_rows(seed, "subset", len(train))
     easy = config.train_examples if config.train_examples is not None else len(train) - count
     rows = rows[easy : easy + count]
@@ -134,7 +117,7 @@ def difficult_part(
     drawn, redrawn = redraw_labels(
         labels,
         1.0,
-        KINDS[config.name].classes,
+        config.images.classes,
         seed,
         "difficult",
         excludes_true=config.noise_excludes_true,
@@ -143,7 +126,7 @@ def difficult_part(
     return [_Part(pixels, drawn[rows], labels[rows], redrawn[rows], difficult=True)]
 
 
-def held_out_part(test: LabelledImages, config: ImagesConfig, seed: int) -> _Part:
+def held_out_part(test: LabelledImages, config: Images, seed: int) -> _Part:
     """The first `test_examples` rows of the seed's order of the test split, as they are."""
     rows = chosen_rows(seed, "test_subset", len(test), config.test_examples, "data.test_examples")
     labels = torch.from_numpy(test.labels)[rows]

@@ -19,13 +19,12 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from ntkexp.data.decoded import Decoded, decoded_once
-from ntkexp.data.image_kinds import (
-    ImageKind,
+from ntkexp.data.image_options import ImageKind, SplitName
+from ntkexp.data.labelled_images import (
     LabelledImages,
     Labels,
     Pixels,
     SourceFile,
-    SplitName,
     check_labels,
     opened,
 )

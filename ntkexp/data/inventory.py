@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ntkexp.data.image_kinds import KINDS
-from ntkexp.data.sources import data_directory, verify
+from ntkexp.data.sources import data_directory, image_sets, verify
 from ntkexp.errors import UserError
 
 
 def inventory(names: Sequence[str]) -> str:
     """Fetch what is missing, read everything to its end, and tell what was found."""
+    known = image_sets()
     for name in names:
-        if name not in KINDS:
-            raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(KINDS)}")
+        if name not in known:
+            raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(known)}")
     lines = [f"under {data_directory()}:"]
-    for name in names or KINDS:
+    for name in names or known:
         found = verify(name)
         lines.append(name)
         lines += [

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ntkexp.data.image_kinds import LabelledImages, SplitName
+from ntkexp.data.image_options import SplitName
+from ntkexp.data.labelled_images import LabelledImages
 
 
 @dataclass

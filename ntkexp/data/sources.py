@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ntkexp.config import Difficult, ImagesConfig
+from ntkexp import components
 from ntkexp.data import image_parquet, torchvision_layout
 from ntkexp.data.decoded import cache_directory
-from ntkexp.data.image_kinds import KINDS, ImageKind, LabelledImages, SourceFile, SplitName
+from ntkexp.data.image_options import Difficult, ImageKind, Images, SplitName
+from ntkexp.data.labelled_images import LabelledImages, SourceFile
 from ntkexp.data.once import images_once
 from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
 
 SPLITS: tuple[SplitName, ...] = ("train", "test")
-TORCHVISION_CLASSES = {"mnist": "MNIST", "kmnist": "KMNIST", "cifar10": "CIFAR10"}
 
 
 def data_directory() -> Path:
@@ -27,6 +27,19 @@ def data_directory() -> Path:
     if chosen := os.environ.get("NTKEXP_DATA"):
         return Path(chosen).expanduser()
     return cache_directory() / "data"
+
+
+def image_sets() -> dict[str, ImageKind]:
+    """Every image set there is, by the name of its file."""
+    found = {name: components.find("data", name) for name in components.names("data")}
+    return {name: one.images for name, one in found.items() if issubclass(one, Images)}
+
+
+def kind_of(name: str) -> ImageKind:
+    known = image_sets()
+    if name not in known:
+        raise UserError(f"data.name={name}: the image datasets are {', '.join(known)}")
+    return known[name]
 
 
 @dataclass(frozen=True)
@@ -40,21 +53,25 @@ class Verified:
 
 def verify(name: str, *, progress: bool = True) -> Verified:
     """Read all of a dataset, having it downloaded first where it is not there."""
-    splits = {split: read(name, split, progress=progress) for split in SPLITS}
+    kind = kind_of(name)
+    splits = {split: read_images(kind, split, progress=progress) for split in SPLITS}
     files = tuple(file for images in splits.values() for file in images.files)
-    notes = tuple(note for split, images in splits.items() for note in remarks(name, split, images))
+    notes = tuple(note for split, images in splits.items() for note in remarks(kind, split, images))
     return Verified(name, files, notes)
 
 
 def read(name: str, split: SplitName, *, progress: bool = True) -> LabelledImages:
-    """One split of mnist, kmnist or cifar10. Both splits always come from the same layout."""
-    if name not in KINDS:
-        raise UserError(f"data.name={name}: the image datasets are {', '.join(KINDS)}")
-    return images_once(name, split, lambda: _read(name, split, progress=progress))
+    """One split of the image set with this name."""
+    return read_images(kind_of(name), split, progress=progress)
 
 
-def _read(name: str, split: SplitName, *, progress: bool) -> LabelledImages:
-    kind, root = KINDS[name], data_directory()
+def read_images(kind: ImageKind, split: SplitName, *, progress: bool = True) -> LabelledImages:
+    """One split of an image set. Both splits always come from the same layout."""
+    return images_once(kind.name, split, lambda: _read(kind, split, progress=progress))
+
+
+def _read(kind: ImageKind, split: SplitName, *, progress: bool) -> LabelledImages:
+    root = data_directory()
     if _missing_from_torchvision(root, kind) and not _missing_parquet(root, kind):
         return image_parquet.read(root, kind, split, progress=progress)
     if _missing_from_torchvision(root, kind):
@@ -62,10 +79,10 @@ def _read(name: str, split: SplitName, *, progress: bool) -> LabelledImages:
     return torchvision_layout.read(root, kind, split)
 
 
-def remarks(name: str, split: SplitName, images: LabelledImages) -> list[str]:
+def remarks(kind: ImageKind, split: SplitName, images: LabelledImages) -> list[str]:
     """In what the images differ from the official dataset, for whoever reads the results."""
     notes = []
-    official = KINDS[name].examples[split]
+    name, official = kind.name, kind.examples[split]
     if len(images) != official:
         notes.append(f"{name}: {len(images):,} {split} images, the official set has {official:,}")
     if images.lossy:
@@ -79,15 +96,14 @@ def checksums(files: tuple[SourceFile, ...]) -> dict[str, str]:
     return {file.path.relative_to(root).as_posix(): file.sha256 for file in files}
 
 
-def files_here(config: ImagesConfig) -> dict[str, str]:
+def files_here(config: Images) -> dict[str, str]:
     """File -> sha256 of all that a run of `config` reads here; empty where some are not here."""
     root = data_directory()
-    wanted: dict[str, tuple[SplitName, ...]] = {config.name: SPLITS}
+    wanted: dict[ImageKind, tuple[SplitName, ...]] = {config.images: SPLITS}
     if config.difficult is Difficult.kmnist:
-        wanted["kmnist"] = ("train",)
+        wanted[kind_of("kmnist")] = ("train",)
     found: dict[str, str] = {}
-    for name, splits in wanted.items():
-        kind = KINDS[name]
+    for kind, splits in wanted.items():
         missing = _missing_from_torchvision(root, kind)
         if missing and _missing_parquet(root, kind):
             return {}
@@ -129,10 +145,12 @@ def _missing_parquet(root: Path, kind: ImageKind) -> list[Path]:
 
 def _download(root: Path, kind: ImageKind) -> None:
     """Let torchvision download into a folder of its own, and move the files in when complete."""
+    if kind.torchvision is None:
+        raise UserError(_three_ways(root, kind, "no class of torchvision.datasets has them"))
     try:
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as folder:
-            fetch = getattr(torchvision_datasets(), TORCHVISION_CLASSES[kind.name])
+            fetch = getattr(torchvision_datasets(), kind.torchvision)
             fetch(folder, download=True)
             for path in _missing_from_torchvision(root, kind):
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +159,7 @@ def _download(root: Path, kind: ImageKind) -> None:
         raise UserError(_three_ways(root, kind, error)) from error
 
 
-def _three_ways(root: Path, kind: ImageKind, error: Exception) -> str:
+def _three_ways(root: Path, kind: ImageKind, error: Exception | str) -> str:
     def listed(paths: list[Path]) -> str:
         return ", ".join(map(str, paths))
 

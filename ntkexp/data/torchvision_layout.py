@@ -14,20 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from ntkexp.data.image_kinds import (
-    ImageKind,
+from ntkexp.data.image_options import ImageKind, SplitName
+from ntkexp.data.labelled_images import (
     LabelledImages,
     Labels,
     Pixels,
     SourceFile,
-    SplitName,
     check_labels,
     opened,
 )
 from ntkexp.errors import UserError
 
 LAYOUT = "torchvision"
-IDX_FOLDERS = {"mnist": "MNIST", "kmnist": "KMNIST"}
 IDX_PREFIXES: dict[SplitName, str] = {"train": "train", "test": "t10k"}
 CIFAR_FOLDER = "cifar-10-batches-py"
 CIFAR_FILES: dict[SplitName, tuple[str, ...]] = {
@@ -38,17 +36,18 @@ IDX_BYTES = 0x08  # the type code of unsigned bytes in an idx file's magic numbe
 
 
 def files(root: Path, kind: ImageKind, split: SplitName) -> tuple[Path, ...]:
-    """The files that one split consists of, whether they exist or not."""
-    if kind.name == "cifar10":
+    """The files that one split consists of, whether they exist or not; the folder of idx files is
+    named as torchvision names the set, or as it is called itself."""
+    if kind.pickled:
         return tuple(root / CIFAR_FOLDER / name for name in CIFAR_FILES[split])
-    folder, prefix = root / IDX_FOLDERS[kind.name] / "raw", IDX_PREFIXES[split]
+    folder, prefix = root / (kind.torchvision or kind.name) / "raw", IDX_PREFIXES[split]
     return folder / f"{prefix}-images-idx3-ubyte", folder / f"{prefix}-labels-idx1-ubyte"
 
 
 def read(root: Path, kind: ImageKind, split: SplitName) -> LabelledImages:
     """One split, out of torchvision's folders under `root`."""
     paths = files(root, kind, split)
-    if kind.name == "cifar10":
+    if kind.pickled:
         return _read_pickles(paths, kind, split)
     return _read_idx_pair(paths[0], paths[1], kind, split)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from ntkexp.config import Init
+from ntkexp.models.base import Init
 
 
 def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None:

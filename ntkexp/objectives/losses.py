@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 
-class Objective(Protocol):
+class Loss(Protocol):
     """A loss per example; `outputs` is how many numbers a network gives for one."""
 
     @property
@@ -37,7 +37,7 @@ class Objective(Protocol):
 
 
 @dataclass(frozen=True)
-class CrossEntropy:
+class CrossEntropyLoss:
     outputs: int
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class CrossEntropy:
 
 
 @dataclass(frozen=True)
-class Binary:
+class BinaryLoss:
     """The one output is the log-odds of class 1."""
 
     outputs: int = 1
@@ -82,7 +82,7 @@ class Binary:
 
 
 @dataclass(frozen=True)
-class SquaredError:
+class SquaredErrorLoss:
     """Half the squared distance; classes become the unit vectors, or signs for one output."""
 
     outputs: int

@@ -1,1 +1,7 @@
-"""How gradients become changes of the weights."""
+"""What lowers the loss: optimisers by name, their options apart from their arithmetic."""
+
+from __future__ import annotations
+
+from ntkexp.optim.base import Optimiser, Schedule
+
+__all__ = ["Optimiser", "Schedule"]

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ntkexp.config import Difficult, TrainConfig
+from ntkexp.data.image_options import Difficult
 from ntkexp.errors import UserError
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
-from ntkexp.tangent import TangentKernel
-from ntkexp.theory.alignment import label_ckas
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ntkexp.tangent import TangentKernel
 
 ALIGNMENT = Table(
     "alignment",
@@ -53,7 +55,7 @@ class Alignment(Probe):
 
     subsets: bool = False
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: Any = None) -> None:
         if self.subsets and getattr(config.data, "difficult", Difficult.none) is Difficult.none:
             raise UserError(
                 f"probe.alignment.subsets=true: data={config.data.name} has no difficult part; "
@@ -76,6 +78,8 @@ class Alignment(Probe):
 def _alignments(
     kernel: TangentKernel, labels: NDArray[np.float64]
 ) -> Iterator[tuple[str, int, str, float]]:
+    from ntkexp.theory.alignment import label_ckas
+
     parts = {"total": kernel.gram, **kernel.layers}
     for index, (layer, gram) in enumerate(parts.items(), start=-1):
         for centring, value in label_ckas(gram.double().cpu().numpy(), labels).items():

@@ -1,7 +1,7 @@
 """What a probe is: something that looks at a work at a step and returns rows of tables.
 
-A new probe is one file here, with a dataclass whose name is the file's in capitals (file
-`weight_norm.py`, class `WeightNorm`), and one file in configs/probe/ with its options:
+A new probe is one file here, with a dataclass whose name is the file's in capitals; its fields are
+its options (file `weight_norm.py`, class `WeightNorm`, chosen by probe=[weight_norm]):
 
     @dataclass
     class WeightNorm(Probe):
@@ -25,13 +25,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from torch import Tensor, nn
-
-from ntkexp.config import TrainConfig
+from ntkexp.components import Component
 from ntkexp.probes.view import Batch, View
 from ntkexp.results.table import Rows, Table
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,18 @@ class Update:
 
 
 @dataclass
-class Probe:
+class Probe(Component):
     """The base of all probes; its dataclass fields are the options of its config.
 
     `needs` names what it asks of a view: outputs, network, kernel; or updates, to see them.
+
+    Composing a config imports the probes that it chooses, so what is heavy is imported inside
+    their methods.
     """
 
+    kind: ClassVar[str] = "probe"
     tables: ClassVar[tuple[Table, ...]] = ()
     needs: ClassVar[frozenset[str]] = frozenset({"network"})
-
-    def check(self, config: TrainConfig) -> None:
-        """Refuse, before anything is loaded, a config in which this probe has no meaning."""
 
     def batches(self) -> frozenset[str]:
         """Which batches it looks at: train, test, or a subset of the training examples."""

@@ -15,18 +15,19 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor, nn
-
-from ntkexp.config import Norm, TrainConfig
 from ntkexp.errors import UserError
+from ntkexp.models.resnet18 import Norm
 from ntkexp.options import count, option
 from ntkexp.probes.base import Forward, Probe, Update
 from ntkexp.results.table import Rows, Table
-from ntkexp.seeds import generator
-from ntkexp.tangent import SharedForward, tangent_trace
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from ntkexp.tangent import SharedForward
 
 COMPLEXITY = Table(
     "complexity",
@@ -65,11 +66,11 @@ class Complexity(Probe):
     batch: On = On.fixed
 
     def __post_init__(self) -> None:
-        self._sum = torch.zeros((), dtype=torch.float64)
+        self._sum: Tensor | None = None
         self._shared: SharedForward | None = None
         self._heard: Tensor | None = None
 
-    def check(self, config: TrainConfig) -> None:
+    def check(self, config: Any = None) -> None:
         if self.batch is On.fixed:
             return
         if self.mode is Mode.exact:
@@ -103,18 +104,28 @@ class Complexity(Probe):
             )
 
     def before_update(self, update: Update) -> Rows:
+        import torch
+
         trace, step_norm = self._trace(update), update.step_norm.double()
-        before = self._sum.to(trace.device)
+        before = self._total().to(trace.device)
         self._sum = torch.addcmul(before, step_norm, trace.sqrt(), value=self.every)
         return {"complexity": {"step_norm": step_norm, "trace": trace, "complexity": self._sum}}
 
     def state(self) -> dict[str, Any]:
-        return {"sum": self._sum}
+        return {"sum": self._total()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self._sum = state["sum"]
 
+    def _total(self) -> Tensor:
+        """The running sum; zero before the first iteration."""
+        import torch
+
+        return torch.zeros((), dtype=torch.float64) if self._sum is None else self._sum
+
     def _trace(self, update: Update) -> Tensor:
+        from ntkexp.tangent import tangent_trace
+
         if self._heard is not None:
             heard, self._heard = self._heard, None
             return heard
@@ -125,10 +136,14 @@ class Complexity(Probe):
 
     def _estimator(self, model: nn.Module) -> SharedForward:
         """One for the whole run: it holds its fast rules against a true gradient only once."""
+        from ntkexp.tangent import SharedForward
+
         if self._shared is None:
             self._shared = SharedForward(model)
         return self._shared
 
 
 def _signs(seen: Forward | Update) -> torch.Generator:
+    from ntkexp.seeds import generator
+
     return generator(seen.seed, "complexity", seen.step)

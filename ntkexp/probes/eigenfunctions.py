@@ -6,21 +6,21 @@ On the disk the test set is a lattice of the square, and the eigenfunctions are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy.sparse.linalg import eigsh
-
-from ntkexp.config import DiskConfig, TrainConfig
-from ntkexp.data import Split
+from ntkexp.data.disk import Disk
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, one_of, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
-from ntkexp.tangent import tangent_kernel
-from ntkexp.theory.centring import CENTRINGS, centre
+from ntkexp.theory.choices import CENTRINGS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ntkexp.data import Split
 
 EIGENFUNCTIONS = Table(
     "eigenfunctions",
@@ -56,8 +56,8 @@ class Eigenfunctions(Probe):
     count: int = option(20, whole(1, MANY, "eigenfunctions"))
     centring: str = option("class", one_of(*CENTRINGS))
 
-    def check(self, config: TrainConfig) -> None:
-        if not isinstance(config.data, DiskConfig):
+    def check(self, config: Any = None) -> None:
+        if not isinstance(config.data, Disk):
             raise UserError(
                 f"probe.eigenfunctions: draws functions of the plane, data={config.data.name} "
                 "has none; expected data=disk"
@@ -80,6 +80,12 @@ class Eigenfunctions(Probe):
         return frozenset()
 
     def measure(self, view: View) -> Rows:
+        import numpy as np
+        from scipy.sparse.linalg import eigsh
+
+        from ntkexp.tangent import tangent_kernel
+        from ntkexp.theory.centring import centre
+
         kernel = tangent_kernel(view.network(), view.examples("test").inputs)
         gram = centre(kernel.gram.double().cpu().numpy(), kernel.outputs, self.centring)
         size = len(gram)
@@ -104,12 +110,16 @@ class Eigenfunctions(Probe):
 
 def _signed(vectors: np.ndarray) -> np.ndarray:
     """Eigenvectors have no sign: make each one's largest entry positive."""
+    import numpy as np
+
     peaks = np.abs(vectors).argmax(axis=0)
     signed: np.ndarray = vectors * np.sign(vectors[peaks, np.arange(vectors.shape[1])])
     return signed
 
 
 def _points(view: View) -> dict[str, np.ndarray]:
+    import numpy as np
+
     parts = {name: view.examples(name) for name in ("train", "test")}
     return {
         "split": np.concatenate([np.full(_size(part), name) for name, part in parts.items()]),

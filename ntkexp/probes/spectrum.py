@@ -7,15 +7,16 @@ trace ratios (ntkexp.theory.spectrum).
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ntkexp.options import one_of, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
-from ntkexp.theory.centring import CENTRINGS, centre
-from ntkexp.theory.spectrum import eigenvalues
+from ntkexp.theory.choices import CENTRINGS
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SPECTRUM = Table(
     "spectrum",
@@ -43,6 +44,11 @@ class Spectrum(Probe):
     layers: bool = False
 
     def measure(self, view: View) -> Rows:
+        import numpy as np
+
+        from ntkexp.theory.centring import centre
+        from ntkexp.theory.spectrum import eigenvalues
+
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}
         for split in ("train", "test"):
             kernel = view.kernel(split)

@@ -8,19 +8,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
-
-from ntkexp.config import BatchNorm
 from ntkexp.errors import UserError
-from ntkexp.tangent import TangentKernel, tangent_kernel, tangent_kernels
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
 
     from ntkexp.data import Dataset, Split
-    from ntkexp.objectives import Objective
+    from ntkexp.objectives.losses import Loss
+    from ntkexp.tangent import TangentKernel
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class View:
     member: int = 0
 
     @property
-    def objective(self) -> Objective:
+    def objective(self) -> Loss:
         """What is lowered, and what counts as right."""
         raise UserError("no objective to look at")
 
@@ -75,22 +72,26 @@ class View:
 
 
 class NetworkView(View):
-    """A network on a data set, in eval mode."""
+    """A network on a data set, in eval mode.
+
+    `batch_statistics` takes kernels with batch normalisation in train mode instead.
+    """
 
     def __init__(
         self,
         model: nn.Module,
         dataset: Dataset,
-        objective: Objective,
-        batch_norm: BatchNorm = BatchNorm.eval,
+        objective: Loss,
+        *,
+        batch_statistics: bool = False,
         **facts: Any,
     ) -> None:
         super().__init__(**facts)
         self._model, self._dataset, self._objective = model, dataset, objective
-        self._batch_norm = batch_norm
+        self._batch_statistics = batch_statistics
 
     @property
-    def objective(self) -> Objective:
+    def objective(self) -> Loss:
         return self._objective
 
     def examples(self, split: str) -> Split:
@@ -99,9 +100,11 @@ class NetworkView(View):
     def network(self, role: str = "model") -> nn.Module:
         return self._model if role == "model" else super().network(role)
 
-    @torch.no_grad()
     def outputs(self, batch: str) -> Tensor:
-        found: Tensor = self._model(self.batches[batch].inputs)
+        import torch
+
+        with torch.no_grad():
+            found: Tensor = self._model(self.batches[batch].inputs)
         return found
 
     def kernel(self, batch: str) -> TangentKernel:
@@ -115,8 +118,10 @@ class NetworkView(View):
     @cached_property
     def _kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
+        from ntkexp.tangent import tangent_kernel, tangent_kernels
+
         inputs = {name: batch.inputs for name, batch in self.batches.items()}
-        if self._batch_norm is BatchNorm.eval:
+        if not self._batch_statistics:
             return tangent_kernels(self._model, inputs)
         with _batch_statistics(self._model):
             return {
@@ -128,6 +133,8 @@ class NetworkView(View):
 @contextmanager
 def _batch_statistics(model: nn.Module) -> Iterator[None]:
     """Batch normalisation in train mode inside; the running statistics are the engine's to keep."""
+    from torch import nn
+
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for norm in norms:
         norm.train()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 # table -> column -> values
 Rows = Mapping[str, Mapping[str, object]]
@@ -27,6 +27,9 @@ class Table:
 
     def frame(self, columns: Mapping[str, object]) -> pd.DataFrame:
         """Typed rows from arrays of one length; scalars are repeated. Names must match exactly."""
+        import numpy as np
+        import pandas as pd
+
         if set(columns) != set(self.columns):
             raise ValueError(
                 f"table {self.name}: columns {sorted(columns)}, expected {sorted(self.columns)}"
@@ -45,4 +48,6 @@ class Table:
         )
 
     def empty(self) -> pd.DataFrame:
+        import pandas as pd
+
         return pd.DataFrame({n: pd.Series([], dtype=kind) for n, kind in self.columns.items()})

@@ -1,52 +1,21 @@
 """Figure 9: minimum-norm solutions and two bounds as features go from white to anisotropic (B.5).
 
-Phi = sum_j sqrt(l_j) psi_j phi_j^T are random features of the RBF kernel at N equally spaced points
-of [-a, a], labels are sign(psi_1) counting from psi_0 (psi_0 hardly changes sign), and the
-spectrum is scaled to l_j^c = 1 + c (l_j - 1).
-
-With N <= P the psi_j are complete, so a subsample's kernel is K_c = (1 - c) I + c K_1: its
-eigenvectors, and with them the optimised bound sum_j |u_j^T y| / n, do not depend on c. At c = 0,
-where K is the identity, any basis is one of eigenvectors and a numerical one is far from optimal.
+ntkexp study +exp=feature_scaling
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-from sklearn.kernel_approximation import RBFSampler
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
-from ntkexp.progress import track
 from ntkexp.results.table import Table
-from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.rescaling import scaled_spectrum
+from ntkexp.studies.base import Study
 
-# Outputs this small are rounding: where white features say nothing of a point, f is exactly zero.
-ROUNDING = 1e-9
-
-
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    points: int = option(1000, count("points"))
-    features: int = option(1000, count("features"))
-    half_width: float = option(5.0, positive(1e6))
-    gamma: float = option(1.0, positive(1e6))
-    n: int = option(50, count("training points"))
-    subsamples: int = option(100, count("subsamples"))
-    label_mode: int = option(1, whole(0, MANY, "as a mode"))
-    plane: list[int] = option([1, 10], each(whole(0, MANY, "as a mode")))
-    # At c = 1 the kernel of a subsample is singular to working precision.
-    scales: list[float] = option(
-        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99],
-        each(Rule(lambda c: 0 <= c < 1, "from 0 to below 1")),
-    )
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 BOUNDS = Table(
@@ -71,126 +40,55 @@ SPECTRUM = Table(
     "Eigenvalue l_j of Phi Phi^T, in order from j = 0.",
     {"mode": "int64", "eigenvalue": "float64"},
 )
-TABLES = (BOUNDS, SOLUTIONS, SPECTRUM)
 
 
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
-    psi, eigs = singular_functions(config)
-    labels = np.where(psi[:, config.label_mode] >= 0, 1.0, -1.0)
-    rows = subsamples(config)
-    common = optimised_bounds(Fit(psi, eigs, labels, rows).kernels, labels[rows])
-    bounds, solutions = [], []
-    for c in track(config.scales, "feature_scaling", shown=progress):
-        fit = Fit(psi, scaled_spectrum(eigs, c), labels, rows)
-        each = {"c": c, "subsample": np.arange(config.subsamples)}
-        bounds.append(
-            BOUNDS.frame(
-                each
-                | {
-                    "test_error": fit.test_errors(),
-                    "l2_bound": fit.l2_bounds(),
-                    "optimised_bound": optimised_bounds(fit.kernels, labels[rows]),
-                    "common_basis_bound": common,
-                }
+@dataclass
+class FeatureScaling(Study):
+    """Minimum-norm solutions of RBF features scaled from white to anisotropic."""
+
+    tables: ClassVar = (BOUNDS, SOLUTIONS, SPECTRUM)
+
+    seed: int = option(0, SEED)
+    points: int = option(1000, count("points"))  # N, equally spaced in [-half_width, half_width]
+    features: int = option(1000, count("features"))  # P random features
+    half_width: float = option(5.0, positive(1e6))
+    gamma: float = option(1.0, positive(1e6))  # of the RBF kernel exp(-gamma |x - x'|^2)
+    n: int = option(50, count("training points"))  # training points of a subsample
+    subsamples: int = option(100, count("subsamples"))
+    # Labels are the sign of psi_j, counting from 0.
+    label_mode: int = option(1, whole(0, MANY, "as a mode"))
+    # Right singular vectors that span the plane of the scatter.
+    plane: list[int] = option([1, 10], each(whole(0, MANY, "as a mode")))
+    # At c = 1 the kernel of a subsample is singular to working precision.
+    scales: list[float] = option(
+        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99],
+        each(Rule(lambda c: 0 <= c < 1, "from 0 to below 1")),
+    )
+
+    def check(self, config: Any = None) -> None:
+        """Refuse scalings and sizes for which there is no interpolating solution."""
+        if not self.scales:
+            raise UserError("study.scales: needs one c or more")
+        modes = min(self.points, self.features)
+        if not 1 <= self.n <= modes:
+            raise UserError(
+                f"study.n={self.n}: between 1 and {modes}, the lesser of study.points and "
+                "study.features, for the kernel of n points to be invertible"
             )
+        if len(self.plane) != 2:
+            raise UserError(f"study.plane={self.plane}: two modes span a plane")
+        for key, mode in (("label_mode", self.label_mode), *(("plane", j) for j in self.plane)):
+            if not 0 <= mode < modes:
+                raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")
+        kernels = self.subsamples * (self.n**2 + self.points)
+        refuse_beyond(
+            f"study.points={self.points}",
+            f"features of {self.points:,} x {self.features:,} and {self.subsamples:,} kernels",
+            8 * (3 * self.points * self.features + self.points**2 + 3 * kernels),
+            available_bytes(),
         )
-        first, second = fit.solutions(config.plane).T
-        solutions.append(SOLUTIONS.frame(each | {"first": first, "second": second}))
-    return {
-        "scaling": pd.concat(bounds, ignore_index=True),
-        "solutions": pd.concat(solutions, ignore_index=True),
-        "spectrum": SPECTRUM.frame({"mode": np.arange(len(eigs)), "eigenvalue": eigs}),
-    }
 
+    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
+        from ntkexp.studies.computations.feature_scaling import run
 
-def check(config: Config) -> None:
-    """Refuse scalings and sizes for which there is no interpolating solution."""
-    if not config.scales:
-        raise UserError("study.scales: needs one c or more")
-    modes = min(config.points, config.features)
-    if not 1 <= config.n <= modes:
-        raise UserError(
-            f"study.n={config.n}: between 1 and {modes}, the lesser of study.points and "
-            "study.features, for the kernel of n points to be invertible"
-        )
-    if len(config.plane) != 2:
-        raise UserError(f"study.plane={config.plane}: two modes span a plane")
-    for key, mode in (("label_mode", config.label_mode), *(("plane", j) for j in config.plane)):
-        if not 0 <= mode < modes:
-            raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")
-    kernels = config.subsamples * (config.n**2 + config.points)
-    refuse_beyond(
-        f"study.points={config.points}",
-        f"features of {config.points:,} x {config.features:,} and {config.subsamples:,} kernels",
-        8 * (3 * config.points * config.features + config.points**2 + 3 * kernels),
-        available_bytes(),
-    )
-
-
-def singular_functions(config: Config) -> tuple[Array, Array]:
-    """psi_j as columns (points, modes) and l_j of the random features."""
-    x = np.linspace(-config.half_width, config.half_width, config.points)[:, None]
-    sampler = RBFSampler(gamma=config.gamma, n_components=config.features, random_state=config.seed)
-    psi, singular_values, _ = np.linalg.svd(array(sampler.fit_transform(x)), full_matrices=False)
-    return psi, singular_values**2
-
-
-def subsamples(config: Config) -> NDArray[np.int64]:
-    """Indices (subsamples, n) of the training points, without replacement within each."""
-    generator = np.random.default_rng(config.seed)
-    return np.stack(
-        [generator.choice(config.points, config.n, replace=False) for _ in range(config.subsamples)]
-    )
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The minimum-norm solutions w = Phi_S^T K_S^{-1} y_S of all subsamples S at one scaling."""
-
-    psi: Array
-    eigs: Array
-    labels: Array
-    rows: NDArray[np.int64]
-
-    @cached_property
-    def kernel(self) -> Array:
-        """Phi Phi^T on all points."""
-        return array((self.psi * self.eigs) @ self.psi.T)
-
-    @cached_property
-    def kernels(self) -> Array:
-        """K_S, (subsamples, n, n)."""
-        return array(self.kernel[self.rows[:, :, None], self.rows[:, None, :]])
-
-    @cached_property
-    def duals(self) -> Array:
-        """K_S^{-1} y_S at the points of S, zero at the others: (subsamples, points)."""
-        duals = np.zeros((len(self.rows), len(self.psi)))
-        solved = np.linalg.solve(self.kernels, self.labels[self.rows][..., None])[..., 0]
-        np.put_along_axis(duals, self.rows, solved, axis=1)
-        return duals
-
-    def solutions(self, plane: list[int]) -> Array:
-        """phi_j^T w = sqrt(l_j) psi_j^T (dual) for the modes of the plane, less its mean."""
-        w = np.sqrt(self.eigs[plane]) * (self.duals @ self.psi[:, plane])
-        return array(w - w.mean(axis=0))
-
-    def test_errors(self) -> Array:
-        """The share of all points on the wrong side; an output of zero is half an error."""
-        outputs = self.duals @ self.kernel
-        wrong = np.where(np.abs(outputs) < ROUNDING, 0.5, outputs * self.labels < 0)
-        return array(wrong.mean(axis=1))
-
-    def l2_bounds(self) -> Array:
-        """(|w| / n) sqrt(Tr K_S), which is (60) with A = Id; |w|^2 = y_S^T K_S^{-1} y_S."""
-        norms = np.sqrt(self.duals @ self.labels)
-        traces = np.trace(self.kernels, axis1=1, axis2=2)
-        return array(norms * np.sqrt(traces) / self.rows.shape[1])
-
-
-def optimised_bounds(kernels: Array, labels: Array) -> Array:
-    """sum_j |u_j^T y| / n, the least bound of Proposition 14, in the eigenbasis of each kernel."""
-    vectors = np.linalg.eigh(kernels)[1]
-    projections = np.einsum("snj,sn->sj", vectors, labels)
-    return array(np.abs(projections).sum(axis=1) / labels.shape[1])
+        return run(self, progress=progress)

@@ -1,41 +1,21 @@
 """Linear regression learns its modes one by one (Propositions 7 and 9, appendix A.5.2).
 
-Features (n, P) with a power-law spectrum lambda_j = j^-decay, labels at random; gradient descent
-runs in weight space and its modes are held against the closed forms.
+ntkexp study +exp=linear_modes
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import SEED, count, option, positive
-from ntkexp.progress import track
 from ntkexp.results.table import Table
-from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.linear_regression import (
-    iterate,
-    min_norm_solution,
-    mode_coefficients,
-    time_constants,
-)
+from ntkexp.studies.base import Study
 
-# A residual is followed down to this share of its start, well above rounding.
-FOLLOWED = 1e-6
-
-
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    n: int = option(20, count("training examples"))
-    features: int = option(40, count("features"))
-    decay: float = option(1.5, positive(100))  # at zero all modes are alike
-    other_points: int = option(20, count("points"))
-    iterations: int = option(2000, count("iterations"))
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 CURVES = Table(
@@ -65,112 +45,40 @@ CONSTANTS = Table(
         "printed": "float64",
     },
 )
-TABLES = (CURVES, FUNCTION, CONSTANTS)
-# The first mode is learnt at once: the printed formula has infinity there.
-MAY_BE_INFINITE = {"time_constants": ("printed",)}
 
 
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
-    U, eigs, phi, others = draw(config)
-    generator = np.random.default_rng([config.seed, 1])
-    y, start = generator.normal(size=config.n), phi.T @ generator.normal(size=config.n)
-    eta = 1.0 / eigs[0]
-    steps = np.arange(config.iterations + 1)
-    weights = descend(phi, y, start, eta, config.iterations, progress)
-    measured = weights @ phi.T @ U
-    predicted = mode_coefficients(measured[0], U.T @ y, eigs, eta, steps)
-    places = np.indices(measured.shape)
-    return {
-        "linear_modes": CURVES.frame(
-            {
-                "step": places[0].ravel(),
-                "mode": places[1].ravel(),
-                "measured": measured.ravel(),
-                "predicted": predicted.ravel(),
-                "target": np.broadcast_to(U.T @ y, measured.shape).ravel(),
-            }
-        ),
-        "linear_function": function_differences(phi, others, y, weights, eta),
-        "time_constants": CONSTANTS.frame(
-            {
-                "mode": np.arange(config.n),
-                "eigenvalue": eigs,
-                "measured": measured_constants(measured - U.T @ y),
-                "predicted": time_constants(eigs),
-                "printed": printed_constants(eigs),
-            }
-        ),
-    }
+@dataclass
+class LinearModes(Study):
+    """Linear regression learns its modes one by one."""
 
+    tables: ClassVar = (CURVES, FUNCTION, CONSTANTS)
+    # The first mode is learnt at once: the printed formula has infinity there.
+    may_be_infinite: ClassVar = {"time_constants": ("printed",)}
 
-def check(config: Config) -> None:
-    if config.features < config.n:
-        raise UserError(
-            f"study.features={config.features}: at least the study.n={config.n} examples, so that "
-            "every one of n modes has an eigenvalue"
+    seed: int = option(0, SEED)
+    n: int = option(20, count("training examples"))  # training examples, and modes
+    features: int = option(40, count("features"))  # P, at least n
+    decay: float = option(1.5, positive(100))  # at zero all modes are alike
+    # Where Proposition 7 is held besides the training points.
+    other_points: int = option(20, count("points"))
+    iterations: int = option(2000, count("iterations"))
+
+    def check(self, config: Any = None) -> None:
+        if self.features < self.n:
+            raise UserError(
+                f"study.features={self.features}: at least the study.n={self.n} examples, so that "
+                "every one of n modes has an eigenvalue"
+            )
+        largest = max(self.n, self.other_points)
+        refuse_beyond(
+            f"study.features={self.features}",
+            f"{self.iterations:,} iterations of its weights and {largest:,} points of its features",
+            8 * self.features * (self.iterations + 3 * largest)
+            + 8 * 3 * self.n * (self.iterations + self.n + self.other_points),
+            available_bytes(),
         )
-    largest = max(config.n, config.other_points)
-    refuse_beyond(
-        f"study.features={config.features}",
-        f"{config.iterations:,} iterations of its weights and {largest:,} points of its features",
-        8 * config.features * (config.iterations + 3 * largest)
-        + 8 * 3 * config.n * (config.iterations + config.n + config.other_points),
-        available_bytes(),
-    )
 
+    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
+        from ntkexp.studies.computations.linear_modes import run
 
-def draw(config: Config) -> tuple[Array, Array, Array, Array]:
-    """u_j as columns, lambda_j, training features (n, P) and features of other points."""
-    generator = np.random.default_rng([config.seed, 0])
-    U = np.linalg.qr(generator.normal(size=(config.n, config.n)))[0]
-    V = np.linalg.qr(generator.normal(size=(config.features, config.n)))[0]
-    eigs = np.arange(1, config.n + 1, dtype=np.float64) ** -config.decay
-    others = generator.normal(size=(config.other_points, config.features)) / np.sqrt(config.n)
-    return U, eigs, (U * np.sqrt(eigs)) @ V.T, others
-
-
-def descend(
-    phi: Array, y: Array, start: Array, eta: float, iterations: int, progress: bool
-) -> Array:
-    """Weights (iterations + 1, P) of gradient descent on |Phi w - y|^2 / 2."""
-    weights = np.empty((iterations + 1, len(start)))
-    weights[0] = start
-    for t in track(range(iterations), "linear_modes", shown=progress):
-        weights[t + 1] = weights[t] - eta * phi.T @ (phi @ weights[t] - y)
-    return weights
-
-
-def function_differences(
-    phi: Array, others: Array, y: Array, weights: Array, eta: float
-) -> pd.DataFrame:
-    """Proposition 7 on all points, at log-spaced steps."""
-    points = np.vstack([phi, others])
-    f_star = points @ min_norm_solution(phi, y)
-    last = len(weights) - 1
-    steps = np.unique(np.geomspace(1, last, 20).round().astype(np.int64))
-    differences = [
-        np.abs(
-            points @ weights[t] - iterate(points @ phi.T, points @ weights[0], f_star, eta, t)
-        ).max()
-        for t in steps.tolist()
-    ]
-    return FUNCTION.frame({"step": steps, "difference": np.array(differences)})
-
-
-def measured_constants(residuals: Array) -> Array:
-    """-t / log(r_t / r_0) at the last step where the residual r_t (steps, modes) is well resolved.
-
-    Zero for a mode that is gone after its first iteration.
-    """
-    shares = np.abs(residuals / residuals[0])
-    last = (shares > FOLLOWED).cumprod(axis=0).sum(axis=0).astype(np.int64) - 1
-    left = np.take_along_axis(shares, last[None], axis=0)[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return array(np.where(last > 0, -last / np.log(left), 0.0))
-
-
-def printed_constants(eigs: Array) -> Array:
-    """-log(1 - lambda_j / lambda_1), the inverse of a time: for comparison only."""
-    with np.errstate(divide="ignore"):
-        return array(-np.log1p(-eigs / eigs[0]))
+        return run(self, progress=progress)

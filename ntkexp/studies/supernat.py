@@ -1,31 +1,23 @@
 """Figure 5: gradient descent and SuperNat on noisy linear regression (section 4.1.2, B.6).
 
-Phi = [phi, phi_noise] with phi ~ N(0, 1) and phi_noise ~ N(0, I_d / d), and labels
-y = phi + P_noise(epsilon) with epsilon ~ N(0, sigma^2 I_n). The clean function has
-w* = (1, 0, ..., 0). Everything happens in the modes of Phi, all seeds at once; the theory's tests
-hold the modes against the algorithm written in matrices.
+ntkexp study +exp=supernat
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import product
-
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
-from ntkexp.progress import Progress
 from ntkexp.results.table import Table
-from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.propositions import IDENTITIES, identity_errors
-from ntkexp.theory.supernat import Kappa, Loss, gradient_descent_step, supernat_step
+from ntkexp.studies.base import Study
+from ntkexp.theory.choices import Kappa, Loss
 
-GRADIENT_DESCENT, SUPERNAT = "gradient_descent", "supernat"
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class NoiseProjector(StrEnum):
@@ -33,24 +25,6 @@ class NoiseProjector(StrEnum):
 
     printed = "printed"
     orthogonal = "orthogonal"
-
-
-@dataclass
-class Config:
-    seed: int = option(0, SEED)
-    seeds: int = option(50, count("regressions", most=MOST_SEEDS))
-    n: int = option(50, count("training examples"))
-    d: int = option(10, count("noise features"))
-    sigma2: float = option(0.1, not_negative(1e6))  # a variance
-    noise_projector: NoiseProjector = NoiseProjector.printed
-    kappa: Kappa = Kappa.grad_norm
-    loss: Loss = Loss.mean
-    compared_kappas: list[Kappa] = field(default_factory=lambda: list(Kappa))
-    compared_losses: list[Loss] = field(default_factory=lambda: list(Loss))
-    # In units of 1 / lambda_max of K_0; gradient descent converges below 2.
-    lr: float = option(0.5, Rule(lambda rate: 0 < rate < 2, "a number above 0 and below 2"))
-    iterations: int = option(1000, count("iterations"))
-    recorded: int = option(120, count("steps", most=1_000_000))
 
 
 ERRORS = Table(
@@ -92,201 +66,61 @@ PROPOSITIONS = Table(
     "How far a statement of the paper on linear models is from holding on one seed's regression.",
     {"statement": "string", "seed": "int64", "error": "float64"},
 )
-TABLES = (ERRORS, KAPPA, EIGENVALUES, ALIGNMENT, PROPOSITIONS)
-# Without a normalising kappa SuperNat may diverge; without noise there is no alignment with it.
-MAY_BE_INFINITE = {
-    "test_error": ("error",),
-    "kappa_error": ("error",),
-    "kernel_eigenvalues": ("eigenvalue",),
-    "kernel_alignment": ("ratio",),
-}
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Every seed's regression in the modes of its features; P = d + 1, targets as u_j^T y."""
+@dataclass
+class Supernat(Study):
+    """Gradient descent and SuperNat on noisy linear regression."""
 
-    features: Array  # (seeds, n, P)
-    labels: Array  # (seeds, n)
-    eigs: Array  # (seeds, P), of K_0
-    V: Array  # (seeds, P features, P modes)
-    y: Array  # (seeds, P)
-    signal: Array
-    noise: Array
-
-    def test_errors(self, residuals: Array) -> Array:
-        """E (w . x - x_1)^2 over fresh x, exactly: (w_1 - 1)^2 + |w_noise|^2 / d.
-
-        w are weights of the original features, found from u_j^T f = sqrt(lambda_j) v_j^T w with the
-        lambda_j of K_0. Residuals (steps, seeds, P) to errors (steps, seeds).
-        """
-        modes = (residuals + self.y) / np.sqrt(self.eigs)
-        with np.errstate(over="ignore", invalid="ignore"):
-            w = np.einsum("spj,tsj->tsp", self.V, modes)
-            return array((w[..., 0] - 1.0) ** 2 + np.mean(w[..., 1:] ** 2, axis=-1))
-
-
-@dataclass(frozen=True)
-class Path:
-    """What an algorithm goes through: c_j and lambda_j, (steps, seeds, P) from step 0."""
-
-    residuals: Array
-    eigs: Array
-
-    def alignment(self, target: Array) -> Array:
-        """y^T K_t y / (|K_t|_F |y|^2) for targets in modes, zero for none: (steps, seeds)."""
-        squares = np.sum(target**2, axis=-1)
-        shares = target**2 / np.where(squares > 0, squares, 1.0)[:, None]
-        eigs = self._representable()
-        return array(np.sum(eigs * shares, axis=-1) / np.linalg.norm(eigs, axis=-1))
-
-    def _representable(self) -> Array:
-        """Spectra over their largest eigenvalue; once that leaves the range of floats, the last."""
-        largest = self.eigs.max(axis=-1, keepdims=True)
-        within = (largest > np.finfo(np.float64).tiny) & (largest < np.inf)
-        last = np.maximum.accumulate(np.where(within, np.arange(len(largest))[:, None, None], 0))
-        kept = np.take_along_axis(self.eigs, last, axis=0)
-        return array(kept / kept.max(axis=-1, keepdims=True))
-
-
-def run(config: Config, *, progress: bool) -> dict[str, pd.DataFrame]:
-    check(config)
-    problem = draw(config)
-    every = np.arange(config.iterations + 1)
-    sparse = recorded_steps(config)
-    chosen: list[tuple[str, Kappa | None]] = [(GRADIENT_DESCENT, None), (SUPERNAT, config.kappa)]
-    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in TABLES}
-
-    def add(
-        table: Table, steps: NDArray[np.int64], labels: dict[str, object], **values: Array
-    ) -> None:
-        rows[table.name].append(tidy(table, steps, labels, config.seed, **values))
-
-    compared = list(product(config.compared_kappas, config.compared_losses))
-    with Progress("supernat", 3 + len(compared), shown=progress) as bar:
-        for algorithm, kappa in chosen:
-            told: dict[str, object] = {"algorithm": algorithm}
-            path = descend(problem, config, kappa, config.loss)
-            add(ERRORS, every, told, error=problem.test_errors(path.residuals))
-            add(EIGENVALUES, sparse, told, eigenvalue=path.eigs[sparse])
-            add(ALIGNMENT, every, told, **alignments(path, problem))
-            bar.advance()
-        for kappa, loss in compared:
-            path = descend(problem, config, kappa, loss)
-            errors = problem.test_errors(path.residuals[sparse])
-            add(KAPPA, sparse, {"kappa": kappa.value, "loss": loss.value}, error=errors)
-            bar.advance()
-        rows[PROPOSITIONS.name].append(propositions(problem, config))
-        bar.advance()
-    return {
-        table.name: pd.concat(rows[table.name], ignore_index=True)
-        if rows[table.name]
-        else table.empty()
-        for table in TABLES
+    tables: ClassVar = (ERRORS, KAPPA, EIGENVALUES, ALIGNMENT, PROPOSITIONS)
+    # Without a normalising kappa SuperNat may diverge; without noise there is no alignment with it.
+    may_be_infinite: ClassVar = {
+        "test_error": ("error",),
+        "kappa_error": ("error",),
+        "kernel_eigenvalues": ("eigenvalue",),
+        "kernel_alignment": ("ratio",),
     }
 
+    seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a regression of its own
+    seeds: int = option(50, count("regressions", most=MOST_SEEDS))
+    n: int = option(50, count("training examples"))  # training examples; more than d
+    d: int = option(10, count("noise features"))  # noise features
+    sigma2: float = option(0.1, not_negative(1e6))  # a variance
+    # Printed: phi_noise phi_noise^T | orthogonal: onto its span.
+    noise_projector: NoiseProjector = NoiseProjector.printed
+    kappa: Kappa = Kappa.grad_norm  # of SuperNat: grad_norm | grad_max | const | none
+    # Whose gradient rescales the kernel: mean, of (f - y)^2 | half_sum, |f - y|^2 / 2.
+    loss: Loss = option(Loss.mean, neutral=Loss.half_sum)
+    compared_kappas: list[Kappa] = field(default_factory=lambda: list(Kappa))
+    compared_losses: list[Loss] = field(default_factory=lambda: list(Loss))
+    # In units of 1 / lambda_max of K_0; gradient descent converges below 2.
+    lr: float = option(0.5, Rule(lambda rate: 0 < rate < 2, "a number above 0 and below 2"))
+    iterations: int = option(1000, count("iterations"))
+    # Log-spaced steps at which eigenvalues and compared kappas are kept.
+    recorded: int = option(120, count("steps", most=1_000_000))
 
-def check(config: Config) -> None:
-    """Refuse what makes no regression."""
-    if config.n <= config.d:
-        raise UserError(
-            f"study.n={config.n}: needs more examples than the study.d={config.d} noise features, "
-            "so that the signal and the noise are modes of their own"
+    def check(self, config: Any = None) -> None:
+        """Refuse what makes no regression."""
+        if self.n <= self.d:
+            raise UserError(
+                f"study.n={self.n}: needs more examples than the study.d={self.d} noise features, "
+                "so that the signal and the noise are modes of their own"
+            )
+        room, modes = available_bytes(), self.seeds * (self.d + 1)
+        refuse_beyond(
+            f"study.iterations={self.iterations}",
+            f"{modes:,} modes at each",
+            4 * 8 * self.iterations * modes,
+            room,
         )
-    room, modes = available_bytes(), config.seeds * (config.d + 1)
-    refuse_beyond(
-        f"study.iterations={config.iterations}",
-        f"{modes:,} modes at each",
-        4 * 8 * config.iterations * modes,
-        room,
-    )
-    refuse_beyond(
-        f"study.n={config.n}",
-        f"features of {config.d + 1:,} numbers each",
-        4 * 8 * config.n * (config.d + 1) + 2 * 8 * modes * (config.d + 1),
-        room,
-    )
+        refuse_beyond(
+            f"study.n={self.n}",
+            f"features of {self.d + 1:,} numbers each",
+            4 * 8 * self.n * (self.d + 1) + 2 * 8 * modes * (self.d + 1),
+            room,
+        )
 
+    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
+        from ntkexp.studies.computations.supernat import run
 
-def draw(config: Config) -> Problem:
-    """One regression a seed, each from a stream of its own."""
-    drawn = [_draw_one(config, config.seed + index) for index in range(config.seeds)]
-    return Problem(*(np.stack(parts) for parts in zip(*drawn, strict=True)))
-
-
-def _draw_one(config: Config, seed: int) -> tuple[Array, ...]:
-    generator = np.random.default_rng(seed)
-    signal = generator.normal(size=config.n)
-    features = generator.normal(size=(config.n, config.d)) / np.sqrt(config.d)
-    noise = np.sqrt(config.sigma2) * generator.normal(size=config.n)
-    phi = np.column_stack([signal, features])
-    U, singular_values, Vt = np.linalg.svd(phi, full_matrices=False)
-    if config.noise_projector is NoiseProjector.orthogonal:
-        features = np.linalg.qr(features)[0]
-    label_noise = features @ (features.T @ noise)
-    y = signal + label_noise
-    projected = (U.T @ part for part in (y, signal, label_noise))
-    return phi, y, singular_values**2, Vt.T, *projected
-
-
-def propositions(problem: Problem, config: Config) -> pd.DataFrame:
-    """Propositions 3, 4 and 14 and two remarks of the text, on every seed's features and labels."""
-    errors = [
-        identity_errors(phi, y, np.random.default_rng([config.seed + index, 1]))
-        for index, (phi, y) in enumerate(zip(problem.features, problem.labels, strict=True))
-    ]
-    seeds = np.arange(config.seed, config.seed + config.seeds)
-    return PROPOSITIONS.frame(
-        {
-            "statement": np.tile(list(IDENTITIES), config.seeds),
-            "seed": np.repeat(seeds, len(IDENTITIES)),
-            "error": np.array([[found[name] for name in IDENTITIES] for found in errors]).ravel(),
-        }
-    )
-
-
-def descend(problem: Problem, config: Config, kappa: Kappa | None, loss: Loss) -> Path:
-    """From w = 0; `kappa` is None for plain gradient descent, whose kernel stays as it is."""
-    residual, eigs = -problem.y, problem.eigs
-    eta = config.lr / eigs.max(axis=1, keepdims=True)
-    scale = loss.gradient_over_residual(config.n)
-    residuals, spectra = [residual], [eigs]
-    # Without a normalising kappa the kernel grows until it overflows: infinity is the answer then.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(config.iterations):
-            if kappa is None:
-                residual = gradient_descent_step(residual, eigs, eta)
-            else:
-                residual, eigs = supernat_step(residual, eigs, eta, kappa, scale)
-            residuals.append(residual)
-            spectra.append(eigs)
-    return Path(np.stack(residuals), np.stack(spectra))
-
-
-def recorded_steps(config: Config) -> NDArray[np.int64]:
-    """0 and about `recorded` log-spaced steps up to the last."""
-    spaced = np.geomspace(1, config.iterations, config.recorded).round().astype(np.int64)
-    return np.unique(np.concatenate([[0], spaced]))
-
-
-def alignments(path: Path, problem: Problem) -> dict[str, Array]:
-    signal, noise = path.alignment(problem.signal), path.alignment(problem.noise)
-    with np.errstate(divide="ignore"):
-        return {"signal": signal, "noise": noise, "ratio": signal / noise}
-
-
-def tidy(
-    table: Table,
-    steps: NDArray[np.int64],
-    labels: dict[str, object],
-    first_seed: int,
-    **values: Array,
-) -> pd.DataFrame:
-    """Rows from arrays (steps, seeds) or (steps, seeds, modes); no number is infinity."""
-    shape = next(iter(values.values())).shape
-    places = np.indices(shape)
-    columns = labels | {"step": steps[places[0]].ravel(), "seed": first_seed + places[1].ravel()}
-    if len(shape) == 3:
-        columns["mode"] = places[2].ravel()
-    numbers = {name: np.where(np.isnan(x), np.inf, x).ravel() for name, x in values.items()}
-    return table.frame(columns | numbers)
+        return run(self, progress=progress)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ntkexp.errors import UserError
+from ntkexp.theory.choices import CENTRINGS as CENTRINGS
 from ntkexp.theory.float64 import Array, array
-
-CENTRINGS = ("class", "joint", "none")
 
 
 def centre(K: ArrayLike, classes: int, kind: str = "class") -> Array:

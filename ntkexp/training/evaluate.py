@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ntkexp.data import Split
-from ntkexp.objectives import Objective
+from ntkexp.objectives.losses import Loss
 from ntkexp.results.table import Table
 
 EVALS = Table(
@@ -26,7 +26,7 @@ EVALS = Table(
 def evaluate(
     model: nn.Module,
     split: Split,
-    objective: Objective,
+    objective: Loss,
     *,
     examples: int | None,
     batch_size: int,

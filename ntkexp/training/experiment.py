@@ -7,16 +7,12 @@ from dataclasses import replace
 from typing import cast
 
 import torch
-from torch import nn
 
 from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.errors import UserError
 from ntkexp.freed_memory import keep_freed_memory
-from ntkexp.objectives import objective_for
-from ntkexp.optim.sgd_update import SgdUpdate
-from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.seeds import generator
@@ -32,12 +28,8 @@ Member = tuple[Mapping[str, object], TrainConfig]
 
 
 def build_probes(config: TrainConfig) -> dict[str, Probe]:
-    """The probes of a config, each asked whether it means anything there; nothing is loaded."""
-    data.check(config.data)
-    built = probes.build(config.probe)
-    for probe in built.values():
-        probe.check(config)
-    return built
+    """The probes of a checked config."""
+    return probes.build(config.probe)
 
 
 def tables(config: TrainConfig, built: Mapping[str, Probe]) -> list[Table]:
@@ -57,7 +49,7 @@ def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
     one = network_on_data(config, built, device)
-    work = Supervised(one, update_of(config, one.model))
+    work = Supervised(one, config.optim.build(one.model.parameters()))
     return Ready(
         work=work,
         tables=tables(config, built),
@@ -90,7 +82,7 @@ def network_on_data(
     config: TrainConfig, built: Mapping[str, Probe], device: torch.device
 ) -> Prepared:
     dataset = data.load(config.data, config.seed, device, progress=config.progress)
-    objective = objective_for(dataset.objective, dataset.train.targets, dataset.classes)
+    objective = config.objective.build(dataset.train.targets, dataset.classes)
     model = models.build(config.model, dataset.input_shape, objective.outputs, config.seed)
     return Prepared(
         config=config,
@@ -100,11 +92,6 @@ def network_on_data(
         probes=built,
         batches=probe_batches(config, dataset, built),
     )
-
-
-def update_of(config: TrainConfig, model: nn.Module) -> WeightUpdate:
-    optim = config.optim
-    return SgdUpdate(model.parameters(), momentum=optim.momentum, weight_decay=optim.weight_decay)
 
 
 def probe_batches(

@@ -10,7 +10,7 @@ from torch import nn
 
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
-from ntkexp.objectives import Objective
+from ntkexp.objectives.losses import Loss
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.training.schedule import Looks
@@ -23,7 +23,7 @@ class Prepared:
 
     config: TrainConfig
     dataset: Dataset
-    objective: Objective
+    objective: Loss
     model: nn.Module
     probes: Mapping[str, Probe]
     batches: Mapping[str, Batch]

@@ -7,8 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ntkexp.config import OptimConfig, ProbingConfig, Schedule, Spacing
+from ntkexp.config import ProbingConfig, Spacing
 from ntkexp.errors import UserError
+from ntkexp.optim import Optimiser, Schedule
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def listed(steps: Iterable[int]) -> Looks:
     return Looks(steps=tuple(sorted(set(steps))))
 
 
-def learning_rate(config: OptimConfig, step: int, last: int) -> float:
+def learning_rate(config: Optimiser, step: int, last: int) -> float:
     """eta of the update from `step` to `step + 1`; cosine falls from lr towards 0 at `last`."""
     if config.schedule is Schedule.constant:
         return config.lr

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from ntkexp.objectives import Objective
+from ntkexp.objectives.losses import Loss
 from ntkexp.optim.update import Number, WeightUpdate, one_or_each
 
 
@@ -27,7 +27,7 @@ class Stack:
     """
 
     def __init__(
-        self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Objective
+        self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Loss
     ) -> None:
         self.models, self.updates, self.objective = models, updates, objective
         self.parameters, _ = stack_module_state(list(models))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ntkexp.config import Augment
+from ntkexp.data.image_options import Augment
 from ntkexp.training.supervised import Supervised
 
 

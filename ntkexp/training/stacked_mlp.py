@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ntkexp.objectives import Objective
+from ntkexp.objectives.losses import Loss
 from ntkexp.optim.sgd_update import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.training.stack import Stack
@@ -42,7 +42,7 @@ class StackedMLP(Stack):
     """A stack of networks for which `is_mlp` holds."""
 
     def __init__(
-        self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Objective
+        self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Loss
     ) -> None:
         super().__init__(models, updates, objective)
         parts = [part.detach() for part in self.parameters.values()]

@@ -10,9 +10,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ntkexp.config import Augment, Schedule, TrainConfig
+from ntkexp.config import BatchNorm, TrainConfig
 from ntkexp.data.batches import Batches, crop_flip
+from ntkexp.data.image_options import Augment
 from ntkexp.errors import Diverged
+from ntkexp.optim import Schedule
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import Forward, NetworkView, Probe, Update
 from ntkexp.results.table import Table
@@ -103,7 +105,7 @@ class Supervised:
             self.model,
             self.dataset,
             self.objective,
-            self.config.probing.batch_norm,
+            batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             step=self.step,
             seed=self.config.seed,
             last=self.over,

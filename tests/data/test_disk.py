@@ -7,14 +7,14 @@ import math
 import pytest
 import torch
 
-from ntkexp.config import DiskConfig
 from ntkexp.data import load
+from ntkexp.data.disk import Disk
 
 CPU = torch.device("cpu")
 
 
 def test_points_fill_the_square_and_half_of_them_lie_in_the_disk() -> None:
-    train = load(DiskConfig(train_examples=20_000), 0, CPU).train
+    train = load(Disk(train_examples=20_000), 0, CPU).train
     assert train.inputs.dtype == torch.float32
     assert train.inputs.abs().max() <= 1
     assert train.inputs.mean(dim=0).abs().max() < 0.03
@@ -25,16 +25,16 @@ def test_points_fill_the_square_and_half_of_them_lie_in_the_disk() -> None:
 
 
 def test_default_sizes_are_the_papers_and_one_output_tells_two_classes() -> None:
-    disk = load(DiskConfig(), 0, CPU)
+    disk = load(Disk(), 0, CPU)
     assert (len(disk.train), len(disk.test)) == (500, 2500)
-    assert (disk.classes, disk.objective, disk.input_shape) == (2, "binary", (2,))
+    assert (disk.classes, disk.input_shape) == (2, (2,))
     assert not disk.train.corrupted.any()
     assert not disk.train.difficult.any()
     assert torch.equal(disk.train.targets, disk.train.clean_targets)
 
 
 def test_the_lattice_is_an_image_of_the_square_with_y_going_down_its_rows() -> None:
-    test = load(DiskConfig(grid=5), 0, CPU).test
+    test = load(Disk(grid=5), 0, CPU).test
     x, y = test.inputs.T.reshape(2, 5, 5)
     assert x[0].tolist() == [-1, -0.5, 0, 0.5, 1]
     assert y[:, 0].tolist() == [-1, -0.5, 0, 0.5, 1]
@@ -48,7 +48,7 @@ def test_the_lattice_is_an_image_of_the_square_with_y_going_down_its_rows() -> N
 
 
 def test_points_depend_on_the_seed_and_the_lattice_does_not() -> None:
-    a, again, b = (load(DiskConfig(), seed, CPU) for seed in (0, 0, 1))
+    a, again, b = (load(Disk(), seed, CPU) for seed in (0, 0, 1))
     assert torch.equal(a.train.inputs, again.train.inputs)
     assert not torch.equal(a.train.inputs, b.train.inputs)
     assert torch.equal(a.test.inputs, b.test.inputs)

@@ -7,14 +7,19 @@ from typing import Any
 import pytest
 import torch
 
-from ntkexp.config import Augment, DataConfig, Difficult, DiskConfig, ImagesConfig
 from ntkexp.data import Dataset, check, load, reading_once
+from ntkexp.data.base import Data
+from ntkexp.data.cifar10 import Cifar10
+from ntkexp.data.disk import Disk
+from ntkexp.data.image_options import Augment, Difficult, Images
+from ntkexp.data.kmnist import Kmnist
+from ntkexp.data.mnist import Mnist
 from ntkexp.errors import UserError
 
 CPU = torch.device("cpu")
 
 
-def of(config: ImagesConfig, seed: int = 0) -> Dataset:
+def of(config: Images, seed: int = 0) -> Dataset:
     return load(config, seed, CPU, progress=False)
 
 
@@ -30,15 +35,15 @@ def rows(inputs: torch.Tensor) -> set[bytes]:
 
 def test_all_images_are_there_in_the_seeds_order(made_up: Any) -> None:
     made_up.parquet("mnist", train=30, test=10)
-    data = of(ImagesConfig(name="mnist"))
-    assert (data.classes, data.objective, data.input_shape) == (10, "cross_entropy", (1, 28, 28))
+    data = of(Mnist())
+    assert (data.classes, data.input_shape) == (10, (1, 28, 28))
     assert (len(data.train), len(data.test)) == (30, 10)
     images, labels = made_up.images("mnist", 30, seed=1)
     label_of = {image.tobytes(): label for image, label in zip(images, labels, strict=True)}
     seen = pixels(data.train.inputs, data)
     assert rows(seen) == set(label_of)
     assert [label_of[image.numpy().tobytes()] for image in seen] == data.train.targets.tolist()
-    assert not torch.equal(seen, pixels(of(ImagesConfig(name="mnist"), 1).train.inputs, data))
+    assert not torch.equal(seen, pixels(of(Mnist(), 1).train.inputs, data))
     assert set(data.checksums) == {
         "mnist/train-00000-of-00001.parquet",
         "mnist/test-00000-of-00001.parquet",
@@ -48,17 +53,17 @@ def test_all_images_are_there_in_the_seeds_order(made_up: Any) -> None:
 
 def test_a_grey_dataset_is_normalised_by_its_own_training_set(made_up: Any) -> None:
     made_up.parquet("kmnist", train=40)
-    data = of(ImagesConfig(name="kmnist"))
+    data = of(Kmnist())
     assert data.train.inputs.dtype == torch.float32
     assert data.train.inputs.double().mean().item() == pytest.approx(0, abs=1e-6)
     assert data.train.inputs.double().std(correction=0).item() == pytest.approx(1, abs=1e-6)
-    few = of(ImagesConfig(name="kmnist", train_examples=3))
+    few = of(Kmnist(train_examples=3))
     assert (few.mean, few.std) == (data.mean, data.std)
 
 
 def test_cifar_is_normalised_by_the_published_moments(made_up: Any) -> None:
     made_up.pickles()
-    data = of(ImagesConfig(name="cifar10"))
+    data = of(Cifar10())
     assert data.mean == (0.4914, 0.4822, 0.4465)
     assert data.std == (0.2023, 0.1994, 0.2010)
     assert data.pad_value is not None
@@ -67,8 +72,8 @@ def test_cifar_is_normalised_by_the_published_moments(made_up: Any) -> None:
 
 def test_fewer_examples_are_the_first_of_more(made_up: Any) -> None:
     made_up.parquet("mnist", train=60, test=20)
-    every = of(ImagesConfig(name="mnist", noise=0.5))
-    few = of(ImagesConfig(name="mnist", noise=0.5, train_examples=25, test_examples=7))
+    every = of(Mnist(noise=0.5))
+    few = of(Mnist(noise=0.5, train_examples=25, test_examples=7))
     assert (len(few.train), len(few.test)) == (25, 7)
     for name in ("inputs", "targets", "clean_targets", "corrupted", "difficult"):
         assert torch.equal(getattr(few.train, name), getattr(every.train, name)[:25])
@@ -77,7 +82,7 @@ def test_fewer_examples_are_the_first_of_more(made_up: Any) -> None:
 
 def test_noise_touches_training_labels_only(made_up: Any) -> None:
     made_up.parquet("mnist", train=200, test=200)
-    clean, noisy = of(ImagesConfig(name="mnist")), of(ImagesConfig(name="mnist", noise=0.5))
+    clean, noisy = of(Mnist()), of(Mnist(noise=0.5))
     assert torch.equal(clean.train.inputs, noisy.train.inputs)
     assert torch.equal(clean.train.targets, noisy.train.clean_targets)
     changed = noisy.train.targets != noisy.train.clean_targets
@@ -91,9 +96,7 @@ def test_noise_touches_training_labels_only(made_up: Any) -> None:
 
 def test_random_label_part_is_of_further_images(made_up: Any) -> None:
     made_up.parquet("mnist", train=200)
-    config = ImagesConfig(
-        name="mnist", train_examples=100, difficult=Difficult.random_labels, difficult_examples=50
-    )
+    config = Mnist(train_examples=100, difficult=Difficult.random_labels, difficult_examples=50)
     data = of(config)
     difficult = data.train.difficult
     assert (len(data.train), int(difficult.sum())) == (150, 50)
@@ -111,11 +114,9 @@ def test_random_label_part_is_of_further_images(made_up: Any) -> None:
 
 def test_random_label_part_leaves_the_easy_part_as_it_was(made_up: Any) -> None:
     made_up.parquet("mnist", train=100)
-    with_part = ImagesConfig(
-        name="mnist", noise=0.3, difficult=Difficult.random_labels, difficult_examples=20
-    )
+    with_part = Mnist(noise=0.3, difficult=Difficult.random_labels, difficult_examples=20)
     both = of(with_part)  # null train_examples: all that the difficult part leaves
-    easy = of(ImagesConfig(name="mnist", noise=0.3, train_examples=80))
+    easy = of(Mnist(noise=0.3, train_examples=80))
     assert len(both.train) == 100
     assert torch.equal(both.train.targets[:80], easy.train.targets)
     assert torch.equal(both.train.inputs[:80], easy.train.inputs)
@@ -124,8 +125,7 @@ def test_random_label_part_leaves_the_easy_part_as_it_was(made_up: Any) -> None:
 def test_kmnist_part_has_its_own_labels_and_mnists_input_map(made_up: Any) -> None:
     made_up.parquet("mnist", train=50)
     made_up.parquet("kmnist", train=40)
-    config = ImagesConfig(
-        name="mnist",
+    config = Mnist(
         noise=1.0,
         train_examples=30,
         difficult=Difficult.kmnist,
@@ -136,10 +136,10 @@ def test_kmnist_part_has_its_own_labels_and_mnists_input_map(made_up: Any) -> No
     assert difficult.tolist() == [False] * 30 + [True] * 15
     assert torch.equal(data.train.targets[30:], data.train.clean_targets[30:])
     assert torch.equal(data.train.corrupted, ~difficult)
-    kmnist = of(ImagesConfig(name="kmnist"))
+    kmnist = of(Kmnist())
     of_kmnist = rows(pixels(kmnist.train.inputs, kmnist))
     assert rows(pixels(data.train.inputs[30:], data)) <= of_kmnist
-    assert data.mean == of(ImagesConfig(name="mnist")).mean
+    assert data.mean == of(Mnist()).mean
     assert "kmnist/train-00000-of-00001.parquet" in data.checksums
     assert any(remark.startswith("kmnist: 40 train") for remark in data.remarks)
 
@@ -147,23 +147,22 @@ def test_kmnist_part_has_its_own_labels_and_mnists_input_map(made_up: Any) -> No
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        (ImagesConfig(name="mnist", noise=1.5), "data.noise=1.5: .* from 0 to 1"),
-        (ImagesConfig(name="mnist", noise=float("nan")), "data.noise=nan"),
-        (ImagesConfig(name="mnist", train_examples=0), "data.train_examples=0"),
-        (ImagesConfig(name="mnist", test_examples=-1), "data.test_examples=-1"),
-        (ImagesConfig(name="mnist", difficult_examples=9), "data.difficult=none"),
-        (ImagesConfig(name="mnist", difficult=Difficult.kmnist), "kmnist needs 1 or more"),
+        (Mnist(noise=1.5), "data.noise=1.5: .* from 0 to 1"),
+        (Mnist(noise=float("nan")), "data.noise=nan"),
+        (Mnist(train_examples=0), "data.train_examples=0"),
+        (Mnist(test_examples=-1), "data.test_examples=-1"),
+        (Mnist(difficult_examples=9), "data.difficult=none"),
+        (Mnist(difficult=Difficult.kmnist), "kmnist needs 1 or more"),
         (
-            ImagesConfig(name="cifar10", difficult=Difficult.kmnist, difficult_examples=1),
-            "data.difficult=kmnist: goes with data.name=mnist, not cifar10",
+            Cifar10(difficult=Difficult.kmnist, difficult_examples=1),
+            "data.difficult=kmnist: goes with data=mnist, not cifar10",
         ),
-        (DiskConfig(train_examples=0), "data.train_examples=0"),
-        (DiskConfig(grid=1), "data.grid=1"),
-        (DataConfig(name="svhn"), "data.name=svhn: there are mnist, kmnist, cifar10, disk"),
-        (ImagesConfig(name="disk"), "data.name=disk: expected one of mnist, kmnist, cifar10"),
+        (Disk(train_examples=0), "data.train_examples=0"),
+        (Disk(grid=1), "data.grid=1"),
+        (Mnist(name="disk"), "data.name=disk: expected mnist; data=NAME chooses another"),
     ],
 )
-def test_the_impossible_is_refused_before_any_image_is_read(config: DataConfig, says: str) -> None:
+def test_the_impossible_is_refused_before_any_image_is_read(config: Data, says: str) -> None:
     with pytest.raises(UserError, match=says) as refusal:
         check(config)
     assert "\n" not in str(refusal.value)
@@ -194,12 +193,12 @@ def test_more_examples_than_there_are_is_refused(
     made_up.parquet("mnist", train=30, test=10)
     made_up.parquet("kmnist", train=40)
     with pytest.raises(UserError, match=says):
-        of(ImagesConfig(name="mnist", **changes))
+        of(Mnist(**changes))
 
 
 def test_members_of_one_seed_hold_their_images_once(made_up: Any) -> None:
     made_up.parquet("mnist")
-    clean, noisy = ImagesConfig(name="mnist"), ImagesConfig(name="mnist", noise=0.5)
+    clean, noisy = Mnist(), Mnist(noise=0.5)
     with reading_once():
         one, same, other = of(clean), of(noisy), of(clean, seed=1)
         for split in ("train", "test"):
@@ -213,4 +212,4 @@ def test_members_of_one_seed_hold_their_images_once(made_up: Any) -> None:
 
 def test_augmentation_is_passed_on(made_up: Any) -> None:
     made_up.pickles()
-    assert of(ImagesConfig(name="cifar10", augment=Augment.crop_flip)).augment is Augment.crop_flip
+    assert of(Cifar10(augment=Augment.crop_flip)).augment is Augment.crop_flip

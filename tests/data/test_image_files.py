@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 import torch
 
-from ntkexp.config import ImagesConfig
 from ntkexp.data import load
+from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.once import reading_once
 from ntkexp.data.sources import checksums, data_directory, read, verify
 from ntkexp.data.torchvision_import import torchvision_datasets
@@ -285,6 +285,6 @@ def test_the_data_directory_is_in_the_users_cache_by_default(
 def test_images_lie_alike_whether_just_decoded_or_kept(made_up: Any) -> None:
     """Convolutions round otherwise on another layout: a second life would not go on alike."""
     made_up.parquet("cifar10")
-    config = ImagesConfig(name="cifar10")
+    config = Cifar10()
     first, again = (load(config, 0, torch.device("cpu"), progress=False) for _ in range(2))
     assert first.train.inputs.stride() == again.train.inputs.stride() == (3072, 1024, 32, 1)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from ntkexp.config import Difficult, ImagesConfig
 from ntkexp.data import load
+from ntkexp.data.image_options import Difficult
+from ntkexp.data.mnist import Mnist
 from ntkexp.data.sources import read
 
 CPU = torch.device("cpu")
@@ -23,8 +24,7 @@ def test_mnist_is_mnist_bit_for_bit(real_images: Path) -> None:
 
 
 def test_mnist_and_kmnist_part_as_in_the_easy_and_difficult_experiment(real_images: Path) -> None:
-    config = ImagesConfig(
-        name="mnist",
+    config = Mnist(
         train_examples=10_000,
         difficult=Difficult.kmnist,
         difficult_examples=1_000,

@@ -13,10 +13,9 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import schemas
+from ntkexp import composition
 from ntkexp.config import shrink
 from ntkexp.identity import identity
-from ntkexp.launch import plugin
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import jobs_of
 from ntkexp.launch.task import typed_keys
@@ -41,8 +40,7 @@ SWEEPS = [
 
 @pytest.fixture
 def hydra() -> Iterator[Hydra]:
-    schemas.register()
-    plugin.register()
+    composition.register()
     GlobalHydra.instance().clear()
     yield Hydra.create_main_hydra2("ntkexp", create_config_search_path("pkg://ntkexp.configs"))
     GlobalHydra.instance().clear()

@@ -8,17 +8,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import Init, MLPConfig, ModelConfig, Norm, ResNetConfig, VGGConfig
 from ntkexp.errors import UserError
 from ntkexp.models import build
-from ntkexp.models.resnet import Block
+from ntkexp.models.base import Init, Model
+from ntkexp.models.mlp import Mlp
+from ntkexp.models.networks.resnet import Block
+from ntkexp.models.resnet18 import Norm, Resnet18
+from ntkexp.models.vgg import Vgg
 
 CIFAR, DIGIT = (3, 32, 32), (1, 28, 28)
-SMALL: list[tuple[ModelConfig, tuple[int, ...]]] = [
-    (MLPConfig(depth=3, width=5), DIGIT),
-    (VGGConfig(depth=11, base=2), CIFAR),
-    (ResNetConfig(base=2), CIFAR),
-    (ResNetConfig(base=2, norm=Norm.none), DIGIT),
+SMALL: list[tuple[Model, tuple[int, ...]]] = [
+    (Mlp(depth=3, width=5), DIGIT),
+    (Vgg(depth=11, base=2), CIFAR),
+    (Resnet18(base=2), CIFAR),
+    (Resnet18(base=2, norm=Norm.none), DIGIT),
 ]
 
 
@@ -33,20 +36,20 @@ def layers(model: nn.Module) -> list[str]:
 @pytest.mark.parametrize(
     ("config", "shape", "millions"),
     [
-        (VGGConfig(depth=19), CIFAR, 20.0),
-        (ResNetConfig(), CIFAR, 11.2),
-        (MLPConfig(), DIGIT, 0.096),
+        (Vgg(depth=19), CIFAR, 20.0),
+        (Resnet18(), CIFAR, 11.2),
+        (Mlp(), DIGIT, 0.096),
     ],
     ids=["vgg19", "resnet18", "mlp"],
 )
 def test_parameter_counts_are_the_published_ones(
-    config: ModelConfig, shape: tuple[int, ...], millions: float
+    config: Model, shape: tuple[int, ...], millions: float
 ) -> None:
     assert parameters(build(config, shape, 10, seed=0)) / 1e6 == pytest.approx(millions, rel=0.005)
 
 
 def test_mlp_depth_counts_hidden_layers_and_each_has_its_own_weights() -> None:
-    model = build(MLPConfig(depth=6, width=256, init=Init.default), (2,), 1, seed=0)
+    model = build(Mlp(depth=6, width=256, init=Init.default), (2,), 1, seed=0)
     assert layers(model) == [*(f"hidden{i}" for i in range(1, 7)), "output"]
     weights = [p for name, p in model.named_parameters() if name.endswith("weight")][1:6]
     assert len({w.data_ptr() for w in weights}) == 5
@@ -56,7 +59,7 @@ def test_mlp_depth_counts_hidden_layers_and_each_has_its_own_weights() -> None:
 
 @pytest.mark.parametrize(("depth", "convolutions"), [(11, 8), (13, 10), (16, 13), (19, 16)])
 def test_vgg_depth_counts_the_layers_of_the_original(depth: int, convolutions: int) -> None:
-    model = build(VGGConfig(depth=depth, base=4), CIFAR, 10, seed=0)
+    model = build(Vgg(depth=depth, base=4), CIFAR, 10, seed=0)
     assert layers(model) == [*(f"conv{i}" for i in range(1, convolutions + 1)), "fc"]
     channels = [m.out_channels for m in model.modules() if isinstance(m, nn.Conv2d)]
     assert sorted(set(channels)) == [4, 8, 16, 32]
@@ -65,13 +68,13 @@ def test_vgg_depth_counts_the_layers_of_the_original(depth: int, convolutions: i
 
 
 def test_vgg19_has_the_standard_channels() -> None:
-    model = build(VGGConfig(depth=19, base=64), CIFAR, 10, seed=0)
+    model = build(Vgg(depth=19, base=64), CIFAR, 10, seed=0)
     channels = [m.out_channels for m in model.modules() if isinstance(m, nn.Conv2d)]
     assert channels == [64] * 2 + [128] * 2 + [256] * 4 + [512] * 8
 
 
 def test_resnet18_halves_the_map_three_times_and_doubles_its_channels() -> None:
-    model = build(ResNetConfig(base=2), CIFAR, 10, seed=0)
+    model = build(Resnet18(base=2), CIFAR, 10, seed=0)
     shapes: list[tuple[int, ...]] = []
     for stage in ("stage1", "stage2", "stage3", "stage4"):
         model.get_submodule(stage).register_forward_hook(
@@ -84,7 +87,7 @@ def test_resnet18_halves_the_map_three_times_and_doubles_its_channels() -> None:
 
 
 def test_resnet_without_norm_has_biases_and_no_batch_statistics() -> None:
-    model = build(ResNetConfig(base=2, norm=Norm.none), CIFAR, 10, seed=0)
+    model = build(Resnet18(base=2, norm=Norm.none), CIFAR, 10, seed=0)
     assert not any(isinstance(m, nn.BatchNorm2d) for m in model.modules())
     assert all(m.bias is not None for m in model.modules() if isinstance(m, nn.Conv2d))
     assert list(model.buffers()) == []
@@ -107,7 +110,7 @@ def test_images_that_lie_channels_last_give_the_same_gradients(channels: int) ->
 
 @pytest.mark.parametrize(("config", "shape"), SMALL)
 def test_examples_do_not_interact_and_come_out_as_scores(
-    config: ModelConfig, shape: tuple[int, ...]
+    config: Model, shape: tuple[int, ...]
 ) -> None:
     model = build(config, shape, 10, seed=0).eval()
     x = torch.randn(3, *shape, generator=torch.Generator().manual_seed(0))
@@ -120,7 +123,7 @@ def test_examples_do_not_interact_and_come_out_as_scores(
 @pytest.mark.parametrize("init", list(Init))
 @pytest.mark.parametrize(("config", "shape"), SMALL)
 def test_weights_depend_on_the_seed_and_not_on_the_global_stream(
-    config: ModelConfig, shape: tuple[int, ...], init: Init
+    config: Model, shape: tuple[int, ...], init: Init
 ) -> None:
     config.init = init
 
@@ -136,7 +139,7 @@ def test_weights_depend_on_the_seed_and_not_on_the_global_stream(
 
 
 def test_kaiming_weights_are_normal_with_variance_two_over_fan_in() -> None:
-    model = build(VGGConfig(depth=11, base=32), CIFAR, 10, seed=0)
+    model = build(Vgg(depth=11, base=32), CIFAR, 10, seed=0)
     for name in layers(model):
         layer = model.get_submodule(name)
         assert isinstance(layer, nn.Linear | nn.Conv2d)
@@ -149,7 +152,7 @@ def test_kaiming_weights_are_normal_with_variance_two_over_fan_in() -> None:
 
 
 def test_default_init_is_pytorchs_uniform_law_with_random_biases() -> None:
-    model = build(MLPConfig(depth=2, width=256, init=Init.default), (2,), 1, seed=0)
+    model = build(Mlp(depth=2, width=256, init=Init.default), (2,), 1, seed=0)
     layer = model.get_submodule("hidden2")
     assert isinstance(layer, nn.Linear)
     for tensor in (layer.weight, layer.bias):
@@ -160,20 +163,19 @@ def test_default_init_is_pytorchs_uniform_law_with_random_biases() -> None:
 @pytest.mark.parametrize(
     ("config", "shape", "says"),
     [
-        (MLPConfig(depth=0), DIGIT, "model.depth=0"),
-        (MLPConfig(width=0), DIGIT, "model.width=0"),
-        (VGGConfig(depth=12), CIFAR, "model.depth=12.*11, 13, 16, 19"),
-        (VGGConfig(base=0), CIFAR, "model.base=0"),
-        (VGGConfig(), DIGIT, "vgg.*32x32.*1x28x28.*mnist"),
-        (VGGConfig(), (2,), "vgg.*inputs of 2"),
-        (ResNetConfig(base=0), CIFAR, "model.base=0"),
-        (ResNetConfig(), (2,), "resnet18.*inputs of 2"),
-        (ModelConfig(name="lenet"), CIFAR, "model.name=lenet.*mlp, vgg, resnet18"),
-        (MLPConfig(name="vgg"), CIFAR, "VGGConfig.*MLPConfig"),
+        (Mlp(depth=0), DIGIT, "model.depth=0"),
+        (Mlp(width=0), DIGIT, "model.width=0"),
+        (Vgg(depth=12), CIFAR, "model.depth=12.*11, 13, 16, 19"),
+        (Vgg(base=0), CIFAR, "model.base=0"),
+        (Vgg(), DIGIT, "vgg.*32x32.*1x28x28.*mnist"),
+        (Vgg(), (2,), "vgg.*inputs of 2"),
+        (Resnet18(base=0), CIFAR, "model.base=0"),
+        (Resnet18(), (2,), "resnet18.*inputs of 2"),
+        (Mlp(name="vgg"), CIFAR, "model.name=vgg: expected mlp; model=NAME chooses another"),
     ],
 )
 def test_what_cannot_be_built_is_refused_in_one_line(
-    config: ModelConfig, shape: tuple[int, ...], says: str
+    config: Model, shape: tuple[int, ...], says: str
 ) -> None:
     with pytest.raises(UserError, match=says) as refusal:
         build(config, shape, 10, seed=0)

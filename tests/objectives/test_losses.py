@@ -8,23 +8,24 @@ import pytest
 import torch
 from torch import Tensor
 
+from ntkexp import components
 from ntkexp.errors import UserError
-from ntkexp.objectives import Binary, CrossEntropy, Objective, SquaredError, objective_for
+from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, SquaredErrorLoss
 
 N = 7
 STREAM = torch.Generator().manual_seed(0)
 CLASSES = torch.arange(N) % 3
-CASES: dict[str, tuple[Objective, Tensor]] = {
-    "cross_entropy": (CrossEntropy(3), CLASSES),
-    "binary": (Binary(), CLASSES % 2),
-    "squared error of classes": (SquaredError(3), CLASSES),
-    "squared error of signs": (SquaredError(1), CLASSES % 2),
-    "squared error of numbers": (SquaredError(1), torch.randn(N, generator=STREAM)),
-    "squared error of vectors": (SquaredError(4), torch.randn(N, 4, generator=STREAM)),
+CASES: dict[str, tuple[Loss, Tensor]] = {
+    "cross_entropy": (CrossEntropyLoss(3), CLASSES),
+    "binary": (BinaryLoss(), CLASSES % 2),
+    "squared error of classes": (SquaredErrorLoss(3), CLASSES),
+    "squared error of signs": (SquaredErrorLoss(1), CLASSES % 2),
+    "squared error of numbers": (SquaredErrorLoss(1), torch.randn(N, generator=STREAM)),
+    "squared error of vectors": (SquaredErrorLoss(4), torch.randn(N, 4, generator=STREAM)),
 }
 
 
-def outputs(objective: Objective) -> Tensor:
+def outputs(objective: Loss) -> Tensor:
     stream = torch.Generator().manual_seed(1)
     return torch.randn(N, objective.outputs, generator=stream, dtype=torch.float64)
 
@@ -90,12 +91,20 @@ def test_numbers_are_not_decided() -> None:
     assert objective.correct(outputs(objective), targets).isnan().all()
 
 
+def objective_for(name: str, targets: Tensor, classes: int | None) -> Loss:
+    loss: Loss = components.find("objective", name)().build(targets, classes)  # type: ignore[attr-defined]
+    return loss
+
+
 def test_each_objective_knows_how_many_outputs_it_needs() -> None:
     assert objective_for("cross_entropy", CLASSES, 3).outputs == 3
     assert objective_for("binary", CLASSES % 2, 2).outputs == 1
     assert objective_for("squared_error", CLASSES, 3).outputs == 3
     assert objective_for("squared_error", CLASSES % 2, 2).outputs == 1
     assert objective_for("squared_error", torch.randn(N, 5), None).outputs == 5
+    assert objective_for("usual", CLASSES, 3) == CrossEntropyLoss(3)
+    assert objective_for("usual", CLASSES % 2, 2) == BinaryLoss()
+    assert objective_for("usual", torch.randn(N, 5), None) == SquaredErrorLoss(5)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A new probe is one file and one config, wherever they lie."""
+"""A new probe is one file, wherever it lies."""
 
 from __future__ import annotations
 
@@ -33,22 +33,19 @@ class WeightNorm(Probe):
         powers = sum((w.abs() ** self.p).sum() for w in view.network().parameters())
         return {"weight_norm": {"norm": powers.item() ** (1 / self.p)}}
 '''
-LAUNCH = "import sys, ntkexp.probes as p; from ntkexp.cli import main; p.__path__.append({!r}); "
 
 
 def test_it_runs_from_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "probes").mkdir()
-    (tmp_path / "probes" / "weight_norm.py").write_text(PROBE)
-    (tmp_path / "configs" / "probe").mkdir(parents=True)
-    (tmp_path / "configs" / "probe" / "weight_norm.yaml").write_text("weight_norm: {p: 2}\n")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "norms.py").write_text(PROBE)
     words = ["train", *TINY, "model.depth=1", "model.width=4", "optim.steps=5"]
-    words += ["probe=[weight_norm]", f"hydra.searchpath=[file://{tmp_path}/configs]"]
-    code = LAUNCH.format(str(tmp_path / "probes")) + "sys.exit(main(sys.argv[1:]))"
+    words += ["probe=[mine.norms.WeightNorm,spectrum]"]
+    top = str(Path(ntkexp.__file__).parents[1])
     for choice in ((), ("probe.weight_norm.p=1",)):
         done = subprocess.run(
-            [sys.executable, "-c", code, *words, *choice],
+            [sys.executable, "-m", "ntkexp", *words, *choice],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(Path(ntkexp.__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": f"{top}{os.pathsep}{tmp_path}"},
             capture_output=True,
             text=True,
         )

@@ -13,7 +13,7 @@ from tiny_runs import TINY, composed, train
 
 from ntkexp import data, models
 from ntkexp.errors import UserError
-from ntkexp.objectives import CrossEntropy
+from ntkexp.objectives.losses import CrossEntropyLoss
 from ntkexp.probes import NetworkView
 from ntkexp.theory.alignment import ALIGNMENTS, label_cka
 from ntkexp.theory.centring import centre, centre_labels
@@ -34,7 +34,7 @@ def test_every_row_is_the_cka_of_the_centred_kernel_with_the_labels(tmp_path: Pa
     model = models.build(config.model, dataset.input_shape, 10, config.seed).eval()
     batches = probe_batches(config, dataset, build_probes(config))
     view = NetworkView(
-        model, dataset, CrossEntropy(10), step=0, seed=0, last=False, batches=batches
+        model, dataset, CrossEntropyLoss(10), step=0, seed=0, last=False, batches=batches
     )
     names = {("train", "all"): "train", ("test", "all"): "test"}
     for (split, subset), part in rows.groupby(["split", "subset"]):

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ntkexp.data import Dataset, Split
-from ntkexp.objectives import CrossEntropy
+from ntkexp.objectives.losses import CrossEntropyLoss
 from ntkexp.probes import Batch, NetworkView
 from ntkexp.probes.directions import Directions
 
@@ -23,8 +23,8 @@ def view_of(model: nn.Module) -> NetworkView:
     split = Split(inputs, labels, labels, no, no)
     return NetworkView(
         model,
-        Dataset("made", split, split, CLASSES, "cross_entropy", (INPUTS,), {}),
-        CrossEntropy(CLASSES),
+        Dataset("made", split, split, CLASSES, (INPUTS,), {}),
+        CrossEntropyLoss(CLASSES),
         step=9,
         seed=0,
         last=True,

@@ -12,7 +12,7 @@ from tiny_runs import TINY, composed, train
 from torch import nn
 
 from ntkexp.errors import UserError
-from ntkexp.probes.measures import path_norm
+from ntkexp.probes.computations.measures import path_norm
 from ntkexp.theory.measures import deep, norms, paths, two_layer
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -92,10 +92,6 @@ def test_a_max_pool_is_a_sum_over_paths() -> None:
 
 
 def test_batch_normalisation_is_refused() -> None:
-    from omegaconf import OmegaConf
-
-    from ntkexp.training.experiment import build_probes
-
     words = [*TINY, "model=resnet18", "data=cifar10", "probe=[measures]", "optim.steps=1"]
     with pytest.raises(UserError, match=r"model\.norm=none"):
-        build_probes(OmegaConf.to_object(composed(words)))  # type: ignore[arg-type]
+        composed(words)

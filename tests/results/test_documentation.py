@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from pathlib import Path
 
-from ntkexp import probes, studies
+from ntkexp import components, probes, studies
 from ntkexp.results import Table
 from ntkexp.training.members import MEMBERS
 from ntkexp.training.supervised import TABLES
@@ -19,13 +17,9 @@ def declared() -> dict[str, tuple[Table, ...]]:
     """Tables by the heading they stand under."""
     found = {"Training": (*TABLES, MEMBERS)}
     for name in probes.names():
-        module = importlib.import_module(f"ntkexp.probes.{name}")
-        kind = getattr(module, "".join(part.capitalize() for part in name.split("_")))
-        found[f"Probe {name}"] = kind.tables
-    for entry in pkgutil.iter_modules(studies.__path__):
-        module = importlib.import_module(f"ntkexp.studies.{entry.name}")
-        if hasattr(module, "TABLES"):
-            found[f"Study {entry.name}"] = module.TABLES
+        found[f"Probe {name}"] = components.find("probe", name).tables
+    for name in studies.names():
+        found[f"Study {name}"] = components.find("study", name).tables
     return found
 
 

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from omegaconf import OmegaConf
 
 from ntkexp import studies
 from ntkexp.errors import UserError
 
 CONFIGS = Path(__file__).parents[2] / "configs"
-
-
-@pytest.mark.parametrize("name", studies.names())
-def test_the_config_file_spells_out_every_default(name: str) -> None:
-    written = OmegaConf.to_container(OmegaConf.load(CONFIGS / "study" / f"{name}.yaml"))
-    module = importlib.import_module(f"ntkexp.studies.{name}")
-    defaults = OmegaConf.to_container(OmegaConf.structured(module.Config), enum_to_str=True)
-    assert isinstance(defaults, dict)
-    assert written == {"name": name, **defaults}
 
 
 @pytest.mark.parametrize("name", studies.names())

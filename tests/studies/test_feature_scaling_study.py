@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies import feature_scaling
-from ntkexp.studies.feature_scaling import Config
+from ntkexp.studies.computations import feature_scaling
+from ntkexp.studies.feature_scaling import FeatureScaling
 
-SMALL = Config(points=200, features=200, n=20, subsamples=20, scales=[0.0, 0.1, 0.5, 0.9, 0.99])
+SMALL = FeatureScaling(
+    points=200, features=200, n=20, subsamples=20, scales=[0.0, 0.1, 0.5, 0.9, 0.99]
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ def test_solutions_are_centred_over_subsamples(tables: dict[str, pd.DataFrame]) 
 
 def test_solutions_and_errors_are_those_of_the_weights_themselves() -> None:
     """w = Phi_S^T K_S^{-1} y_S in the space of the features."""
-    config = Config(points=40, features=60, n=10, subsamples=3, scales=[0.7], plane=[0, 2])
+    config = FeatureScaling(points=40, features=60, n=10, subsamples=3, scales=[0.7], plane=[0, 2])
     tables = feature_scaling.run(config, progress=False)
     psi, eigs = feature_scaling.singular_functions(config)
     features = psi * np.sqrt(1 + 0.7 * (eigs - 1))

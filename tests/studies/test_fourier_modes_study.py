@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ntkexp.studies import fourier_modes
-from ntkexp.studies.fourier_modes import Config
+from ntkexp.studies.computations import fourier_modes
+from ntkexp.studies.fourier_modes import FourierModes
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    return fourier_modes.run(Config(seeds=2), progress=False)
+    return fourier_modes.run(FourierModes(seeds=2), progress=False)
 
 
 def test_frequency_grows_with_the_index_at_about_half_its_rate(
@@ -36,7 +36,7 @@ def test_the_transform_of_a_cosine_peaks_at_its_frequency_with_all_its_energy() 
     x = np.arange(50) / 50
     vector = np.cos(2 * np.pi * 7 * x)
     vector /= np.linalg.norm(vector)
-    config = Config(shown=[0])
+    config = FourierModes(shown=[0])
     vectors = np.column_stack([vector] * 50)
     peaks = fourier_modes.describe(config, 0, np.ones(50), vectors)["peak_frequency"]
     assert (peaks["frequency"] == 7).all()

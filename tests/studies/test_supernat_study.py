@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies import supernat
-from ntkexp.studies.supernat import Config, NoiseProjector
+from ntkexp.studies.computations import supernat
+from ntkexp.studies.supernat import NoiseProjector, Supernat
 from ntkexp.theory.propositions import IDENTITIES
 from ntkexp.theory.supernat import Kappa, Loss, explicit_start, explicit_step
 
@@ -19,7 +19,7 @@ def last(frame: pd.DataFrame, **chosen: object) -> float:
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    return supernat.run(Config(iterations=300, recorded=30), progress=False)
+    return supernat.run(Supernat(iterations=300, recorded=30), progress=False)
 
 
 def test_gradient_descent_fits_the_noise_in_the_end_and_supernat_does_not(
@@ -82,7 +82,7 @@ def test_the_kernel_of_gradient_descent_never_changes(tables: dict[str, pd.DataF
 
 @pytest.mark.parametrize("projector", list(NoiseProjector))
 def test_the_errors_are_those_of_the_algorithm_in_matrices(projector: NoiseProjector) -> None:
-    config = Config(seeds=1, n=20, d=3, iterations=6, noise_projector=projector)
+    config = Supernat(seeds=1, n=20, d=3, iterations=6, noise_projector=projector)
     errors = supernat.run(config, progress=False)["test_error"]
     measured = errors[errors["algorithm"] == "supernat"]["error"].to_numpy()
 
@@ -106,7 +106,7 @@ def test_the_errors_are_those_of_the_algorithm_in_matrices(projector: NoiseProje
 
 
 def test_without_label_noise_gradient_descent_finds_the_signal() -> None:
-    config = Config(seeds=3, sigma2=0.0, iterations=1000, compared_kappas=[])
+    config = Supernat(seeds=3, sigma2=0.0, iterations=1000, compared_kappas=[])
     tables = supernat.run(config, progress=False)
     assert last(tables["test_error"], algorithm="gradient_descent") < 1e-6
     assert (tables["kernel_alignment"]["noise"] == 0).all()
@@ -114,6 +114,6 @@ def test_without_label_noise_gradient_descent_finds_the_signal() -> None:
 
 
 def test_a_seed_gives_the_same_whatever_the_number_of_seeds() -> None:
-    several = supernat.run(Config(seed=3, seeds=4, iterations=5), progress=False)["test_error"]
-    alone = supernat.run(Config(seed=4, seeds=1, iterations=5), progress=False)["test_error"]
+    several = supernat.run(Supernat(seed=3, seeds=4, iterations=5), progress=False)["test_error"]
+    alone = supernat.run(Supernat(seed=4, seeds=1, iterations=5), progress=False)["test_error"]
     np.testing.assert_allclose(several[several["seed"] == 4]["error"], alone["error"], rtol=1e-12)

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import Norm
-from ntkexp.models.resnet import Block
+from ntkexp.models.networks.resnet import Block
+from ntkexp.models.resnet18 import Norm
 from ntkexp.tangent import tangent_kernel, tangent_trace
 
 

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from tiny_runs import TINY, train
 
-from ntkexp.config import OptimConfig, ProbingConfig, Schedule, Spacing
+from ntkexp.config import ProbingConfig, Spacing
+from ntkexp.optim import Schedule
+from ntkexp.optim.sgd import Sgd
 from ntkexp.training import supervised
 from ntkexp.training.schedule import learning_rate, looks_of
 
@@ -71,7 +73,7 @@ def test_a_look_at_every_step_of_a_long_run_costs_nothing() -> None:
 
 
 def test_a_cosine_falls_from_the_rate_to_nothing() -> None:
-    config = OptimConfig(lr=0.1, schedule=Schedule.cosine)
+    config = Sgd(lr=0.1, schedule=Schedule.cosine)
     assert learning_rate(config, 0, 100) == pytest.approx(0.1)
     assert learning_rate(config, 50, 100) == pytest.approx(0.05)
     assert learning_rate(config, 100, 100) == pytest.approx(0)

@@ -9,20 +9,23 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp import models
-from ntkexp.config import MLPConfig, ModelConfig, Norm, ResNetConfig, VGGConfig
 from ntkexp.errors import UserError
-from ntkexp.objectives import Binary, CrossEntropy, Objective, SquaredError
+from ntkexp.models.base import Model
+from ntkexp.models.mlp import Mlp
+from ntkexp.models.resnet18 import Norm, Resnet18
+from ntkexp.models.vgg import Vgg
+from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, SquaredErrorLoss
 from ntkexp.optim.adam_update import AdamUpdate
 from ntkexp.optim.sgd_update import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.training.stack import Stack
 from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 
-NETS: dict[str, tuple[ModelConfig, tuple[int, ...], int]] = {
-    "mlp": (MLPConfig(depth=3, width=7), (1, 5, 5), 4),
-    "mlp of one logit": (MLPConfig(depth=1, width=5), (2,), 1),
-    "vgg": (VGGConfig(depth=11, base=2), (3, 32, 32), 10),
-    "resnet": (ResNetConfig(base=2, norm=Norm.none), (3, 32, 32), 10),
+NETS: dict[str, tuple[Model, tuple[int, ...], int]] = {
+    "mlp": (Mlp(depth=3, width=7), (1, 5, 5), 4),
+    "mlp of one logit": (Mlp(depth=1, width=5), (2,), 1),
+    "vgg": (Vgg(depth=11, base=2), (3, 32, 32), 10),
+    "resnet": (Resnet18(base=2, norm=Norm.none), (3, 32, 32), 10),
 }
 HYPER = {
     "alike": ([0.9, 0.9, 0.9], [0.0, 0.0, 0.0], [0.1, 0.1, 0.1]),
@@ -54,9 +57,9 @@ def minibatch(name: str, step: int) -> tuple[Tensor, Tensor]:
     return inputs, torch.randint(max(2, outputs), inputs.shape[:2], generator=stream)
 
 
-def objectives(name: str) -> list[Objective]:
+def objectives(name: str) -> list[Loss]:
     outputs = NETS[name][2]
-    return [Binary() if outputs == 1 else CrossEntropy(outputs), SquaredError(outputs)]
+    return [BinaryLoss() if outputs == 1 else CrossEntropyLoss(outputs), SquaredErrorLoss(outputs)]
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -71,11 +74,11 @@ def test_a_stack_steps_as_each_of_its_networks_alone(
 
 
 def steps_as_each_alone(
-    name: str, hyper: str, optimiser: str, common: bool, objective: Objective
+    name: str, hyper: str, optimiser: str, common: bool, objective: Loss
 ) -> None:
     momentum, decay, lrs = HYPER[hyper]
     # Squared errors here are large, and Adam's changes do not depend on a gradient's size.
-    if optimiser == "adam" or isinstance(objective, SquaredError):
+    if optimiser == "adam" or isinstance(objective, SquaredErrorLoss):
         lrs = [lr / 100 for lr in lrs]
     alone, their_updates = networks(name, optimiser, momentum, decay)
     stacked, our_updates = networks(name, optimiser, momentum, decay)
@@ -124,7 +127,7 @@ def test_the_written_out_gradient_is_that_of_autograd() -> None:
 
 def test_released_networks_have_weights_of_their_own() -> None:
     made, updates = networks("mlp", "sgd", [0.9] * 3, [0.0] * 3)
-    stack = Stack(made, updates, CrossEntropy(4))
+    stack = Stack(made, updates, CrossEntropyLoss(4))
     before = [parameter.clone() for parameter in made[0].parameters()]
     stack.release()
     for part in stack.parameters.values():
@@ -138,7 +141,7 @@ def test_members_may_not_differ_in_what_one_formula_needs_once() -> None:
     assert isinstance(updates[0], AdamUpdate)
     updates[0].beta1 = 0.5
     with pytest.raises(UserError, match=r"optim\.beta1 differs"):
-        Stack(made, updates, CrossEntropy(4))
+        Stack(made, updates, CrossEntropyLoss(4))
 
 
 @pytest.mark.parametrize(

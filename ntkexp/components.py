@@ -1,0 +1,202 @@
+"""What a run is made of: components, each one file of its kind's folder, found by its name.
+
+    @dataclass
+    class WeightNorm(Probe):                  # ntkexp/probes/weight_norm.py: probe=[weight_norm]
+        p: float = option(2.0, positive())    # an option, its default and its rule
+
+A component is the class that bears its file's name: `weight_norm.py` has `WeightNorm`. Its fields
+are its options. Listing components imports none of them, choosing one imports its file alone; so
+what is heavy (PyTorch, numpy) is imported inside its methods. A folder of that name in a project
+of one's own (ntkexp/projects.py) is searched too, and a class anywhere else is chosen by its full
+name: `model=my.module.Class`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from ntkexp import projects
+from ntkexp.errors import UserError, meant
+from ntkexp.options import Rule, checked, option
+
+
+@dataclass
+class Component:
+    """The base of all components: a dataclass whose fields are its options.
+
+    `version` changes only when equal options give other numbers, beyond rounding. `small` has the
+    largest value of an option under `scale=small`.
+    """
+
+    kind: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    small: ClassVar[Mapping[str, int]] = {}
+
+    name: str = MISSING
+
+    def __init_subclass__(cls) -> None:
+        """Its name is an option too: that of its file, or else its full name."""
+        stem = cls.__module__.rpartition(".")[2]
+        full = f"{cls.__module__}.{cls.__qualname__}"
+        known = (stem, full) if class_name(stem) == cls.__name__ else (full,)
+        rule = Rule(lambda name: name in known, f"{known[0]}; {cls.kind}=NAME chooses another")
+        cls.name = option(known[0], rule)
+        cls.__annotations__ = {"name": "str", **inspect.get_annotations(cls)}
+
+    def check(self, config: Any = None) -> None:
+        """Refuse options that do not go together, or not with the rest of the run's `config`.
+
+        Both are plain values: nothing is loaded by then. One line names the key and what is
+        accepted. The rules of single options have been checked.
+        """
+
+    @classmethod
+    def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:
+        """The largest value of each option under the config node `scale`."""
+        own = cls.small if scale["name"] == "small" else {}
+        typed = {key: scale[key] for key in cls.small if scale.get(key) is not None}
+        return {**own, **typed}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of component: its group in a config, and the folder of a package that has its files.
+
+    `neutral` is the name that a config means where it does not say one: such a component with its
+    neutral options leaves no trace in a run's id (ntkexp/identity.py).
+    """
+
+    group: str
+    folder: str
+    neutral: str | None = None
+
+
+# A new kind is one line here, and a field of TrainConfig or StudyConfig (ntkexp/config.py).
+KINDS = (
+    Kind("data", "data"),
+    Kind("model", "models"),
+    Kind("objective", "objectives", neutral="usual"),
+    Kind("optim", "optim", neutral="sgd"),
+    Kind("probe", "probes"),
+    Kind("study", "studies"),
+)
+GROUPS = {kind.group: kind for kind in KINDS}
+
+
+def names(group: str) -> list[str]:
+    """Every component of a group, told from the files; none is imported."""
+    return sorted(_files(group))
+
+
+def find(group: str, name: str) -> type[Component]:
+    """The component of a group with this name, or the class with this full name."""
+    if "." in name:
+        return _by_full_name(group, name)
+    if name not in _files(group):
+        raise UserError(f"{_key(group, name)}: {unknown(group, name)}")
+    package = _files(group)[name]
+    module = importlib.import_module(f"{package}.{GROUPS[group].folder}.{name}")
+    return _of_kind(group, name, getattr(module, class_name(name)))
+
+
+def unknown(group: str, name: str) -> str:
+    """That there is no such component, and which there are."""
+    known = names(group)
+    return f"no such {group}{meant(name, known)}; there are {', '.join(known)}"
+
+
+def node_of(group: str, name: str) -> DictConfig:
+    """The options of a component as a typed config node, each at its default."""
+    node = OmegaConf.structured(find(group, name))
+    assert isinstance(node, DictConfig)
+    node.name = name
+    return node
+
+
+def made(group: str, name: str, options: Any, where: str) -> Component:
+    """A component from the node `options` named `where`, which need not be complete."""
+    component = checked(find(group, name), options, where)
+    assert isinstance(component, Component)
+    component.name = name
+    return component
+
+
+def key_of(name: str) -> str:
+    """The key of a component among several: its name, or the short form of a full name.
+
+    >>> key_of("spectrum"), key_of("my.module.WeightNorm")
+    ('spectrum', 'weight_norm')
+    """
+    return file_name(name.rpartition(".")[2])
+
+
+def class_name(name: str) -> str:
+    """The class that a file of this name holds.
+
+    >>> class_name("weight_norm"), class_name("resnet18")
+    ('WeightNorm', 'Resnet18')
+    """
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def file_name(kind: str) -> str:
+    """The name of the file that would hold a class.
+
+    >>> file_name("WeightNorm")
+    'weight_norm'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower()
+
+
+@cache
+def _files(group: str) -> Mapping[str, str]:
+    """Component -> the package whose folder has it."""
+    found: dict[str, str] = {}
+    for package, folder in projects.folders(GROUPS[group].folder):
+        for file in sorted(folder.glob("*.py")):
+            wanted = rf"^class {class_name(file.stem)}\("
+            if not re.search(wanted, file.read_text(encoding="utf-8"), re.MULTILINE):
+                continue
+            if file.stem in found:
+                raise UserError(
+                    f"{file}: {found[file.stem]} has a {group} of this name; expected another name"
+                )
+            found[file.stem] = package
+    return found
+
+
+def _by_full_name(group: str, name: str) -> type[Component]:
+    home, _, last = name.rpartition(".")
+    key = _key(group, name)
+    try:
+        module = importlib.import_module(home)
+    except ModuleNotFoundError as error:
+        if not f"{home}.".startswith(f"{error.name}."):
+            raise  # it is there; what it needs is not
+        raise UserError(
+            f"{key}: there is no module {error.name} to import; expected MODULE.CLASS of what is "
+            "installed or on PYTHONPATH"
+        ) from error
+    except (ValueError, TypeError) as error:  # two dots in a row
+        raise UserError(f"{key}: expected MODULE.CLASS") from error
+    if not hasattr(module, last):
+        raise UserError(f"{key}: module {home} has no class {last}")
+    return _of_kind(group, name, getattr(module, last))
+
+
+def _of_kind(group: str, name: str, found: Any) -> type[Component]:
+    if isinstance(found, type) and issubclass(found, Component) and found.kind == group:
+        return found
+    raise UserError(f"{_key(group, name)}: is no {group}; expected a class that inherits from one")
+
+
+def _key(group: str, name: str) -> str:
+    return f"{group}={name}"

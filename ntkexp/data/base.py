@@ -1,0 +1,43 @@
+"""What data are to a config: options, and a way to the examples. Loads no PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ntkexp.components import Component
+
+if TYPE_CHECKING:
+    import torch
+
+    from ntkexp.data.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of data before any are loaded: the shape of an input, the outputs that a
+    network has for it, and the training examples, None where only the files tell."""
+
+    inputs: tuple[int, ...]
+    outputs: int
+    examples: int | None = None
+
+
+@dataclass
+class Data(Component):
+    """The base of all data."""
+
+    kind: ClassVar[str] = "data"
+
+    def shape(self) -> Shape | None:
+        """None where only the files tell; then nothing is checked before they are loaded."""
+        return None
+
+    def files(self) -> Mapping[str, str]:
+        """File -> sha256 of what a run of these options reads here; empty where it is not here."""
+        return {}
+
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        """The examples, whole and normalised, on `device`: a function of options and seed."""
+        raise NotImplementedError

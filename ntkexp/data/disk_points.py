@@ -1,0 +1,52 @@
+"""The disk in the square (Figures 1 and 10 of "Implicit Regularization via Neural Feature
+Alignment", https://arxiv.org/abs/2008.00938)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.disk import Disk
+from ntkexp.seeds import generator
+
+RADIUS = math.sqrt(2 / math.pi)  # the disk covers half of the square
+
+
+def load_disk(config: Disk, seed: int, device: torch.device) -> Dataset:
+    """Training points uniform in [-1, 1]^2; the test split is a lattice of the square.
+
+    The label is 1 where the radius is at most sqrt(2/pi), else 0.
+    """
+    count = config.train_examples
+    draws = torch.rand(count, 2, generator=generator(seed, "disk"), dtype=torch.float64)
+    return Dataset(
+        name="disk",
+        train=_split((2 * draws - 1).float(), device),
+        test=_split(lattice(config.grid), device),
+        classes=2,
+        input_shape=(2,),
+        checksums={},
+    )
+
+
+def lattice(grid: int) -> Tensor:
+    """(grid * grid, 2) points (x, y), both in linspace(-1, 1, grid), row by row of equal y.
+
+    So values on it, reshaped to (grid, grid), are an image whose first row is y = -1: draw it
+    with the origin below.
+
+    >>> lattice(2).tolist()
+    [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
+    """
+    side = torch.linspace(-1, 1, grid)
+    y, x = torch.meshgrid(side, side, indexing="ij")
+    return torch.stack([x.flatten(), y.flatten()], dim=1)
+
+
+def _split(points: Tensor, device: torch.device) -> Split:
+    inside = (points.double().norm(dim=1) <= RADIUS).to(torch.int64).to(device)
+    nobody = torch.zeros(len(points), dtype=torch.bool, device=device)
+    return Split(points.to(device), inside, inside, nobody, nobody)

@@ -1,0 +1,29 @@
+"""Binary cross-entropy on the one output of a network that tells two classes apart.
+
+ntkexp train +exp=disk objective=binary
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ntkexp.errors import UserError
+from ntkexp.objectives.base import Objective
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ntkexp.objectives.losses import Loss
+
+
+@dataclass
+class Binary(Objective):
+    """log(1 + exp(-s f)) with s = 2 y - 1."""
+
+    def build(self, targets: Tensor, classes: int | None) -> Loss:
+        from ntkexp.objectives.losses import BinaryLoss
+
+        if (found := self.refuse_numbers(targets, classes)) != 2:
+            raise UserError(f"objective=binary: takes two classes, the data have {found}")
+        return BinaryLoss()

@@ -1,0 +1,29 @@
+"""What suits the data: squared error for numbers, binary for two classes, else cross-entropy.
+
+ntkexp train +exp=disk objective=usual
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ntkexp.objectives.base import Objective
+from ntkexp.objectives.binary import Binary
+from ntkexp.objectives.cross_entropy import CrossEntropy
+from ntkexp.objectives.squared_error import SquaredError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ntkexp.objectives.losses import Loss
+
+
+@dataclass
+class Usual(Objective):
+    """The objective that the data suggest."""
+
+    def build(self, targets: Tensor, classes: int | None) -> Loss:
+        if targets.is_floating_point() or classes is None:
+            return SquaredError().build(targets, classes)
+        return (Binary() if classes == 2 else CrossEntropy()).build(targets, classes)

@@ -1,0 +1,53 @@
+"""What an optimiser is to a config: its rate, its batches, and when it has done enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ntkexp.components import Component
+from ntkexp.errors import UserError
+from ntkexp.options import count, option, positive
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ntkexp.optim.update import WeightUpdate
+
+
+class Schedule(StrEnum):
+    constant = "constant"
+    cosine = "cosine"
+
+
+@dataclass
+class Optimiser(Component):
+    """The base of all optimisers.
+
+    `batch_size: null` is full batch; `stop_loss: null` trains to the limit of epochs or steps.
+    """
+
+    kind: ClassVar[str] = "optim"
+    small: ClassVar = {"steps": 1000}
+
+    lr: float = option(0.01, positive())
+    batch_size: int | None = option(100, count("examples", null="for the full batch"))
+    schedule: Schedule = Schedule.constant
+    epochs: int | None = option(None, count("epochs", null=""))
+    steps: int | None = option(None, count("steps", null=""))
+    stop_loss: float | None = option(0.01, positive(null="to train to the limit"))
+    stop_patience: int = option(2, count("evaluations"))
+
+    def check(self, config: Any = None) -> None:
+        if self.epochs is None and self.steps is None:
+            nameless = getattr(config, "name", "") == "adhoc"
+            way_out = ", or an experiment, +exp=NAME (see ntkexp list)" if nameless else ""
+            raise UserError(
+                f"optim.epochs and optim.steps are both null: give one of them{way_out}"
+            )
+
+    def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
+        """What updates these parameters, before the first update."""
+        raise NotImplementedError

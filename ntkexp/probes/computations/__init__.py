@@ -1,0 +1,1 @@
+"""What the larger probes compute: the numbers behind the options, one file a probe."""

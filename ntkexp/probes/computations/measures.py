@@ -1,0 +1,157 @@
+"""The complexity measures of Figure 6, taken of a network and of all examples of its data.
+
+What is taken as weights, margins and gaps: ntkexp/probes/measures.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ntkexp.probes.view import View
+from ntkexp.results.table import Rows
+from ntkexp.theory.float64 import Array
+from ntkexp.theory.measures import deep, fisher_rao, margins, norms, paths, two_layer
+
+EXAMPLES_AT_ONCE = 500
+QUANTILES = np.linspace(0, 1, 101)
+
+
+def initial_weights(model: nn.Module) -> Iterator[Tensor]:
+    """Copies of the matrices that the measures compare with."""
+    for weight in _weights(model):
+        yield weight.detach().clone()
+
+
+def measured(view: View, initial: Sequence[Tensor]) -> Rows:
+    """The rows of both tables; `initial` are the matrices of step 0."""
+    train, test = (_seen(view, name) for name in ("train", "test"))
+    values = {
+        **_gaps(train, test),
+        **{f"margin_{k}": v for k, v in margins.distribution(train.margins).items()},
+        **_of_the_network(view, [_matrix(w) for w in initial], train),
+    }
+    return {
+        "measures": {"measure": list(values), "value": list(values.values())},
+        "margins": {"quantile": QUANTILES, "margin": np.quantile(train.margins, QUANTILES)},
+    }
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a network says of all examples of a split."""
+
+    outputs: Array  # (m, c)
+    loss_gradients: Array  # (m, c)
+    margins: Array  # (m,)
+    loss: float
+    error: float
+
+
+def _seen(view: View, name: str) -> _Seen:
+    model, split = view.network(), view.examples(name)
+    with torch.no_grad():
+        outputs = torch.cat([model(part) for part in torch.split(split.inputs, EXAMPLES_AT_ONCE)])
+    outputs = outputs.double().requires_grad_()
+    loss = view.objective.losses(outputs, split.targets)
+    (gradients,) = torch.autograd.grad(loss.sum(), outputs)
+    scores, labels = outputs.detach().cpu().numpy(), split.targets.cpu().numpy()
+    signed = labels if scores.shape[1] > 1 else np.where(labels > 0, 1, -1)
+    return _Seen(
+        outputs=scores,
+        loss_gradients=gradients.cpu().numpy(),
+        margins=margins.margins(scores, signed),
+        loss=loss.mean().item(),
+        error=1 - view.objective.correct(outputs, split.targets).double().mean().item(),
+    )
+
+
+def _gaps(train: _Seen, test: _Seen) -> dict[str, float]:
+    return {
+        "train_loss": train.loss,
+        "test_loss": test.loss,
+        "gap_loss": test.loss - train.loss,
+        "train_error": train.error,
+        "test_error": test.error,
+        "gap_error": test.error - train.error,
+    }
+
+
+def _of_the_network(view: View, initial: list[Array], train: _Seen) -> dict[str, float]:
+    model, inputs = view.network(), view.examples("train").inputs
+    input_shape = tuple(inputs.shape[1:])
+    weights = [_matrix(w) for w in _weights(model)]
+    gamma, examples = margins.margin_percentile(train.margins), len(train.margins)
+    if gamma <= 0:
+        print(
+            f"probe.measures: the 5th percentile of the training margins is {gamma:.3g}, not "
+            "positive: measures divided by it are left empty; train until it is",
+            file=sys.stderr,
+        )
+    values = {
+        "margin": gamma,
+        "parameters": sum(w.numel() for w in model.parameters()),
+        "l2_norm": norms.l2(weights),
+        "distance": norms.distance(weights, initial),
+        "frobenius_product": norms.frobenius_product(weights),
+        "spectral_product": norms.spectral_product(weights),
+        "l1_path_norm": path_norm(model, input_shape, p=1),
+        "l2_path_norm": path_norm(model, input_shape, p=2),
+        "fisher_rao": fisher_rao.fisher_rao(train.loss_gradients, train.outputs, len(weights) - 1),
+    }
+    by_margin: dict[str, Callable[[], float]] = {
+        "inverse_squared_margin": lambda: margins.inverse_squared(gamma),
+        "spectral_two_one": lambda: deep.spectral_two_one(weights, initial, gamma, examples),
+        "spectral_frobenius": lambda: deep.spectral_frobenius(weights, initial, gamma, examples),
+    }
+    if isinstance(model, nn.Sequential) and len(weights) == 2:
+        flat = inputs.flatten(1).double().cpu().numpy()
+        (U, V), (U0, V0) = weights, initial
+        by_margin |= {
+            "neyshabur_core": lambda: two_layer.neyshabur_core(U, V, U0, gamma),
+            "neyshabur_bound": lambda: two_layer.neyshabur_bound(U, V, U0, flat, gamma),
+            "frobenius_bound": lambda: two_layer.frobenius_bound(U, V, flat, gamma),
+            "two_layer_spectral_frobenius": lambda: two_layer.spectral_frobenius(
+                U, V, U0, V0, flat, gamma
+            ),
+        }
+    return values | {k: f() if gamma > 0 else float("nan") for k, f in by_margin.items()}
+
+
+def _weights(model: nn.Module) -> Iterator[Tensor]:
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            yield module.weight
+
+
+def _matrix(weight: Tensor) -> Array:
+    """(outputs, everything else) in float64."""
+    matrix: Array = weight.detach().flatten(1).double().cpu().numpy()
+    return matrix
+
+
+def path_norm(model: nn.Module, input_shape: tuple[int, ...], p: int) -> float:
+    """`theory.measures.paths.path_norm` of a ReLU network: |w|^p for w, sums for max pools."""
+    summing = copy.deepcopy(model).double()
+    with torch.no_grad():
+        for name, parameter in summing.named_parameters():
+            # The paths are those from the inputs: none starts at a bias.
+            parameter.copy_(parameter.abs() ** p if name.endswith("weight") else 0 * parameter)
+        for parent in list(summing.modules()):
+            for name, child in parent.named_children():
+                if isinstance(child, nn.MaxPool2d):
+                    setattr(parent, name, _sum_pool(child))
+        ones = torch.ones(1, *input_shape, dtype=torch.float64, device=parameter.device)
+        outputs = summing(ones)
+    return paths.path_norm(outputs.cpu().numpy(), p)
+
+
+def _sum_pool(pool: nn.MaxPool2d) -> nn.Module:
+    """Every unit of a window is on a path, though a max pool lets through one of them at a time."""
+    return nn.AvgPool2d(pool.kernel_size, pool.stride, pool.padding, divisor_override=1)

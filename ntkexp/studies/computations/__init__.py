@@ -1,0 +1,1 @@
+"""What the studies compute: the numbers behind the options, one file a study."""

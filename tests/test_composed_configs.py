@@ -1,0 +1,96 @@
+"""What every experiment composes to, and its id, as they were when the snapshot was taken.
+
+    python tests/test_composed_configs.py     writes the snapshot anew
+
+A key that was added since, or one whose value moved, is listed here by hand: whoever changes what
+an experiment is has to say so.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from tiny_runs import composed
+
+from ntkexp.catalogue import experiments
+from ntkexp.identity import identity, plain
+
+SNAPSHOT = Path(__file__).parent / "snapshots" / "composed_configs.json"
+CHOICES = ("", "scale=small", "recipe=released", "recipe=released scale=small")
+ITS_KEY = object()
+# Added since the snapshot was taken: dotted key -> value, where a `*` is any key.
+ADDED: dict[str, Any] = {
+    "optim.name": "sgd",
+    "probe.*.name": ITS_KEY,
+    "objective": {"name": "usual"},
+    "probing.losses": [],
+    "members": None,
+    # Of studies; trained experiments had them.
+    "device": "auto",
+    "checkpoint": {"every_seconds": 60.0},
+}
+# Said by configs/scale/small.yaml then, by the components themselves since.
+MOVED = ("train_examples", "test_examples", "width", "base", "steps")
+
+
+def cases() -> Iterator[tuple[str, list[str], str]]:
+    """(name of the case, words, command) of every experiment and choice."""
+    for experiment in experiments():
+        for choice in CHOICES if experiment.command == "train" else ("",):
+            words = [f"+exp={experiment.name}", *choice.split()]
+            yield " ".join(words), words, experiment.command
+
+
+def told(words: list[str], command: str) -> dict[str, Any]:
+    config = composed(words, command)
+    return {"id": identity(config), "config": plain(config)}
+
+
+def without_added(config: dict[str, Any]) -> dict[str, Any]:
+    for key, value in ADDED.items():
+        *nodes, last = key.split(".")
+        for where, node in reached(config, nodes):
+            if last in node and node[last] == (where if value is ITS_KEY else value):
+                del node[last]
+    return config
+
+
+def reached(node: dict[str, Any], keys: list[str], where: str = "") -> Iterator[tuple[str, Any]]:
+    """(last key, node) of every node below `node` on the way of `keys`."""
+    if not keys:
+        yield where, node
+        return
+    for key in node if keys[0] == "*" else [keys[0]]:
+        if key in node:
+            yield from reached(node[key], keys[1:], key)
+
+
+def without_moved(config: dict[str, Any]) -> dict[str, Any]:
+    if "scale" not in config:
+        return config
+    return config | {"scale": {k: v for k, v in config["scale"].items() if k not in MOVED}}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "command"), list(cases()), ids=[name for name, _, _ in cases()]
+)
+def test_an_experiment_composes_to_what_it_was(name: str, words: list[str], command: str) -> None:
+    before = json.loads(SNAPSHOT.read_text(encoding="utf-8"))[name]
+    now = told(words, command)
+    expected = without_moved(without_added(before["config"]))
+    assert without_moved(without_added(now["config"])) == expected
+    assert now["id"] == before["id"]
+
+
+if __name__ == "__main__":
+    found = {name: told(words, command) for name, words, command in cases()}
+    SNAPSHOT.parent.mkdir(exist_ok=True)
+    SNAPSHOT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")

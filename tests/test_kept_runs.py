@@ -1,0 +1,52 @@
+"""Every run that the repository keeps is found by the words that made it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from tiny_runs import composed
+
+from ntkexp.execute import refuse_other_run
+from ntkexp.identity import digest, hashed, identity, read_plain
+from ntkexp.results.card import Card, read_card
+
+KEPT = Path(__file__).parents[1] / "outputs" / "reference"
+RUNS = sorted(path.parent for path in KEPT.glob("*/*/run.json"))
+
+
+def card_of(run: Path) -> Card:
+    card = read_card(run)
+    assert card is not None
+    return card
+
+
+def value_of(config: dict[str, Any], key: str) -> str:
+    """The value of a kept key as one types it; a group is chosen by its name."""
+    value = OmegaConf.select(OmegaConf.create(config), key)
+    if key == "scale":
+        value = value.name
+    return "null" if value is None else str(value)
+
+
+def words_of(run: Path) -> list[str]:
+    card = card_of(run)
+    config = read_plain((run / "config.yaml").read_text(encoding="utf-8"))
+    keys = sorted({*card.typed, *card.axes})
+    return [f"+exp={card.experiment}", *(f"{key}={value_of(config, key)}" for key in keys)]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parent.name}/{run.name}")
+def test_a_kept_config_still_gives_its_id(run: Path) -> None:
+    config = read_plain((run / "config.yaml").read_text(encoding="utf-8"))
+    assert digest(hashed(config)) == run.name
+
+
+def test_the_words_that_made_a_run_find_it() -> None:
+    assert len(RUNS) >= 93
+    for run in RUNS:
+        config = composed(words_of(run), card_of(run).command)
+        assert identity(config) == run.name, words_of(run)
+        refuse_other_run(config, run)
