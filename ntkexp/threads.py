@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
 # A thread sleeps at once when it has to wait. libgomp (PyTorch's wheels for Linux) obeys
 # OMP_WAIT_POLICY and GOMP_SPINCOUNT, measured with PyTorch 2.13; it does not know KMP_BLOCKTIME,
 # which is for builds of PyTorch with Intel's or LLVM's libiomp and has not been tried.
