@@ -11,6 +11,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp import projects
 from ntkexp.errors import UserError
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
@@ -37,20 +38,27 @@ class Experiment:
 
 @cache
 def experiments() -> tuple[Experiment, ...]:
-    """Every file of configs/exp."""
-    folder = resources.files("ntkexp.configs").joinpath("exp")
-    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
-    return tuple(_experiment(folder.joinpath(file).read_text(encoding="utf-8")) for file in files)
+    """Every file of configs/exp, here and in the projects of one's own."""
+    return tuple(_experiment(config) for config in _files())
 
 
-def _experiment(text: str) -> Experiment:
-    config = OmegaConf.create(text)
-    assert isinstance(config, DictConfig)
+def _files() -> Iterator[DictConfig]:
+    homes = [resources.files("ntkexp.configs"), *projects.configs()]
+    for folder in (home.joinpath("exp") for home in homes):
+        files = folder.iterdir() if folder.is_dir() else ()
+        for file in sorted(files, key=lambda file: file.name):
+            if file.name.endswith(".yaml"):
+                config = OmegaConf.create(file.read_text(encoding="utf-8"))
+                assert isinstance(config, DictConfig)
+                yield config
+
+
+def _experiment(config: DictConfig) -> Experiment:
     overridden = {key for entry in config.get("defaults", []) for key in entry}
     return Experiment(
         name=config.name,
-        about=config.about,
-        figures=tuple(config.figures),
+        about=config.get("about", ""),
+        figures=tuple(config.get("figures", ())),
         command="study" if "override /study" in overridden else "train",
         sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
     )
@@ -69,6 +77,10 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
             f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
         )
         lines += [f"    {line}" for line in _runs(outputs / experiment.name)]
+    for folder in sorted(path for path in outputs.glob("*") if path.is_dir()):
+        runs = list(_runs(folder)) if folder.name not in {one.name for one in known} else []
+        if runs:
+            lines += [f"{folder}  (no experiment of this name here)", *(f"    {r}" for r in runs)]
     return "\n".join(lines)
 
 
@@ -113,13 +125,10 @@ def migration(words: Sequence[str]) -> str:
 @cache
 def swept_by_themselves() -> dict[str, tuple[str, ...]]:
     """Experiment -> the keys that its own file sweeps."""
-    folder = resources.files("ntkexp.configs").joinpath("exp")
-    found = {}
-    for experiment in experiments():
-        text = folder.joinpath(f"{experiment.name}.yaml").read_text(encoding="utf-8")
-        params = OmegaConf.select(OmegaConf.create(text), "hydra.sweeper.params") or {}
-        found[experiment.name] = tuple(map(str, params))
-    return found
+    return {
+        config.name: tuple(map(str, OmegaConf.select(config, "hydra.sweeper.params") or {}))
+        for config in _files()
+    }
 
 
 def describe(name: str, outputs: Path = OUTPUTS) -> str:

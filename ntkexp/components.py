@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -96,9 +97,16 @@ def names(group: str) -> list[str]:
     return sorted(_files(group))
 
 
-def find(group: str, name: str) -> type[Component]:
-    """The component of a group with this name, or the class with this full name."""
+def find(group: str, name: str, *, importing: bool = True) -> type[Component]:
+    """The component of a group with this name, or the class with this full name.
+
+    Without `importing` a class by its full name is found only where it has been imported: what a
+    kept run names is never imported on reading.
+    """
     if "." in name:
+        home = name.rpartition(".")[0]
+        if not importing and home not in sys.modules:
+            raise UserError(f"{_key(group, name)}: {home} is not imported when a run is read")
         return _by_full_name(group, name)
     if name not in _files(group):
         raise UserError(f"{_key(group, name)}: {unknown(group, name)}")

@@ -82,7 +82,7 @@ def component(group: str, options: Mapping[str, Any], name: str | None = None) -
     `name` is that of a component whose options do not say it.
     """
     name = str(options.get("name", name))
-    kind = find(group, name)
+    kind = find(group, name, importing=False)
     given = {key: value for key, value in options.items() if key != "name"}
     return {"is": f"{name}@{kind.version}"} | differing(given, neutral_of(kind), group)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tiny_runs import composed
 
 from ntkexp import identity as identities
 from ntkexp.catalogue import experiments
+from ntkexp.errors import UserError
 from ntkexp.identity import digest, hashed, identity, plain, read_plain
 from ntkexp.models.mlp import Mlp
 from ntkexp.optim.sgd import Sgd
@@ -119,6 +121,18 @@ def test_the_optimiser_that_runs_had_before_there_were_others_is_not_named(
     assert hashed(config)["optim"] == {"lr": 0.02, "epochs": 100}
     monkeypatch.setattr(Sgd, "version", 2)
     assert hashed(config)["optim"] == {"is": "sgd@2", "lr": 0.02, "epochs": 100}
+
+
+def test_hashing_a_kept_config_imports_nothing_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trap.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    config = plain(composed(["+exp=disk"]))
+    with pytest.raises(UserError, match=r"model=trap\.Net: trap is not imported"):
+        hashed(config | {"model": {"name": "trap.Net"}})
+    with pytest.raises(UserError, match="no such model"):
+        hashed(config | {"model": {"name": "trap"}})
 
 
 def test_the_neutral_value_is_what_runs_did_before_the_option_came() -> None:

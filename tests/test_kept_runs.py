@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.types import RunMode
 from omegaconf import OmegaConf
-from tiny_runs import composed
+from tiny_runs import hydra_session
 
+from ntkexp.config import check, check_study, shrink
 from ntkexp.execute import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
+from ntkexp.launch.compose import Composer
+from ntkexp.launch.task import typed_keys
 from ntkexp.results.card import Card, read_card
 
 KEPT = Path(__file__).parents[1] / "outputs" / "reference"
@@ -44,9 +48,21 @@ def test_a_kept_config_still_gives_its_id(run: Path) -> None:
     assert digest(hashed(config)) == run.name
 
 
-def test_the_words_that_made_a_run_find_it() -> None:
+@pytest.mark.parametrize("command", ["train", "study"])
+def test_the_words_that_made_a_run_find_it(command: str) -> None:
     assert len(RUNS) >= 93
-    for run in RUNS:
-        config = composed(words_of(run), card_of(run).command)
-        assert identity(config) == run.name, words_of(run)
-        refuse_other_run(config, run)
+    with hydra_session() as hydra:
+        master = hydra.compose_config(command, [], run_mode=RunMode.MULTIRUN)
+        composer = Composer(hydra.config_loader, master)
+        for run in RUNS:
+            if card_of(run).command != command:
+                continue
+            words = words_of(run)
+            config = composer.compose(words)
+            if command == "train":
+                shrink(config, frozenset(typed_keys(words)))
+                check(config)
+            else:
+                check_study(config)
+            assert identity(config) == run.name, words
+            refuse_other_run(config, run)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from hydra import compose, initialize_config_module
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import create_config_search_path
+from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from PIL import Image
 
@@ -58,6 +62,17 @@ def _png(pixels: np.ndarray) -> dict[str, Any]:
     file = io.BytesIO()
     Image.fromarray(pixels.astype(np.uint8)).save(file, format="PNG")
     return {"bytes": file.getvalue(), "path": None}
+
+
+@contextmanager
+def hydra_session() -> Iterator[Hydra]:
+    """Hydra as the command line has it, for what composes many configs."""
+    composition.register()
+    GlobalHydra.instance().clear()
+    try:
+        yield Hydra.create_main_hydra2("ntkexp", create_config_search_path("pkg://ntkexp.configs"))
+    finally:
+        GlobalHydra.instance().clear()
 
 
 def composed(words: Sequence[str], name: str = "train") -> DictConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from ntkexp.data.image_options import Augment
@@ -26,6 +27,12 @@ class Split:
 
     def __len__(self) -> int:
         return len(self.targets)
+
+    @classmethod
+    def clean(cls, inputs: Tensor, targets: Tensor) -> Split:
+        """A split in which no label was redrawn and nobody is difficult."""
+        nobody = torch.zeros(len(targets), dtype=torch.bool, device=targets.device)
+        return cls(inputs, targets, targets, nobody, nobody)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,5 @@ def lattice(grid: int) -> Tensor:
 
 
 def _split(points: Tensor, device: torch.device) -> Split:
-    inside = (points.double().norm(dim=1) <= RADIUS).to(torch.int64).to(device)
-    nobody = torch.zeros(len(points), dtype=torch.bool, device=device)
-    return Split(points.to(device), inside, inside, nobody, nobody)
+    inside = (points.double().norm(dim=1) <= RADIUS).to(torch.int64)
+    return Split.clean(points.to(device), inside.to(device))

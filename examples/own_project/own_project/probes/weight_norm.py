@@ -1,0 +1,18 @@
+"""The norm of all weights along training."""
+
+from dataclasses import dataclass
+
+from ntkexp.options import option, positive
+from ntkexp.probes import Moment, Probe, Rows
+from ntkexp.results.table import Table
+
+
+@dataclass
+class WeightNorm(Probe):
+    tables = (Table("weight_norm", "|w|_p at a step", {"step": "int64", "norm": "float64"}),)
+
+    p: float = option(2.0, positive(100))
+
+    def measure(self, moment: Moment) -> Rows:
+        powers = sum((w.abs() ** self.p).sum() for w in moment.model.parameters())
+        return {"weight_norm": {"norm": powers.item() ** (1 / self.p)}}

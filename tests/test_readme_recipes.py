@@ -1,0 +1,67 @@
+"""README's "Adding to it", word for word: its files, then its commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_runs import make_images
+
+import ntkexp
+
+TOP = Path(__file__).parents[1]
+SECTION = (TOP / "README.md").read_text(encoding="utf-8").partition("## Adding to it")[2]
+BLOCKS = re.findall(r"^```(python|)\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+FILES = [text for kind, text in BLOCKS if kind == "python"]
+COMMANDS = [text.strip() for kind, text in BLOCKS if not kind and text.startswith("ntkexp ")]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with the files of all recipes in it, and images."""
+    home = tmp_path_factory.mktemp("recipes")
+    package = Path(ntkexp.__file__).parent
+    shutil.copytree(package, home / "ntkexp", ignore=shutil.ignore_patterns("__pycache__"))
+    if not (home / "ntkexp" / "configs").is_dir():
+        shutil.copytree(TOP / "configs", home / "ntkexp" / "configs")
+    for text in FILES:
+        name, _, content = text.removeprefix("# ").partition("\n")
+        assert not (home / name).exists(), f"{name} is there already"
+        (home / name).write_text(content)
+    make_images(home / "data")
+    shutil.copytree(home / "data" / "mnist", home / "data" / "fashion")
+    return home
+
+
+def test_there_is_a_recipe_for_every_kind() -> None:
+    folders = {text.partition("\n")[0].split("/")[1] for text in FILES}
+    assert folders == {"data", "models", "optim", "probes", "studies"}
+    assert len(COMMANDS) == 5
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_recipe_runs(home: Path, tmp_path: Path, command: str) -> None:
+    words = shlex.split(command)[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "ntkexp", *words],
+        cwd=tmp_path,
+        env=os.environ
+        | {
+            "PYTHONPATH": str(home),
+            "NTKEXP_DATA": str(home / "data"),
+            "NTKEXP_CACHE": str(home / "cache"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    (run,) = tmp_path.glob("outputs/*/*")
+    assert '"finished"' in (run / "status.json").read_text()
+    assert list(run.glob("*.parquet"))
