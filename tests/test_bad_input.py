@@ -265,12 +265,12 @@ def test_a_study_whose_numbers_overflow_is_refused_by_table_and_column(
     chosen = studies.choose({"name": "linear_modes", "n": 3, "features": 4, "iterations": 5})
     right = chosen.compute
 
-    def overflowing(*, progress: bool) -> dict[str, Any]:
-        frames: dict[str, Any] = right(progress=progress)
+    def overflowing() -> dict[str, Any]:
+        frames: dict[str, Any] = dict(right())
         frames["linear_modes"].loc[2, "measured"] = math.inf
         return frames
 
-    assert set(chosen.run(progress=False)) == {table.name for table in chosen.tables}
+    assert set(chosen.run()) == {table.name for table in chosen.tables}
     monkeypatch.setattr(chosen, "compute", overflowing)
     with pytest.raises(UserError, match=r"measured of table linear_modes is inf in row 2"):
-        chosen.run(progress=False)
+        chosen.run()

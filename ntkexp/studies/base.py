@@ -5,23 +5,29 @@ class LinearModes(Study):                 # ntkexp/studies/linear_modes.py
     tables: ClassVar = (Table(...),)
     n: int = option(20, count("training examples"))
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        from ntkexp.studies.computations.linear_modes import run
-        return run(self, progress=progress)
+    def compute(self) -> Frames:
+        from ntkexp.studies.computations.linear_modes import frames
+        return frames(self)
+
+One that takes longer gives `parts` instead, a list of functions without arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ntkexp.components import Component
 from ntkexp.errors import UserError
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# table -> rows; and what brings some.
+Frames: TypeAlias = "Mapping[str, pd.DataFrame]"
+Part: TypeAlias = "Callable[[], Frames]"
 
 
 @dataclass
@@ -33,27 +39,40 @@ class Study(Component):
     tables: ClassVar[tuple[Table, ...]] = ()
     may_be_infinite: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        """Its tables by name. What is heavy is imported here."""
+    def parts(self) -> Sequence[Part]:
+        """What is worked out one after the other; a commit may come between two.
+
+        Each depends on the options alone. What all need is worked out here.
+        """
+        return [self.compute]
+
+    def compute(self) -> Frames:
+        """All tables, of a study in one part. What is heavy is imported here."""
         raise NotImplementedError
 
-    def parts(self) -> int:
-        """How many parts it is worked out in; a commit may come between two."""
-        return 1
+    def run(self) -> Frames:
+        """All tables at once."""
+        import pandas as pd
 
-    def part(self, k: int) -> Rows:
-        """The rows of part k, a function of the options and k alone."""
-        frames = self.run(progress=False).items()
-        return {table: {str(n): frame[n].to_numpy() for n in frame} for table, frame in frames}
+        found: dict[str, list[pd.DataFrame]] = {table.name: [] for table in self.tables}
+        for part in self.parts():
+            for name, frame in self.frames_of(part).items():
+                found[name].append(frame)
+        return {
+            table.name: pd.concat(found[table.name], ignore_index=True)
+            if found[table.name]
+            else table.empty()
+            for table in self.tables
+        }
 
-    def run(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        """What it computes, every number finite but where the study says that it may not be."""
+    def frames_of(self, part: Part) -> Frames:
+        """The tables of a part, every number finite but where the study says it may not be."""
         import numpy as np
 
         # What overflows on the way is judged by what comes out, not by a warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             try:
-                frames = self.compute(progress=progress)
+                frames = part()
             except np.linalg.LinAlgError as error:
                 raise UserError(f"study={self.name}: {error}; expected milder values") from error
         for table, frame in frames.items():

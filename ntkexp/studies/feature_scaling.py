@@ -6,17 +6,13 @@ ntkexp study +exp=feature_scaling
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
 from ntkexp.results.table import Table
-from ntkexp.studies.base import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from ntkexp.studies.base import Part, Study
 
 BOUNDS = Table(
     "scaling",
@@ -88,7 +84,7 @@ class FeatureScaling(Study):
             available_bytes(),
         )
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        from ntkexp.studies.computations.feature_scaling import run
+    def parts(self) -> list[Part]:
+        from ntkexp.studies.computations.feature_scaling import parts
 
-        return run(self, progress=progress)
+        return parts(self)

@@ -6,7 +6,7 @@ ntkexp study +exp=fourier_modes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
@@ -14,12 +14,8 @@ from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
 from ntkexp.results.table import Table
-from ntkexp.studies.base import Study
+from ntkexp.studies.base import Part, Study
 from ntkexp.theory.choices import CENTRINGS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 FOURIER = Table(
     "fourier_magnitude",
@@ -93,7 +89,7 @@ class FourierModes(Study):
             available_bytes(),
         )
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        from ntkexp.studies.computations.fourier_modes import run
+    def parts(self) -> list[Part]:
+        from ntkexp.studies.computations.fourier_modes import parts
 
-        return run(self, progress=progress)
+        return parts(self)

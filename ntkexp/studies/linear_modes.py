@@ -6,17 +6,13 @@ ntkexp study +exp=linear_modes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import SEED, count, option, positive
 from ntkexp.results.table import Table
-from ntkexp.studies.base import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from ntkexp.studies.base import Frames, Study
 
 CURVES = Table(
     "linear_modes",
@@ -78,7 +74,7 @@ class LinearModes(Study):
             available_bytes(),
         )
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        from ntkexp.studies.computations.linear_modes import run
+    def compute(self) -> Frames:
+        from ntkexp.studies.computations.linear_modes import frames
 
-        return run(self, progress=progress)
+        return frames(self)

@@ -6,18 +6,14 @@ ntkexp study +exp=local_bias
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table
-from ntkexp.studies.base import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from ntkexp.studies.base import Part, Study
 
 MODES = Table(
     "local_bias",
@@ -94,7 +90,7 @@ class LocalBias(Study):
             available_bytes(),
         )
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        from ntkexp.studies.computations.local_bias import run
+    def parts(self) -> list[Part]:
+        from ntkexp.studies.computations.local_bias import parts
 
-        return run(self, progress=progress)
+        return parts(self)

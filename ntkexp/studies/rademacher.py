@@ -6,18 +6,14 @@ ntkexp study +exp=rademacher
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table
-from ntkexp.studies.base import Study
+from ntkexp.studies.base import Part, Study
 from ntkexp.theory.choices import LARGEST_ENUMERATION
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # All 2^n signs are enumerated.
 ENUMERATED = whole(1, LARGEST_ENUMERATION, "as n")
@@ -93,7 +89,7 @@ class Rademacher(Study):
         metrics = self.flow_steps * self.features**2
         refuse_beyond(f"study.features={self.features}", "its metrics", 3 * 8 * metrics, room)
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        from ntkexp.studies.computations.rademacher import run
+    def parts(self) -> list[Part]:
+        from ntkexp.studies.computations.rademacher import parts
 
-        return run(self, progress=progress)
+        return parts(self)

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
 from ntkexp.results.table import Table
-from ntkexp.studies.base import Study
+from ntkexp.studies.base import Part, Study
 from ntkexp.theory.choices import Kappa, Loss
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class NoiseProjector(StrEnum):
@@ -120,7 +117,7 @@ class Supernat(Study):
             room,
         )
 
-    def compute(self, *, progress: bool) -> dict[str, pd.DataFrame]:
-        from ntkexp.studies.computations.supernat import run
+    def parts(self) -> list[Part]:
+        from ntkexp.studies.computations.supernat import parts
 
-        return run(self, progress=progress)
+        return parts(self)

@@ -5,23 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from ntkexp.probes import View
-from ntkexp.results.table import Rows
+from ntkexp.studies.base import Study
 from ntkexp.training.work import Written
 
 BURST_SECONDS = 0.5
-
-
-class InParts(Protocol):
-    """A study: part k is a function of its options and k alone."""
-
-    def parts(self) -> int:
-        """How many parts there are."""
-
-    def part(self, k: int) -> Rows:
-        """The rows of part k."""
 
 
 class Parts:
@@ -29,9 +19,9 @@ class Parts:
 
     offers: frozenset[str] = frozenset()
 
-    def __init__(self, study: InParts) -> None:
-        self.study = study
-        self.step, self.last = 0, study.parts()
+    def __init__(self, study: Study) -> None:
+        self.study, self.parts = study, study.parts()
+        self.step, self.last = 0, len(self.parts)
         self._written: list[Written] = []
 
     @property
@@ -45,7 +35,8 @@ class Parts:
     def advance(self, to: int) -> str | None:
         until = time.monotonic() + BURST_SECONDS
         while self.step < to:
-            self._written += self.study.part(self.step).items()
+            for table, frame in self.study.frames_of(self.parts[self.step]).items():
+                self._written.append((table, {str(n): frame[n].to_numpy() for n in frame}))
             self.step += 1
             if time.monotonic() >= until:
                 break

@@ -14,7 +14,7 @@ SMALL = FeatureScaling(
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    return feature_scaling.run(SMALL, progress=False)
+    return SMALL.run()
 
 
 def test_white_features_know_nothing_beyond_the_training_points(
@@ -52,7 +52,7 @@ def test_solutions_are_centred_over_subsamples(tables: dict[str, pd.DataFrame]) 
 def test_solutions_and_errors_are_those_of_the_weights_themselves() -> None:
     """w = Phi_S^T K_S^{-1} y_S in the space of the features."""
     config = FeatureScaling(points=40, features=60, n=10, subsamples=3, scales=[0.7], plane=[0, 2])
-    tables = feature_scaling.run(config, progress=False)
+    tables = config.run()
     psi, eigs = feature_scaling.singular_functions(config)
     features = psi * np.sqrt(1 + 0.7 * (eigs - 1))
     labels = np.where(psi[:, 1] >= 0, 1.0, -1.0)

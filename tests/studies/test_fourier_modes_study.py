@@ -11,7 +11,7 @@ from ntkexp.studies.fourier_modes import FourierModes
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    return fourier_modes.run(FourierModes(seeds=2), progress=False)
+    return FourierModes(seeds=2).run()
 
 
 def test_frequency_grows_with_the_index_at_about_half_its_rate(

@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies.computations import linear_modes
 from ntkexp.studies.linear_modes import LinearModes
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    return linear_modes.run(LinearModes(n=8, features=12, iterations=400), progress=False)
+    return LinearModes(n=8, features=12, iterations=400).run()
 
 
 def test_the_run_follows_propositions_7_and_9_to_rounding(

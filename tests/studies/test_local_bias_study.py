@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies.computations import local_bias
 from ntkexp.studies.local_bias import LocalBias
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
     config = LocalBias(seeds=2, n=20, width=32, iterations=[0, 50], etas=[1e-6, 1e-5, 1e-4, 1e-3])
-    return local_bias.run(config, progress=False)
+    return config.run()
 
 
 def test_lemma_1_errs_by_the_square_of_the_learning_rate(
@@ -32,7 +31,7 @@ def test_every_mode_moves_as_predicted_by_a_small_step(tables: dict[str, pd.Data
 def test_a_trial_step_leaves_the_training_as_it_was() -> None:
     def eigenvalues(iterations: list[int]) -> np.ndarray:
         config = LocalBias(seeds=1, n=10, width=8, iterations=iterations, etas=[1e-3, 1e-2])
-        frame = local_bias.run(config, progress=False)["local_bias"]
+        frame = config.run()["local_bias"]
         return frame[frame["iteration"] == 20]["eigenvalue"].to_numpy()
 
     np.testing.assert_array_equal(eigenvalues([20]), eigenvalues([0, 5, 20]))

@@ -3,14 +3,13 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from ntkexp.studies.computations import rademacher
 from ntkexp.studies.rademacher import Rademacher
 
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
     config = Rademacher(seeds=3, sizes=[2, 5, 8], multiclass_sizes=[3, 5], sampled_weights=500)
-    return rademacher.run(config, progress=False)
+    return config.run()
 
 
 def test_no_instance_exceeds_its_bound(tables: dict[str, pd.DataFrame]) -> None:

@@ -46,7 +46,7 @@ def run_study(name: str, options: dict[str, Any], folder: Path) -> None:
     chosen = studies.choose({"name": name, **options})
     with Run(folder, chosen.tables) as run:
         run.begin(OmegaConf.to_yaml({"name": name, "study": options}), {})
-        for table, frame in chosen.run(progress=False).items():
+        for table, frame in chosen.run().items():
             run.add(table, {column: frame[column].to_numpy() for column in frame})
         run.finish()
 

@@ -19,7 +19,7 @@ def last(frame: pd.DataFrame, **chosen: object) -> float:
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
-    return supernat.run(Supernat(iterations=300, recorded=30), progress=False)
+    return Supernat(iterations=300, recorded=30).run()
 
 
 def test_gradient_descent_fits_the_noise_in_the_end_and_supernat_does_not(
@@ -83,7 +83,7 @@ def test_the_kernel_of_gradient_descent_never_changes(tables: dict[str, pd.DataF
 @pytest.mark.parametrize("projector", list(NoiseProjector))
 def test_the_errors_are_those_of_the_algorithm_in_matrices(projector: NoiseProjector) -> None:
     config = Supernat(seeds=1, n=20, d=3, iterations=6, noise_projector=projector)
-    errors = supernat.run(config, progress=False)["test_error"]
+    errors = config.run()["test_error"]
     measured = errors[errors["algorithm"] == "supernat"]["error"].to_numpy()
 
     # The same draws, in the study's order.
@@ -107,7 +107,7 @@ def test_the_errors_are_those_of_the_algorithm_in_matrices(projector: NoiseProje
 
 def test_without_label_noise_gradient_descent_finds_the_signal() -> None:
     config = Supernat(seeds=3, sigma2=0.0, iterations=1000, compared_kappas=[])
-    tables = supernat.run(config, progress=False)
+    tables = config.run()
     assert last(tables["test_error"], algorithm="gradient_descent") < 1e-6
     assert (tables["kernel_alignment"]["noise"] == 0).all()
     assert tables["kappa_error"].empty

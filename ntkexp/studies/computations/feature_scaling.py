@@ -12,14 +12,13 @@ where K is the identity, any basis is one of eigenvectors and a numerical one is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
-from ntkexp.progress import track
+from ntkexp.studies.base import Frames, Part
 from ntkexp.studies.feature_scaling import BOUNDS, SOLUTIONS, SPECTRUM, FeatureScaling
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.rescaling import scaled_spectrum
@@ -28,34 +27,32 @@ from ntkexp.theory.rescaling import scaled_spectrum
 ROUNDING = 1e-9
 
 
-def run(config: FeatureScaling, *, progress: bool) -> dict[str, pd.DataFrame]:
-    config.check()
+def parts(config: FeatureScaling) -> list[Part]:
+    """One scaling factor each; the first brings the spectrum, which all share."""
     psi, eigs = singular_functions(config)
     labels = np.where(psi[:, config.label_mode] >= 0, 1.0, -1.0)
     rows = subsamples(config)
     common = optimised_bounds(Fit(psi, eigs, labels, rows).kernels, labels[rows])
-    bounds, solutions = [], []
-    for c in track(config.scales, "feature_scaling", shown=progress):
+
+    def at(c: float) -> Frames:
         fit = Fit(psi, scaled_spectrum(eigs, c), labels, rows)
         each = {"c": c, "subsample": np.arange(config.subsamples)}
-        bounds.append(
-            BOUNDS.frame(
-                each
-                | {
-                    "test_error": fit.test_errors(),
-                    "l2_bound": fit.l2_bounds(),
-                    "optimised_bound": optimised_bounds(fit.kernels, labels[rows]),
-                    "common_basis_bound": common,
-                }
-            )
-        )
+        bounds = {
+            "test_error": fit.test_errors(),
+            "l2_bound": fit.l2_bounds(),
+            "optimised_bound": optimised_bounds(fit.kernels, labels[rows]),
+            "common_basis_bound": common,
+        }
         first, second = fit.solutions(config.plane).T
-        solutions.append(SOLUTIONS.frame(each | {"first": first, "second": second}))
-    return {
-        "scaling": pd.concat(bounds, ignore_index=True),
-        "solutions": pd.concat(solutions, ignore_index=True),
-        "spectrum": SPECTRUM.frame({"mode": np.arange(len(eigs)), "eigenvalue": eigs}),
-    }
+        return {
+            "scaling": BOUNDS.frame(each | bounds),
+            "solutions": SOLUTIONS.frame(each | {"first": first, "second": second}),
+        }
+
+    def spectrum() -> Frames:
+        return {"spectrum": SPECTRUM.frame({"mode": np.arange(len(eigs)), "eigenvalue": eigs})}
+
+    return [spectrum, *(partial(at, c) for c in config.scales)]
 
 
 def singular_functions(config: FeatureScaling) -> tuple[Array, Array]:

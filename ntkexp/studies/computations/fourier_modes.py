@@ -6,13 +6,14 @@ positively homogeneous, and its kernel on [0, 1] has hardly any mode beyond the 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-import pandas as pd
 import torch
 
 from ntkexp import models
 from ntkexp.models.mlp import Mlp
-from ntkexp.progress import track
+from ntkexp.studies.base import Frames, Part
 from ntkexp.studies.fourier_modes import EIGENVECTORS, FOURIER, PEAKS, FourierModes
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.centring import centre
@@ -20,15 +21,13 @@ from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.spectrum import eigenpairs
 
 
-def run(config: FourierModes, *, progress: bool) -> dict[str, pd.DataFrame]:
-    config.check()
-    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
-    seeds = range(config.seed, config.seed + config.seeds)
-    for seed in track(seeds, "fourier_modes", shown=progress):
-        eigs, vectors = eigenpairs(random_kernel(config, seed))
-        for name, frame in describe(config, seed, eigs, vectors).items():
-            rows[name].append(frame)
-    return {name: pd.concat(frames, ignore_index=True) for name, frames in rows.items()}
+def parts(config: FourierModes) -> list[Part]:
+    """One network each."""
+
+    def of(seed: int) -> Frames:
+        return describe(config, seed, *eigenpairs(random_kernel(config, seed)))
+
+    return [partial(of, seed) for seed in range(config.seed, config.seed + config.seeds)]
 
 
 def random_kernel(config: FourierModes, seed: int) -> Array:
@@ -44,9 +43,7 @@ def magnitudes(vectors: Array) -> Array:
     return array(np.abs(np.fft.rfft(vectors, axis=0)))
 
 
-def describe(
-    config: FourierModes, seed: int, eigs: Array, vectors: Array
-) -> dict[str, pd.DataFrame]:
+def describe(config: FourierModes, seed: int, eigs: Array, vectors: Array) -> Frames:
     transform = magnitudes(vectors)
     frequency, mode = np.indices(transform.shape)
     labels: dict[str, object] = {"seed": seed, "centring": config.centring}

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.progress import track
+from ntkexp.studies.base import Frames
 from ntkexp.studies.linear_modes import CONSTANTS, CURVES, FUNCTION, LinearModes
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.linear_regression import (
@@ -23,14 +24,13 @@ from ntkexp.theory.linear_regression import (
 FOLLOWED = 1e-6
 
 
-def run(config: LinearModes, *, progress: bool) -> dict[str, pd.DataFrame]:
-    config.check()
+def frames(config: LinearModes) -> Frames:
     U, eigs, phi, others = draw(config)
     generator = np.random.default_rng([config.seed, 1])
     y, start = generator.normal(size=config.n), phi.T @ generator.normal(size=config.n)
     eta = 1.0 / eigs[0]
     steps = np.arange(config.iterations + 1)
-    weights = descend(phi, y, start, eta, config.iterations, progress)
+    weights = descend(phi, y, start, eta, config.iterations)
     measured = weights @ phi.T @ U
     predicted = mode_coefficients(measured[0], U.T @ y, eigs, eta, steps)
     places = np.indices(measured.shape)
@@ -67,13 +67,11 @@ def draw(config: LinearModes) -> tuple[Array, Array, Array, Array]:
     return U, eigs, (U * np.sqrt(eigs)) @ V.T, others
 
 
-def descend(
-    phi: Array, y: Array, start: Array, eta: float, iterations: int, progress: bool
-) -> Array:
+def descend(phi: Array, y: Array, start: Array, eta: float, iterations: int) -> Array:
     """Weights (iterations + 1, P) of gradient descent on |Phi w - y|^2 / 2."""
     weights = np.empty((iterations + 1, len(start)))
     weights[0] = start
-    for t in track(range(iterations), "linear_modes", shown=progress):
+    for t in track(range(iterations), "linear_modes", shown=False):
         weights[t + 1] = weights[t] - eta * phi.T @ (phi @ weights[t] - y)
     return weights
 

@@ -8,6 +8,7 @@ tangent kernel, against -eta lambda_j u_j^T grad_f L.
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ from torch import Tensor, nn
 from ntkexp import models
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
-from ntkexp.progress import Progress
+from ntkexp.progress import track
+from ntkexp.studies.base import Frames, Part
 from ntkexp.studies.local_bias import ERRORS, MODES, SLOPES, LocalBias
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.float64 import Array, array
@@ -25,22 +27,24 @@ from ntkexp.theory.spectral_bias import mode_updates
 from ntkexp.theory.spectrum import eigenpairs
 
 
-def run(config: LocalBias, *, progress: bool) -> dict[str, pd.DataFrame]:
-    config.check()
+def parts(config: LocalBias) -> list[Part]:
+    """One network each."""
+    return [
+        partial(of_network, config, seed) for seed in range(config.seed, config.seed + config.seeds)
+    ]
+
+
+def of_network(config: LocalBias, seed: int) -> Frames:
     rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
-    last = max(config.iterations)
-    with Progress("local_bias", config.seeds * (last + 1), shown=progress) as bar:
-        for seed in range(config.seed, config.seed + config.seeds):
-            inputs, targets = disk(config.n, seed)
-            mlp = Mlp(depth=config.depth, width=config.width, init=Init.default)
-            model = models.build(mlp, (2,), 1, seed).double()
-            for iteration in range(last + 1):
-                if iteration in config.iterations:
-                    frames = look(config, model, inputs, targets, seed, iteration)
-                    for name, frame in frames.items():
-                        rows[name].append(frame)
-                descend(model, inputs, targets, config.lr)
-                bar.advance()
+    inputs, targets = disk(config.n, seed)
+    mlp = Mlp(depth=config.depth, width=config.width, init=Init.default)
+    model = models.build(mlp, (2,), 1, seed).double()
+    # A signal is heard where progress is told.
+    for iteration in track(range(max(config.iterations) + 1), "local_bias", shown=False):
+        if iteration in config.iterations:
+            for name, frame in look(config, model, inputs, targets, seed, iteration).items():
+                rows[name].append(frame)
+        descend(model, inputs, targets, config.lr)
     return {name: pd.concat(frames, ignore_index=True) for name, frames in rows.items()}
 
 
@@ -65,7 +69,7 @@ def descend(model: nn.Module, inputs: Tensor, targets: Tensor, eta: float) -> No
 
 def look(
     config: LocalBias, model: nn.Module, inputs: Tensor, targets: Tensor, seed: int, iteration: int
-) -> dict[str, pd.DataFrame]:
+) -> Frames:
     """Trial steps of every learning rate from where the network is."""
     eigs, U = eigenpairs(tangent_kernel(model, inputs).gram.detach().numpy())
     outputs = model(inputs).detach().requires_grad_()

@@ -6,31 +6,37 @@ Random features, three classes: one ball (Proposition 10), a learning flow of se
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
-from ntkexp.progress import Progress
+from ntkexp.studies.base import Frames, Part
 from ntkexp.studies.rademacher import FLOW, LINEAR, MULTICLASS, Rademacher
 from ntkexp.theory import rademacher
 from ntkexp.theory.float64 import Array, array
 
 
-def run(config: Rademacher, *, progress: bool) -> dict[str, pd.DataFrame]:
-    config.check()
-    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
-    total = config.seeds * (len(config.sizes) + len(config.multiclass_sizes))
-    with Progress("rademacher", total, shown=progress) as bar:
-        for seed in range(config.seed, config.seed + config.seeds):
-            for n in config.sizes:
-                generator = np.random.default_rng([seed, n])
-                rows["rademacher_linear"].append(linear(config, seed, n, generator))
-                rows["rademacher_flow"].append(flow(config, seed, n, generator))
-                bar.advance()
-            for n in config.multiclass_sizes:
-                generator = np.random.default_rng([seed, n, config.classes])
-                rows["rademacher_multiclass"].append(multiclass(config, seed, n, generator))
-                bar.advance()
-    return {name: pd.concat(frames, ignore_index=True) for name, frames in rows.items()}
+def parts(config: Rademacher) -> list[Part]:
+    """One number of examples of one seed each."""
+    found: list[Part] = []
+    for seed in range(config.seed, config.seed + config.seeds):
+        found += [partial(of_two_classes, config, seed, n) for n in config.sizes]
+        found += [partial(of_many_classes, config, seed, n) for n in config.multiclass_sizes]
+    return found
+
+
+def of_two_classes(config: Rademacher, seed: int, n: int) -> Frames:
+    generator = np.random.default_rng([seed, n])
+    return {
+        "rademacher_linear": linear(config, seed, n, generator),
+        "rademacher_flow": flow(config, seed, n, generator),
+    }
+
+
+def of_many_classes(config: Rademacher, seed: int, n: int) -> Frames:
+    generator = np.random.default_rng([seed, n, config.classes])
+    return {"rademacher_multiclass": multiclass(config, seed, n, generator)}
 
 
 def random_metrics(count: int, size: int, generator: np.random.Generator) -> Array:

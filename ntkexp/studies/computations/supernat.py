@@ -9,14 +9,15 @@ hold the modes against the algorithm written in matrices.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ntkexp.progress import Progress
 from ntkexp.results.table import Table
+from ntkexp.studies.base import Frames, Part
 from ntkexp.studies.supernat import (
     ALIGNMENT,
     EIGENVALUES,
@@ -80,41 +81,36 @@ class Path:
         return array(kept / kept.max(axis=-1, keepdims=True))
 
 
-def run(config: Supernat, *, progress: bool) -> dict[str, pd.DataFrame]:
-    config.check()
+def parts(config: Supernat) -> list[Part]:
+    """One algorithm each, then the propositions."""
     problem = draw(config)
-    every = np.arange(config.iterations + 1)
-    sparse = recorded_steps(config)
-    chosen: list[tuple[str, Kappa | None]] = [(GRADIENT_DESCENT, None), (SUPERNAT, config.kappa)]
-    rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
+    compared = product(config.compared_kappas, config.compared_losses)
+    return [
+        partial(of_algorithm, config, problem, GRADIENT_DESCENT, None),
+        partial(of_algorithm, config, problem, SUPERNAT, config.kappa),
+        *(partial(of_choice, config, problem, kappa, loss) for kappa, loss in compared),
+        lambda: {PROPOSITIONS.name: propositions(problem, config)},
+    ]
 
-    def add(
-        table: Table, steps: NDArray[np.int64], labels: dict[str, object], **values: Array
-    ) -> None:
-        rows[table.name].append(tidy(table, steps, labels, config.seed, **values))
 
-    compared = list(product(config.compared_kappas, config.compared_losses))
-    with Progress("supernat", 3 + len(compared), shown=progress) as bar:
-        for algorithm, kappa in chosen:
-            told: dict[str, object] = {"algorithm": algorithm}
-            path = descend(problem, config, kappa, config.loss)
-            add(ERRORS, every, told, error=problem.test_errors(path.residuals))
-            add(EIGENVALUES, sparse, told, eigenvalue=path.eigs[sparse])
-            add(ALIGNMENT, every, told, **alignments(path, problem))
-            bar.advance()
-        for kappa, loss in compared:
-            path = descend(problem, config, kappa, loss)
-            errors = problem.test_errors(path.residuals[sparse])
-            add(KAPPA, sparse, {"kappa": kappa.value, "loss": loss.value}, error=errors)
-            bar.advance()
-        rows[PROPOSITIONS.name].append(propositions(problem, config))
-        bar.advance()
+def of_algorithm(config: Supernat, problem: Problem, name: str, kappa: Kappa | None) -> Frames:
+    every, sparse = np.arange(config.iterations + 1), recorded_steps(config)
+    told: dict[str, object] = {"algorithm": name}
+    path = descend(problem, config, kappa, config.loss)
+    errors, eigs = problem.test_errors(path.residuals), path.eigs[sparse]
     return {
-        table.name: pd.concat(rows[table.name], ignore_index=True)
-        if rows[table.name]
-        else table.empty()
-        for table in config.tables
+        ERRORS.name: tidy(ERRORS, every, told, config.seed, error=errors),
+        EIGENVALUES.name: tidy(EIGENVALUES, sparse, told, config.seed, eigenvalue=eigs),
+        ALIGNMENT.name: tidy(ALIGNMENT, every, told, config.seed, **alignments(path, problem)),
     }
+
+
+def of_choice(config: Supernat, problem: Problem, kappa: Kappa, loss: Loss) -> Frames:
+    sparse = recorded_steps(config)
+    path = descend(problem, config, kappa, loss)
+    errors = problem.test_errors(path.residuals[sparse])
+    told: dict[str, object] = {"kappa": kappa.value, "loss": loss.value}
+    return {KAPPA.name: tidy(KAPPA, sparse, told, config.seed, error=errors)}
 
 
 def draw(config: Supernat) -> Problem:

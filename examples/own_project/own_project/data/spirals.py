@@ -29,4 +29,4 @@ class Spirals(Data):
             return Split.clean(inputs.to(device), spiral.to(device))
 
         train, test = points("spirals"), points("spirals test")
-        return Dataset("spirals", train, test, classes=2, outputs=1, input_shape=(2,), checksums={})
+        return Dataset("spirals", train, test, classes=2, input_shape=(2,), checksums={})

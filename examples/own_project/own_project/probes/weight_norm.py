@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ntkexp.options import option, positive
-from ntkexp.probes import Moment, Probe, Rows
+from ntkexp.probes import Probe, Rows, View
 from ntkexp.results.table import Table
 
 
@@ -13,6 +13,6 @@ class WeightNorm(Probe):
 
     p: float = option(2.0, positive(100))
 
-    def measure(self, moment: Moment) -> Rows:
-        powers = sum((w.abs() ** self.p).sum() for w in moment.model.parameters())
+    def measure(self, view: View) -> Rows:
+        powers = sum((w.abs() ** self.p).sum() for w in view.network().parameters())
         return {"weight_norm": {"norm": powers.item() ** (1 / self.p)}}
