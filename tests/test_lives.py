@@ -85,6 +85,26 @@ def test_a_study_stops_when_it_is_asked_to(tmp_path: Path) -> None:
     assert status["state"] == "interrupted"
 
 
+def test_a_study_goes_on_after_its_last_part(tmp_path: Path, ntkexp: Ntkexp) -> None:
+    words = ("study", "+exp=fourier_modes", "study.seeds=30", "study.width=8", "study.points=8")
+    words += ("study.shown=[0]", "checkpoint.every_seconds=0", "progress=false")
+    ends = []
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        process = started(tmp_path, *words)
+        until(lambda: len(list(tmp_path.glob("outputs/*/*/unfinished/committed/*.json"))) > 2)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        ends.append(process.returncode)
+    assert ends == [128 + signal.SIGTERM, -signal.SIGKILL]
+    done = ntkexp(*words)
+    assert done.returncode == 0 and "resuming" in done.stdout
+    run = the_run(tmp_path)
+    whole = ntkexp(*words, "paths.outputs=whole")
+    assert whole.returncode == 0
+    for table in (tmp_path / "whole").glob("*/*/*.parquet"):
+        assert table.read_bytes() == (run / table.name).read_bytes()
+
+
 @pytest.fixture
 def two_data(tmp_path: Path) -> tuple[Path, Path]:
     """Two sets of images that differ in one file."""

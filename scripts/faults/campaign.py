@@ -86,7 +86,7 @@ class Campaign:
 
     def judge(self, life: Life, *, strays: bool = True) -> Ending:
         ending = life.end(strays=strays)
-        # Every job of a sweep has a line of its own.
+        # Every job of a sweep has a line of its own, and the sweep another.
         jobs = JOBS_OF_SWEEP if "-m" in life.words else 1
         life.forget()
         for hit in ending.hits[:1]:
@@ -100,7 +100,7 @@ class Campaign:
             self.counts["tracebacks"] = before + told
             where = ending.err.strip().splitlines() or ["in a log or traceback.txt"]
             self.notes.append(f"traceback ({life.fault}, code {ending.code}): {where[-1][:200]}")
-        elif ending.code == 2 and len(ending.err.strip().splitlines()) > max(3, jobs):
+        elif ending.code == 2 and len(ending.err.strip().splitlines()) > 2 + jobs:
             self.count("unclear", f"more than three lines a job: {ending.err.strip()[:400]}")
         return ending
 

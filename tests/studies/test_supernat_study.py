@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies.computations import supernat
 from ntkexp.studies.supernat import NoiseProjector, Supernat
 from ntkexp.theory.propositions import IDENTITIES
 from ntkexp.theory.supernat import Kappa, Loss, explicit_start, explicit_step
@@ -114,6 +113,6 @@ def test_without_label_noise_gradient_descent_finds_the_signal() -> None:
 
 
 def test_a_seed_gives_the_same_whatever_the_number_of_seeds() -> None:
-    several = supernat.run(Supernat(seed=3, seeds=4, iterations=5), progress=False)["test_error"]
-    alone = supernat.run(Supernat(seed=4, seeds=1, iterations=5), progress=False)["test_error"]
+    several = Supernat(seed=3, seeds=4, iterations=5).run()["test_error"]
+    alone = Supernat(seed=4, seeds=1, iterations=5).run()["test_error"]
     np.testing.assert_allclose(several[several["seed"] == 4]["error"], alone["error"], rtol=1e-12)

@@ -1,6 +1,6 @@
-"""Time sweeps of the network of Figure 13, as separate runs and as one ensemble.
+"""Time many networks of Figure 13, as the runs of a sweep and as the members of one run.
 
-    python scripts/bench_ensemble.py [--steps 2000] [--members 1 2 4 8 16 32] [--jobs 2]
+    python scripts/bench_members.py [--steps 2000] [--members 1 2 4 8 16 32] [--jobs 2]
 
 Runs the real commands, on 10,000 MNIST and 1,000 random-label digits without probes, in a temporary
 folder, each twice: for a tenth of the steps and for all. `updates /s` is updates of one network a
@@ -35,12 +35,20 @@ SWEEP = (
 def seconds_of(words: list[str]) -> float:
     with tempfile.TemporaryDirectory() as top:
         began = time.monotonic()
-        command = [sys.executable, "-m", "ntkexp", "train", "-m", *words]
+        command = [sys.executable, "-m", "ntkexp", "train", *words]
         done = subprocess.run(command, cwd=top, capture_output=True, text=True)
         if done.returncode:
             sys.stderr.write(done.stdout + done.stderr)
             raise SystemExit(done.returncode)
         return time.monotonic() - began
+
+
+def ways(members: int) -> dict[str, list[str]]:
+    """The words that train so many networks, as a sweep and as one run."""
+    return {
+        "local": ["-m", f"seed=range({members})"],
+        "members": [f"members={{seed: range({members})}}"],
+    }
 
 
 def main() -> None:
@@ -49,7 +57,7 @@ def main() -> None:
     )
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--members", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32])
-    parser.add_argument("--launchers", nargs="+", default=["local", "ensemble"])
+    parser.add_argument("--launchers", nargs="+", default=["local", "members"])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=Path("outputs/bench"))
@@ -60,7 +68,7 @@ def main() -> None:
     # The launchers take turns: the machine's speed wavers, what is compared should be side by side.
     for members in options.members:
         for launcher in options.launchers:
-            words = [*common, f"seed=range({members})", f"launcher={launcher}"]
+            words = [*ways(members)[launcher], *common]
             short, long = (
                 seconds_of([*words, f"optim.steps={steps}"])
                 for steps in (options.steps // 10, options.steps)
