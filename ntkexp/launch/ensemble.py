@@ -16,7 +16,7 @@ from ntkexp.launch.job import Job
 from ntkexp.launch.local import run_units
 from ntkexp.launch.pool import Unit
 from ntkexp.launch.slots import visible_gpus
-from ntkexp.models.resnet18 import Norm
+from ntkexp.models import Model
 from ntkexp.threads import cores
 
 # The keys in which members of one ensemble may differ.
@@ -68,7 +68,9 @@ def shared_out(group: Sequence[Job], processes: int) -> list[Sequence[Job]]:
 
 
 def refuse_batch_norm(config: DictConfig) -> None:
-    if config.model.get("norm") == Norm.batch:
+    model = OmegaConf.to_object(config.model)
+    assert isinstance(model, Model)
+    if model.couples_examples():
         raise UserError(
             "launcher=ensemble: model.norm=batch keeps running statistics, which cannot be "
             "stacked; take model.norm=none or launcher=local"
