@@ -14,10 +14,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep, Sweep
 from hydra.errors import HydraException
 
+from ntkexp import components
 from ntkexp.errors import UserError
 from ntkexp.explain import options_of, unknown_option
 
-GROUPS = ("data", "exp", "launcher", "model", "optim", "probe", "recipe", "scale", "study")
+GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # The one setting of Hydra's that changes nothing the results store relies on.
 SEARCHPATH = "hydra.searchpath"
 MOST_JOBS = 10_000

@@ -85,7 +85,7 @@ class Bench:
         self.clock = time.process_time if setting.cpu_seconds else time.perf_counter
         self.model = build(config, shape, CLASSES, seed=0).to(self.device).eval()
         draws = torch.Generator().manual_seed(0)
-        if net == "resnet18":
+        if config.couples_examples():
             _settle_statistics(self.model, draws)
         self.inputs = torch.randn(examples, *shape, generator=draws).to(self.device)
         self.labels = torch.randint(CLASSES, (examples,), generator=draws).to(self.device)

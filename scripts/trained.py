@@ -45,7 +45,8 @@ class Group:
         depth, width = self.config.get("model.depth"), self.config.get("model.width")
         nets = {"mlp": f"MLP {depth} × {width}", "vgg": f"VGG{depth}", "resnet18": "ResNet18"}
         data = {"mnist": "MNIST", "cifar10": "CIFAR-10", "kmnist": "KMNIST", "disk": "disk"}
-        return f"{nets[self.config['model.name']]}, {data[self.config['data.name']]}"
+        net, images = str(self.config["model.name"]), str(self.config["data.name"])
+        return f"{nets.get(net, net)}, {data.get(images, images)}"
 
     @property
     def label(self) -> str:

@@ -36,6 +36,11 @@ class Model(Component):
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         """Refuse, in one line, inputs of a shape that the network does not take."""
 
+    def couples_examples(self) -> bool:
+        """Whether an example's output in training depends on the rest of its batch, as under batch
+        normalisation."""
+        return False
+
     def parameters(self, inputs: tuple[int, ...], outputs: int) -> int | None:
         """How many numbers training changes; None where that is not known without building it."""
         return None

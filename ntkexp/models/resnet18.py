@@ -41,6 +41,9 @@ class Resnet18(Model):
                 f"{told(inputs)} numbers (take mlp)"
             )
 
+    def couples_examples(self) -> bool:
+        return self.norm is Norm.batch
+
     def parameters(self, inputs: tuple[int, ...], outputs: int) -> int:
         # Batch normalisation has a scale and a shift a channel, a convolution without it a bias.
         each = 2 if self.norm is Norm.batch else 1

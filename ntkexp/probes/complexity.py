@@ -18,7 +18,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import UserError
-from ntkexp.models.resnet18 import Norm
 from ntkexp.options import count, option
 from ntkexp.probes.base import Forward, Probe, Update
 from ntkexp.results.table import Rows, Table
@@ -78,7 +77,7 @@ class Complexity(Probe):
                 "probe.complexity.batch=minibatch: shares the forward of training with the "
                 "estimate, got mode=exact; expected mode=estimate"
             )
-        if getattr(config.model, "norm", None) is Norm.batch:
+        if config.model.couples_examples():
             raise UserError(
                 f"probe.complexity.batch=minibatch: model={config.model.name} has batch "
                 "normalisation, which couples the examples of a training batch; expected "

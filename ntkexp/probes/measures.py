@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import UserError
-from ntkexp.models.resnet18 import Norm
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
@@ -43,7 +42,7 @@ class Measures(Probe):
         self._initial: list[Tensor] = []
 
     def check(self, config: Any = None) -> None:
-        if getattr(config.model, "norm", None) is Norm.batch:
+        if config.model.couples_examples():
             raise UserError(
                 f"probe.measures: norms of weights say nothing of model={config.model.name} with "
                 "batch normalisation; expected model.norm=none, or an mlp or a vgg"
