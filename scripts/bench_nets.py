@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
+from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.tangent import TangentKernel, tangent_kernel
 
 EXAMPLES, CLASSES = 8, 10
@@ -76,6 +77,7 @@ class Attention(nn.Module):
 
 def _of_torchvision(name: str, **options: int) -> Callable[[], nn.Module]:
     def build() -> nn.Module:
+        torchvision_datasets()  # where torchvision's compiled part is missing, it imports without
         from torchvision import models
 
         return models.get_model(name, num_classes=CLASSES, **options)  # type: ignore[no-any-return]
