@@ -79,7 +79,7 @@ class Eigenfunctions(Probe):
         return frozenset()
 
     def measure(self, moment: Moment) -> Rows:
-        kernel = tangent_kernel(moment.model, moment.dataset.test.inputs)
+        kernel = tangent_kernel(moment.model, moment.dataset.test.inputs, layers=False)
         gram = centre(kernel.gram.double().cpu().numpy(), moment.dataset.outputs, self.centring)
         size = len(gram)
         # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500 eigenvalues
