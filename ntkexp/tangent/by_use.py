@@ -24,16 +24,21 @@ def factors_by_use(
     cotangents: Iterable[Tensor],
     graph: Graph | None = None,
     together: bool = False,
+    outside: set[int] | None = None,
 ) -> tuple[dict[int, list[Factor]], set[int], dict[int, list[GraphUse]]]:
     """Factors of every parameter by its id, one for each use, and the ids no module's rule covers.
 
     Of the latter, uses found in the graph are the third part of the answer, where one is given.
 
+    `outside` are the ids of the parameters used elsewhere than in the calls, if that is known.
+
     Each cotangent (n, k) asks for one backward, of activations only: no parameter is among the
     places where the gradient is wanted, so autograd computes none of theirs.
     """
-    calls = [call for call in calls if rule_for(call.module) is not None]
-    slow = outside_uses(values, calls, list(parameters.values()))
+    calls = with_rule(calls)
+    if outside is None:
+        outside = outside_uses(values, calls, list(parameters.values()))
+    slow = set(outside)
     wanted = {id(parameter) for parameter in parameters.values()} - slow
     cotangents = list(cotangents)
     rules: list[tuple[Call, Rule]] = []
@@ -65,6 +70,10 @@ def factors_by_use(
         for key, factor in rule.factors().items():
             uses.setdefault(id(getattr(call.module, key)), []).append(factor)
     return uses, slow, found
+
+
+def with_rule(calls: list[Call]) -> list[Call]:
+    return [call for call in calls if rule_for(call.module) is not None]
 
 
 def _by_id(parameters: dict[str, nn.Parameter], ids: set[int]) -> dict[int, nn.Parameter]:

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from ntkexp.tangent.backwards import receive_gradients
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.by_use import factors_by_use, one_output
-from ntkexp.tangent.calls import Call, parameterised, recorded, refuse_overwritten
+from ntkexp.tangent.by_use import factors_by_use, one_output, with_rule
+from ntkexp.tangent.calls import Call, outside_uses, parameterised, recorded, refuse_overwritten
 from ntkexp.tangent.chain import chain_of, chain_uses
 from ntkexp.tangent.factors import Factor, Outer, merged
 from ntkexp.tangent.fallback import jacobians
@@ -79,6 +79,7 @@ class _Forward:
     slow: set[int]  # ids of the parameters no module's rule covers
     in_graph: dict[int, list[GraphUse]]
     graph: Graph | None  # None of a plain chain
+    outside: set[int]  # ids of the parameters used elsewhere than by their modules
 
 
 def _forward(
@@ -86,16 +87,23 @@ def _forward(
     values: Tensor,
     calls: list[Call],
     sizes: Sizes,
+    outside: frozenset[str] | None = None,
 ) -> _Forward:
     refuse_overwritten(calls)
     chain = chain_of(values, function.parameters.values())
     if chain is not None:
-        return _Forward(values, calls, chain_uses(chain), set(), {}, None)
+        return _Forward(values, calls, chain_uses(chain), set(), {}, None, set())
     n = len(values)
+    parameters = function.parameters
     graph = Graph(values, sizes.signature, n, sizes.examples)
+    if outside is None:
+        ids = outside_uses(values, with_rule(calls), [*parameters.values()])
+    else:
+        ids = {id(parameters[name]) for name in outside}
     cotangents = [*one_output(values)]
-    found = factors_by_use(values, calls, function.parameters, cotangents, graph, sizes.is_small(n))
-    return _Forward(values, calls, *found, graph)
+    together = sizes.is_small(n)
+    found = factors_by_use(values, calls, parameters, cotangents, graph, together, ids)
+    return _Forward(values, calls, *found, graph, ids)
 
 
 def features(
@@ -153,7 +161,8 @@ def features(
     if known is not None:
         signature = forward.graph.signature if forward.graph is not None else None
         covered = {name: firsts[name] for name in found}
-        known.covered[len(batch)] = Covered(sizes, signature, covered, names)
+        outside = frozenset(n for n, p in parameters.items() if id(p) in forward.outside)
+        known.covered[len(batch)] = Covered(sizes, signature, outside, covered, names)
         known.independent |= {len(batch)} if check_examples else set()
     return _complete(function, batch, forward, found, names, budget_bytes), known
 
@@ -168,7 +177,7 @@ def _as_before(
         raw = function.raw(batch, sizes.layout, guarded=False)
     values = function.select(raw, batch)
     del raw
-    forward = _forward(function, values, calls, sizes)
+    forward = _forward(function, values, calls, sizes, covered.outside)
     del values, calls
     signature = forward.graph.signature if forward.graph is not None else None
     if signature != covered.graph:

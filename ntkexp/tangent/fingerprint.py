@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+import weakref
 from collections import OrderedDict
 from collections.abc import Hashable
 from functools import lru_cache
@@ -100,7 +101,9 @@ class _Reader:
             return (kind, str(value) if kind is slice else value)
         if isinstance(value, Tensor):
             # A number it holds may be written without a new version only through other memory.
-            return self._tensor(value, versions=True)
+            return self._tensor(value, versions=not isinstance(value, nn.Parameter))
+        if kind is weakref.ref:  # recurrent layers have some of their weights
+            return self.value(value())
         if kind in (tuple, list, torch.Size):
             return (kind, *map(self.value, value))
         if kind in (dict, OrderedDict):

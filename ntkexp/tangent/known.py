@@ -33,12 +33,14 @@ class Covered:
 
     sizes        of its own reference pass: of two examples, or of one where the batch has two
     graph        of the forward; None of a plain chain, which is read anew at every call
+    outside      the parameters used by other operations than those of their modules
     parameters   those with factors, True where rows count the examples first; the others of a
                  net are `slow`, or not used at all
     """
 
     sizes: Sizes
     graph: Signature | None
+    outside: frozenset[str]
     parameters: dict[str, bool]
     slow: list[str]
 

@@ -48,6 +48,10 @@ class Received:
         else:
             self.values[:, output] = grad
 
+    def take_all(self, grads: Tensor) -> None:
+        """(n, k, ...), in whatever order of memory."""
+        self._values = grads.contiguous()
+
     @property
     def values(self) -> Tensor:
         if self._values is None:
