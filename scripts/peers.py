@@ -128,11 +128,14 @@ def in_turns(
     works: Mapping[str, Callable[[], object]],
     rounds: int,
     clock: Callable[[], float] = time.perf_counter,
+    warm: bool = False,
 ) -> dict[str, float]:
-    """Median seconds of each, taking turns, after a round that does not count: all are warm, and
-    a machine that is slower for a while is slower for all."""
+    """Median seconds of each, taking turns, so that a machine slower for a while is so for all.
+
+    A first round does not count, unless all are `warm` already.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in works}
-    for counts in (False, *[True] * rounds):
+    for counts in ([] if warm else [False]) + [True] * rounds:
         for name, work in works.items():
             began = clock()
             work()

@@ -19,7 +19,6 @@ from __future__ import annotations
 import functools
 import sys
 import types
-import weakref
 from collections import OrderedDict
 from collections.abc import Hashable
 from functools import lru_cache
@@ -38,6 +37,8 @@ PLAIN_OF_TORCH = (torch.device, torch.memory_format, torch.layout)
 HOOKS = tuple(name for name in nn.Module().__dict__ if name.endswith("_hooks"))
 # What every module has, beside its own attributes.
 COMMON = frozenset(nn.Module().__dict__) - {"training"}
+# Recurrent layers list their parameters once more, and renew the lists in a forward.
+OF_PARAMETERS = frozenset({"_flat_weights", "_flat_weight_refs"})
 HOOKS_OF_ALL = tuple(
     name for name in vars(hooks_of_all_modules) if name.startswith("_global_") and "hooks" in name
 )
@@ -74,6 +75,7 @@ class _Reader:
 
     def module(self, module: nn.Module) -> Hashable:
         own = module.__dict__
+        known = (COMMON | OF_PARAMETERS) if isinstance(module, nn.RNNBase) else COMMON
         if any(own.get(name) for name in HOOKS):
             raise _NoFingerprintError
         tensors = tuple(
@@ -85,7 +87,7 @@ class _Reader:
         rest = tuple(
             (name, value if type(value) in PLAIN else self.value(value))
             for name, value in own.items()
-            if name not in COMMON
+            if name not in known
         )
         return id(module), self._kind(type(module)), tensors, children, rest
 
@@ -102,8 +104,6 @@ class _Reader:
         if isinstance(value, Tensor):
             # A number it holds may be written without a new version only through other memory.
             return self._tensor(value, versions=not isinstance(value, nn.Parameter))
-        if kind is weakref.ref:  # recurrent layers have some of their weights
-            return self.value(value())
         if kind in (tuple, list, torch.Size):
             return (kind, *map(self.value, value))
         if kind in (dict, OrderedDict):
