@@ -4,23 +4,26 @@
     python scripts/bench_growth.py --quick --out /tmp/growth
     python scripts/bench_growth.py --draw outputs/reference/bench      docs/tangent_growth.png
 
-Ours and the peers are warm and take turns in one process; medians. A peer is left out from the size
-on at which its last time lets expect more than `--most` seconds. `--draw` only draws a kept table.
+Ours and the peers are warm and take turns in one process; medians. A peer that takes more
+than `--most` seconds is timed once, and left out of what lets expect as much. `--draw`
+only draws a kept table.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import torch
-from peers import absent, in_turns, present
+from peers import PEERS, Peer, absent, in_turns, present
 from torch import Tensor, nn
 
 from ntkexp.config import MLPConfig, ModelConfig, VGGConfig
@@ -30,7 +33,7 @@ from ntkexp.tangent import tangent_kernel
 
 IMAGES, EXAMPLES = (10, 20, 40, 80, 160), 20
 WIDTHS = (32, 64, 128, 256, 512, 1024)
-MOST_SECONDS = 120.0
+MOST_SECONDS = 100.0
 FIGURE = Path("docs/tangent_growth.png")
 
 
@@ -53,41 +56,44 @@ CASES: dict[str, tuple[Callable[[int], tuple[nn.Module, Tensor]], tuple[int, ...
 }
 
 
-def rows_of(case: str, sizes: tuple[int, ...], rounds: int, most: float) -> list[dict[str, Any]]:
+def rows_of(
+    case: str, sizes: tuple[int, ...], tools: dict[str, Peer], rounds: int, most: float
+) -> Iterator[dict[str, Any]]:
     make, _, of = CASES[case]
-    rows: list[dict[str, Any]] = []
-    tools = {"ours": lambda model, x: tangent_kernel(model, x).gram, **present()}
-    last = dict.fromkeys(tools, 0.0)
-    for size, before in zip(sizes, (sizes[0], *sizes), strict=False):
+    last, before = dict.fromkeys(tools, 0.0), sizes[0]
+    for size in sizes:
         model, inputs = make(size)
-        expected = {name: seconds * (size / before) ** 2 for name, seconds in last.items()}
         works: dict[str, Callable[[], object]] = {}
-        for name, tool in tools.items():
-            if name not in last or (name != "ours" and expected[name] > most):
-                last.pop(name, None)
+        alone: dict[str, float] = {}
+        for name in [*last]:
+            works[name] = partial(tools[name], copy.deepcopy(model), inputs)
+            if name != "ours" and last[name] * (size / before) ** 2 > most:
+                del last[name], works[name]
                 continue
-            work = partial(tool, copy.deepcopy(model), inputs)
-            try:
-                if name != "ours":
-                    work()
-            except (RuntimeError, NotImplementedError, AttributeError, MemoryError) as error:
-                print(f"{case}: {name} fails ({str(error).partition(chr(10))[0][:80]})", flush=True)
-                last.pop(name)
-                continue
-            works[name] = work
-        last = in_turns(works, rounds)
-        for name, seconds in last.items():
-            rows.append({"case": case, "of": of, "size": size, "tool": name, "seconds": seconds})
-            print(f"{case:<28}{of} {size:<6}{name:<12}{seconds:9.3f} s", flush=True)
-    return rows
+            seconds = _first(works[name], f"{case}: {name}")
+            if seconds is None or (name != "ours" and seconds > most):
+                del last[name], works[name]
+                alone |= {} if seconds is None else {name: seconds}
+        before, last = size, in_turns(works, rounds, warm=True)
+        for name, seconds in (last | alone).items():
+            yield {"case": case, "of": of, "size": size, "tool": name, "seconds": seconds}
+
+
+def _first(work: Callable[[], object], who: str) -> float | None:
+    """Seconds of a first call, which warms up; None if the tool cannot."""
+    began = time.perf_counter()
+    try:
+        work()
+    except (RuntimeError, NotImplementedError, AttributeError, MemoryError) as error:
+        print(f"{who} fails ({str(error).splitlines()[0][:80]})", flush=True)
+        return None
+    return time.perf_counter() - began
 
 
 def draw(folder: Path, file: Path) -> None:
     """Both axes logarithmic, so that a power is a line; ours in the front."""
-    from drawing import new_figure
-
     table = pd.read_parquet(folder / "growth.parquet")
-    figure, axes = new_figure(len(table["case"].unique()))
+    figure, axes = plt.subplots(1, table["case"].nunique(), figsize=(8, 3), layout="constrained")
     for ax, (case, part) in zip(axes, table.groupby("case", sort=False), strict=True):
         for tool, line in part.groupby("tool", sort=False):
             ax.loglog(line["size"], line["seconds"], marker="o", markersize=3, label=tool)
@@ -103,6 +109,8 @@ def main() -> None:
     parser.add_argument(
         "--most", type=float, default=MOST_SECONDS, help="seconds for a peer's call"
     )
+    parser.add_argument("--case", nargs="+", choices=CASES, default=[*CASES])
+    parser.add_argument("--peer", nargs="*", choices=PEERS, default=[*PEERS])
     parser.add_argument("--quick", action="store_true", help="two small sizes each")
     parser.add_argument("--out", type=Path, default=Path("outputs/bench"))
     parser.add_argument("--draw", type=Path, help="a folder with growth.parquet: draw it and stop")
@@ -113,10 +121,15 @@ def main() -> None:
         return
     where = f"{torch.get_num_threads()} threads"
     print(f"torch {torch.__version__}, {where}; not installed: {absent() or 'none'}", flush=True)
+    tools: dict[str, Peer] = {"ours": lambda model, x: tangent_kernel(model, x).gram}
+    tools |= {name: peer for name, peer in present().items() if name in options.peer}
     rows: list[dict[str, Any]] = []
-    for case, (_, sizes, _) in CASES.items():
-        rows += rows_of(case, sizes[:2] if options.quick else sizes, options.rounds, options.most)
-        write_timings(rows, options.out / "growth.parquet", __doc__, where)
+    for case in options.case:
+        sizes = CASES[case][1][: 2 if options.quick else None]
+        for row in rows_of(case, sizes, tools, options.rounds, options.most):
+            rows.append(row)
+            print("{case:<28}{of} {size:<6}{tool:<12}{seconds:9.3f} s".format(**row), flush=True)
+            write_timings(rows, options.out / "growth.parquet", __doc__, where)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -34,8 +35,11 @@ class NetworkFunction:
         self.parameters = trainable(model)
         self.device = next(iter(self.parameters.values())).device
         self._lstm: Any = LSTMByStep() if has_fused_lstm(model) else nullcontext()
+
+    @cached_property
+    def _guard(self) -> Guard:
         draws = PrivateDraws([p.device for p in self.parameters.values()])
-        self._guard = Guard(model, draws)
+        return Guard(self.model, draws)
 
     def __call__(
         self, batch: Batch, layout: torch.memory_format = torch.contiguous_format
