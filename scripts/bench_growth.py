@@ -93,8 +93,10 @@ def _first(work: Callable[[], object], who: str) -> float | None:
 def draw(folder: Path, file: Path) -> None:
     """Both axes logarithmic, so that a power is a line; ours in the front."""
     table = pd.read_parquet(folder / "growth.parquet")
-    figure, axes = plt.subplots(1, table["case"].nunique(), figsize=(8, 3), layout="constrained")
-    for ax, (case, part) in zip(axes, table.groupby("case", sort=False), strict=True):
+    figure, axes = plt.subplots(
+        1, table["case"].nunique(), figsize=(8, 3), layout="constrained", squeeze=False
+    )
+    for ax, (case, part) in zip(axes[0], table.groupby("case", sort=False), strict=True):
         for tool, line in part.groupby("tool", sort=False):
             ax.loglog(line["size"], line["seconds"], marker="o", markersize=3, label=tool)
         ax.set(title=case, xlabel=part["of"].iloc[0], ylabel="seconds")
