@@ -2,32 +2,42 @@
 
     python scripts/bench_nets.py                   # all, about 20 minutes on two idle cores
     python scripts/bench_nets.py --net resnet18 --rounds 5
+    python scripts/bench_nets.py --net resnet18@224 vit_b_16@224 mobilenet_v2@224 --room 2000000000
 
 For each network: n = 8 inputs, c = 10 outputs, 3 x 32 x 32 unless it says otherwise. The peer takes
 per-example Jacobians with vmap(jacrev) and multiplies them, by groups of parameters where the whole
-Jacobian is beyond `--room` bytes. Times are medians over rounds in which the two take turns after
-one round that does not count. A ratio above 1 means that ours is faster. `difference` is between
-the two kernels in float64, relative to the largest entry.
+Jacobian is beyond `--room` bytes; where vmap cannot follow, one backward for each output of each
+input. Times are medians over rounds in which the two take turns after one round that does not
+count. A ratio above 1 means that ours is faster. FLOPs are counted by torch for both. `difference`
+is between the two kernels in float64, relative to the largest entry. `peak` is what a call adds to
+the resident memory of the process (Linux).
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
-import statistics
+import ctypes
+import gc
+import re
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from peers import ROOM_BYTES, in_turns, of_loops, of_torch_func
 from torch import Tensor, nn
-from torch.func import functional_call, jacrev, vmap
+from torch.utils.flop_counter import FlopCounterMode
 
-from ntkexp.tangent import TangentKernel, tangent_kernel
+from ntkexp.data.torchvision_import import torchvision_datasets
+from ntkexp.results.benchmarks import write_timings
+from ntkexp.tangent import tangent_kernel
 
 EXAMPLES, CLASSES = 8, 10
-ROOM_BYTES = 3 * 2**30
+# Below this the median is of ten times as many rounds: short calls waver most.
+QUICK_SECONDS = 0.5
 
 
 class GPT(nn.Module):
@@ -76,6 +86,7 @@ class Attention(nn.Module):
 
 def _of_torchvision(name: str, **options: int) -> Callable[[], nn.Module]:
     def build() -> nn.Module:
+        torchvision_datasets()  # where torchvision's compiled part is missing, it imports without
         from torchvision import models
 
         return models.get_model(name, num_classes=CLASSES, **options)  # type: ignore[no-any-return]
@@ -98,7 +109,10 @@ def _regression() -> nn.Module:
     )
 
 
-IMAGES, SEQUENCE = (3, 32, 32), (16, 64)
+IMAGES, LARGE, SEQUENCE = (3, 32, 32), (3, 224, 224), (16, 64)
+# For information, when asked for: both sides take minutes.
+AT_224 = ("resnet18", "mobilenet_v2", "vit_b_16")
+PLAIN = ("gpt", "lstm", "gru", "regression")
 NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     **{
         name: (_of_torchvision(name), IMAGES)
@@ -115,6 +129,7 @@ NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
         )
     },
     "vit_b_16": (_of_torchvision("vit_b_16", image_size=32), IMAGES),
+    **{f"{name}@224": (_of_torchvision(name), LARGE) for name in AT_224},
     "gpt": (GPT, ()),
     "encoder": (_encoder, SEQUENCE),
     "attention": (Attention, SEQUENCE),
@@ -126,66 +141,26 @@ NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 @dataclass
 class Row:
+    """`goal` is the ratio asked for: 1, and with convolutions or attention 3, or 60 % of the ratio
+    of FLOPs where that is less."""
+
     net: str
     parameters: int
     ours_seconds: float
     peer: str
     peer_seconds: float
     ratio: float
+    goal: float
     difference: float
-    tflop: float
+    ours_gflop: float
+    peer_gflop: float
+    ours_peak_gb: float
+    peer_peak_gb: float
     fallback: str
 
 
-def of_torch_func(model: nn.Module, inputs: Tensor, room_bytes: int = ROOM_BYTES) -> Tensor:
-    """sum over groups of parameters of J J^T."""
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
-    gram: Tensor | None = None
-    for group in _groups(parameters, len(inputs) * CLASSES, room_bytes):
-        rest = {name: p for name, p in parameters.items() if name not in group}
-
-        def one(given: dict[str, Tensor], x: Tensor, rest: dict[str, Tensor] = rest) -> Tensor:
-            found: Tensor = functional_call(model, {**rest, **given}, (x.unsqueeze(0),))
-            return found.squeeze(0)
-
-        for rows in vmap(jacrev(one), (None, 0))(group, inputs).values():
-            flat = rows.flatten(0, 1).flatten(1)
-            gram = flat @ flat.t() if gram is None else gram.addmm_(flat, flat.t())
-    assert gram is not None
-    return gram
-
-
-def of_loops(model: nn.Module, inputs: Tensor, room_bytes: int = ROOM_BYTES) -> Tensor:
-    """One backward for each output of each input: where vmap cannot follow the network."""
-    parameters = [*model.parameters()]
-    rows = []
-    for example in inputs:
-        for value in model(example.unsqueeze(0)).flatten():
-            grads = torch.autograd.grad(value, parameters, retain_graph=True)
-            rows.append(torch.cat([grad.flatten() for grad in grads]))
-    whole = torch.stack(rows)
-    return whole @ whole.t()
-
-
-def _groups(
-    parameters: dict[str, Tensor], rows: int, room_bytes: int
-) -> Iterator[dict[str, Tensor]]:
-    group: dict[str, Tensor] = {}
-    for name, value in parameters.items():
-        if group and rows * (sum(p.nbytes for p in group.values()) + value.nbytes) > room_bytes:
-            yield group
-            group = {}
-        group[name] = value
-    yield group
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
-
-
-def measured(name: str, rounds: int, room_bytes: int, exact: bool) -> Row:
+def built(name: str) -> tuple[nn.Module, Tensor]:
+    """In evaluation mode, with running statistics of a net that has seen data."""
     torch.manual_seed(0)
     build, shape = NETS[name]
     model = build().eval()
@@ -195,68 +170,127 @@ def measured(name: str, rounds: int, room_bytes: int, exact: bool) -> Row:
             assert module.running_var is not None
             module.running_var.uniform_(0.5, 1.5)
     inputs = torch.randn(EXAMPLES, *shape) if shape else torch.randint(0, 64, (EXAMPLES, 32))
-    ours, theirs = [], []
-    kernel: TangentKernel = tangent_kernel(model, inputs)
-    peer_name, of_peer = "torch.func", of_torch_func
+    return model, inputs
+
+
+def measured(
+    name: str, rounds: int, room_bytes: int, exact: bool, clock: Callable[[], float]
+) -> Row:
+    model, inputs = built(name)
+
+    def ours() -> object:
+        return tangent_kernel(model, inputs)
+
+    kernel = tangent_kernel(model, inputs)
+    tool = "torch.func"
+    peers: dict[str, Callable[[], Tensor]] = {
+        "torch.func": lambda: of_torch_func(model, inputs, room_bytes),
+        "autograd loops": lambda: of_loops(model, inputs),
+    }
     try:
-        of_peer(model, inputs, room_bytes)
-    except RuntimeError:  # torch.func does not follow recurrent layers
-        peer_name, of_peer = "autograd loops", of_loops
-        of_peer(model, inputs, room_bytes)
-    for _ in range(rounds):
-        ours.append(_seconds(lambda: tangent_kernel(model, inputs)))
-        theirs.append(_seconds(lambda: of_peer(model, inputs, room_bytes)))
-    difference = float("nan")
-    if exact:
-        double = copy.deepcopy(model).double()
-        given = inputs.double() if inputs.is_floating_point() else inputs
-        try:
-            truth = of_peer(double, given, room_bytes)
-        except RuntimeError:  # an LSTM in float64 is another operation than in float32
-            truth = of_loops(double, given)
-        found = tangent_kernel(double, given).gram
-        difference = float((found - truth).abs().max() / truth.abs().max())
-    mine, peer = statistics.median(ours), statistics.median(theirs)
+        peers[tool]()
+    except RuntimeError:  # torch.func does not follow every recurrent layer
+        tool = "autograd loops"
+    peaks = peak_gb(ours), peak_gb(peers[tool])
+    gflops = _gflops(ours), _gflops(peers[tool])
+    began = time.perf_counter()
+    peers[tool]()
+    if time.perf_counter() - began < QUICK_SECONDS:
+        rounds *= 10
+    seconds = in_turns({"ours": ours, tool: peers[tool]}, rounds, clock)
+    least = 1.0 if name in PLAIN and name != "gpt" else min(3.0, 0.6 * gflops[1] / gflops[0])
     return Row(
         net=name,
         parameters=sum(p.numel() for p in model.parameters()),
-        ours_seconds=mine,
-        peer=peer_name,
-        peer_seconds=peer,
-        ratio=peer / mine,
-        difference=difference,
-        tflop=kernel.plan.flops / 1e12,
+        ours_seconds=seconds["ours"],
+        peer=tool,
+        peer_seconds=seconds[tool],
+        ratio=seconds[tool] / seconds["ours"],
+        goal=max(1.0, least),
+        difference=_difference(model, inputs, room_bytes) if exact else float("nan"),
+        ours_gflop=gflops[0],
+        peer_gflop=gflops[1],
+        ours_peak_gb=peaks[0],
+        peer_peak_gb=peaks[1],
         fallback=", ".join(kernel.fallback) or "-",
+    )
+
+
+def _difference(model: nn.Module, inputs: Tensor, room_bytes: int) -> float:
+    """In float64, where no two orders of summation differ by more than rounding."""
+    double = copy.deepcopy(model).double()
+    given = inputs.double() if inputs.is_floating_point() else inputs
+    try:
+        truth = of_torch_func(double, given, room_bytes)
+    except RuntimeError:
+        truth = of_loops(double, given)
+    found = tangent_kernel(double, given).gram
+    return float((found - truth).abs().max() / truth.abs().max())
+
+
+def _gflops(work: Callable[[], object]) -> float:
+    with FlopCounterMode(display=False) as counter:
+        work()
+    return float(counter.get_total_flops()) / 1e9
+
+
+def peak_gb(work: Callable[[], object]) -> float:
+    """What the process holds at most while it works, beyond what it held before."""
+    try:
+        gc.collect()
+        if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+            libc.malloc_trim(0)  # give back what is free, else it would not count again
+        Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now on
+        before = _status_gb("VmRSS")
+        work()
+        return _status_gb("VmHWM") - before
+    except OSError:
+        return float("nan")
+
+
+def _status_gb(field: str) -> float:
+    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found.group(1)) * 1024 / 1e9
+
+
+def shown(row: Row) -> str:
+    return (
+        f"{row.net:<20}{row.parameters / 1e6:7.1f} M  {row.ours_seconds:8.3f} s  {row.peer} "
+        f"{row.peer_seconds:8.3f} s  ratio {row.ratio:6.2f} (goal {row.goal:.1f})  "
+        f"difference {row.difference:.1e}  {row.ours_gflop:.2f} GFLOP for {row.peer_gflop:.2f}  "
+        f"peak {row.ours_peak_gb:.2f} GB for {row.peer_peak_gb:.2f}  fallback {row.fallback}"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--net", nargs="+", choices=NETS, default=[*NETS])
+    usual = [name for name in NETS if not name.endswith("@224")]
+    parser.add_argument("--net", nargs="+", choices=NETS, default=usual)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--room", type=int, default=ROOM_BYTES, help="bytes for the peer's Jacobian"
     )
     parser.add_argument("--no-float64", action="store_true", help="leave out the difference")
-    parser.add_argument("--out", type=Path, help="a .csv file")
+    parser.add_argument(
+        "--cpu-seconds",
+        action="store_true",
+        help="of the process; sensible with one thread, on a machine others use",
+    )
+    parser.add_argument("--out", type=Path, help="a folder for nets.parquet")
     options = parser.parse_args()
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads", flush=True)
-    rows = []
+    warnings.filterwarnings("ignore", "There is a performance drop")
+    where = f"{torch.get_num_threads()} threads"
+    print(f"torch {torch.__version__}, {where}", flush=True)
+    clock = time.process_time if options.cpu_seconds else time.perf_counter
+    rows: list[Row] = []
     for name in options.net:
-        row = measured(name, options.rounds, options.room, not options.no_float64)
-        rows.append(asdict(row))
-        print(
-            f"{name:<20}{row.parameters / 1e6:7.1f} M  {row.ours_seconds:8.3f} s  {row.peer} "
-            f"{row.peer_seconds:8.3f} s  ratio {row.ratio:6.2f}  difference {row.difference:.1e}  "
-            f"{row.tflop:.4f} TFLOP  fallback {row.fallback}",
-            flush=True,
-        )
+        exact = not options.no_float64
+        rows.append(measured(name, options.rounds, options.room, exact, clock))
+        print(shown(rows[-1]), flush=True)
         if options.out is not None:
-            lines = [",".join(rows[0])] + [
-                ",".join(str(v).replace(",", ";") for v in r.values()) for r in rows
-            ]
-            options.out.parent.mkdir(parents=True, exist_ok=True)
-            options.out.write_text("\n".join(lines) + "\n")
+            found = [asdict(row) for row in rows]
+            write_timings(found, options.out / "nets.parquet", __doc__, where)
 
 
 if __name__ == "__main__":

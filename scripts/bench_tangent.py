@@ -1,19 +1,21 @@
 """Time the tangent kernel engine against other ways to the same matrix.
 
-    python scripts/bench_tangent.py                      every case: 12 minutes on two CPU cores
+    python scripts/bench_tangent.py                      every case: 30 minutes on two CPU cores
     python scripts/bench_tangent.py --case vgg19-100     one case; --list names them
     python scripts/bench_tangent.py --device cuda
     OMP_NUM_THREADS=1 python scripts/bench_tangent.py --cpu-seconds    on a machine others use, too
 
-Each case runs in a process of its own, so that its peak memory is its own. Ours is timed first,
-best of a few runs after a small one that warms up; the peers once, they take long. The rate of
-the machine's matrix product is measured in the same process, before and after; where the share of
-it is what counts, before and after every run, and the run of the median share is reported.
+Each case runs in a process of its own, so that its peak memory is its own. Ours and a peer
+(scripts/peers.py) are both warm and take turns in it; medians are reported. Peers that are not
+installed are named and left out; `pip install -e ".[peers]"` brings all. The rate of the machine's
+matrix product is measured in the same process, before and after; where the share of it is what
+counts, before and after every run, and the run of the median share is reported.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import multiprocessing
 import platform
 import resource
@@ -27,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from peers import PEERS, absent, in_turns
+from torch import nn
 
 from ntkexp.models import build
 from ntkexp.models.base import Model
@@ -170,6 +173,10 @@ class Bench:
         torch.mm(a, a, out=out)
         return 2 * MATRIX**3 / self.seconds(lambda: torch.mm(a, a, out=out), 3)[0]
 
+    def waited(self, work: Callable[[], Any]) -> None:
+        work()
+        self._wait()
+
     def _wait(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
@@ -183,53 +190,40 @@ def _settle_statistics(model: nn.Module, draws: torch.Generator) -> None:
             module.running_var.copy_(torch.rand(module.running_var.shape, generator=draws) + 0.5)
 
 
-def of_nngeometry(model: nn.Module, inputs: Tensor) -> Tensor:
-    """Its axes are (c, n, c, n)."""
-    from nngeometry.gram import GramMatrix
-    from torch.utils.data import DataLoader, TensorDataset
-
-    loader = DataLoader(
-        TensorDataset(inputs, torch.zeros(len(inputs), dtype=torch.long)), batch_size=len(inputs)
-    )
-    found = GramMatrix(model, loader, function=lambda *batch: model(batch[0])).to_torch()
-    return found.permute(1, 0, 3, 2).reshape(found.shape[0] * found.shape[1], -1).detach()
-
-
-def of_torch_func(model: nn.Module, inputs: Tensor) -> Tensor:
-    """vmap of jacrev, contracted layer by layer."""
-    from torch.func import functional_call, jacrev, vmap
-
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
-
-    def one(given: dict[str, Tensor], x: Tensor) -> Tensor:
-        return functional_call(model, given, (x.unsqueeze(0),)).squeeze(0)
-
-    gram: Tensor | None = None
-    for rows in vmap(jacrev(one), (None, 0))(parameters, inputs).values():
-        flat = rows.flatten(0, 1).flatten(1)
-        gram = flat @ flat.t() if gram is None else gram.addmm_(flat, flat.t())
-    assert gram is not None
-    return gram
-
-
-PEERS = {"nngeometry 0.4": of_nngeometry, "torch.func": of_torch_func}
-
-
 def against(
     case: str, net: str, n: int, peer: str, target: str, repeats: int, setting: Setting
 ) -> Row:
+    """Both warm and in turns; a tool that cannot take the net says why in its place."""
     bench = Bench(net, n, setting)
-    ours, kernel = bench.seconds(lambda: tangent_kernel(bench.model, bench.inputs), repeats)
+    kernel = tangent_kernel(bench.model, bench.inputs)
     peak = bench.peak_gb()
-    theirs, gram = bench.seconds(lambda: PEERS[peer](bench.model, bench.inputs))
+    theirs = copy.deepcopy(bench.model)  # backpack leaves its mark on a model
+    try:
+        gram = PEERS[peer][1](theirs, bench.inputs)
+    except (RuntimeError, NotImplementedError, AttributeError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        ours, _ = bench.seconds(lambda: tangent_kernel(bench.model, bench.inputs), repeats)
+        return bench.row(
+            case, ours, target, kernel=kernel, peer=f"{peer} fails: {reason}", peak_gb=peak
+        )
     difference = float((kernel.gram - gram).abs().max() / gram.abs().max())
+    del gram
+    seconds = in_turns(
+        {
+            "ours": lambda: bench.waited(lambda: tangent_kernel(bench.model, bench.inputs)),
+            peer: lambda: bench.waited(lambda: PEERS[peer][1](theirs, bench.inputs)),
+        },
+        repeats,
+        bench.clock,
+        warm=True,
+    )
     return bench.row(
         case,
-        ours,
+        seconds["ours"],
         target,
         kernel=kernel,
         peer=peer,
-        peer_seconds=theirs,
+        peer_seconds=seconds[peer],
         difference=difference,
         peak_gb=peak,
     )
@@ -340,16 +334,18 @@ def sign_estimate(case: str, net: str, n: int, target: str, repeats: int, settin
     )
 
 
+MLP_TARGETS = {"nngeometry": "20 x", "torch.func": "5 x"}
 CASES: dict[str, Callable[..., Row]] = {
-    "mlp-100-nngeometry": partial(
-        against, net="mlp", n=100, peer="nngeometry 0.4", target="20 x", repeats=10
-    ),
-    "mlp-100-torch.func": partial(
-        against, net="mlp", n=100, peer="torch.func", target="5 x", repeats=10
-    ),
-    "vgg19-5-torch.func": partial(
-        against, net="vgg19", n=5, peer="torch.func", target="30 x", repeats=3
-    ),
+    **{
+        f"mlp-100-{peer}": partial(
+            against, net="mlp", n=100, peer=peer, target=MLP_TARGETS.get(peer, "1 x"), repeats=5
+        )
+        for peer in PEERS
+    },
+    **{
+        f"vgg19-5-{peer}": partial(against, net="vgg19", n=5, peer=peer, target="1 x", repeats=3)
+        for peer in ("torch.func", "backpack", "curvlinops")
+    },
     "layers-too": partial(layers_too, net="vgg19", n=20, target="1.05 x the total", repeats=3),
     "vgg19-100": partial(alone, net="vgg19", n=100, target="4 GB, 75 % of 2.5 TFLOP", repeats=5),
     "resnet18-100": partial(alone, net="resnet18", n=100, target="5 GB, 65 %", repeats=5),
@@ -363,10 +359,10 @@ CASES: dict[str, Callable[..., Row]] = {
         sign_estimate, net="vgg11", n=100, target="1.6 x a step; spread 1.5 to 6 %", repeats=3
     ),
     "vgg11-20-nngeometry": partial(
-        against, net="vgg11", n=20, peer="nngeometry 0.4", target="150 x", repeats=3
+        against, net="vgg11", n=20, peer="nngeometry", target="150 x", repeats=1
     ),
     "vgg19-10-nngeometry": partial(
-        against, net="vgg19", n=10, peer="nngeometry 0.4", target="300 x", repeats=3
+        against, net="vgg19", n=10, peer="nngeometry", target="300 x", repeats=1
     ),
 }
 
@@ -410,7 +406,11 @@ def main() -> None:
     out = options.out or (Path("outputs/bench") if whole else None)
     rows = []
     spawn = multiprocessing.get_context("spawn")
-    for case in options.case:
+    missing = absent()
+    for name in missing:
+        print(f"{name}: not installed, left out (pip install -e '.[peers]')", flush=True)
+    cases = [case for case in options.case if not any(case.endswith(f"-{m}") for m in missing)]
+    for case in cases:
         with ProcessPoolExecutor(1, mp_context=spawn) as pool:
             rows.append(pool.submit(run, case, setting).result())
         print(shown(rows[-1]), flush=True)

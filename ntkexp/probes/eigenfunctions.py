@@ -86,7 +86,7 @@ class Eigenfunctions(Probe):
         from ntkexp.tangent import tangent_kernel
         from ntkexp.theory.centring import centre
 
-        kernel = tangent_kernel(view.network(), view.examples("test").inputs)
+        kernel = tangent_kernel(view.network(), view.examples("test").inputs, layers=False)
         gram = centre(kernel.gram.double().cpu().numpy(), kernel.outputs, self.centring)
         size = len(gram)
         # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500 eigenvalues

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -26,6 +26,13 @@ class Place(Protocol):
 
 class Receiver(Protocol):
     def receive(self, output: int, grad: Tensor) -> None: ...
+
+
+@runtime_checkable
+class ReceiverOfAll(Protocol):
+    """One that can take the gradients of all outputs at once."""
+
+    def receive_all(self, grads: Tensor) -> None: ...
 
 
 def receive_gradients(
@@ -61,10 +68,13 @@ def _together(
             is_grads_batched=True,
         )
     for (place, receiver), grad in zip(receivers, grads, strict=True):
-        for output in range(len(cotangents)):
-            receiver.receive(
-                output, values.new_zeros(place.shape) if grad is None else grad[output]
-            )
+        if grad is None:
+            grad = values.new_zeros(len(cotangents), *place.shape)
+        if isinstance(receiver, ReceiverOfAll):
+            receiver.receive_all(grad)
+            continue
+        for output, one in enumerate(grad):
+            receiver.receive(output, one)
 
 
 def _one_by_one(

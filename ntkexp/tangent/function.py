@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -13,8 +14,10 @@ from torch.func import functional_call
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.checks import refuse_unsupported, trainable
+from ntkexp.tangent.fingerprint import fingerprint
 from ntkexp.tangent.guard import Guard, PrivateDraws, layer_at_work
 from ntkexp.tangent.lstm import LSTMByStep, has_fused_lstm
+from ntkexp.tangent.operations import Trace
 from ntkexp.tangent.outputs import Outputs, chosen, select
 
 
@@ -28,23 +31,43 @@ class NetworkFunction:
     def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
         refuse_unsupported(model)
         self.model, self.outputs = model, outputs
+        self.fingerprint = fingerprint(model, outputs)
         self.parameters = trainable(model)
         self.device = next(iter(self.parameters.values())).device
         self._lstm: Any = LSTMByStep() if has_fused_lstm(model) else nullcontext()
+
+    @cached_property
+    def _guard(self) -> Guard:
         draws = PrivateDraws([p.device for p in self.parameters.values()])
-        self._guard = Guard(model, draws)
+        return Guard(self.model, draws)
 
     def __call__(
         self, batch: Batch, layout: torch.memory_format = torch.contiguous_format
     ) -> Tensor:
         return self.select(self.raw(batch, layout), batch)
 
-    def raw(self, batch: Batch, layout: torch.memory_format = torch.contiguous_format) -> object:
-        """What the model returns. It gets a copy: it may overwrite its input."""
-        inputs = batch.inputs.clone(memory_format=layout)
-        return self._guarded(inputs, None)
+    def raw(
+        self,
+        batch: Batch,
+        layout: torch.memory_format = torch.contiguous_format,
+        *,
+        guarded: bool = True,
+        trace: Trace | None = None,
+    ) -> object:
+        """What the model returns. It gets a copy: it may overwrite its input.
 
-    def select(self, raw: object, batch: Batch) -> Tensor:
+        `trace` takes down what is done. A forward known to do no harm needs no guard.
+        """
+        inputs = batch.inputs.clone(memory_format=layout)
+        if not guarded:
+            return self._in_one_line(inputs, None)
+        with self._tracing(trace):
+            return self._in_one_line(inputs, None)
+
+    def select(self, raw: object, batch: Batch, trace: Trace | None = None) -> Tensor:
+        if trace is not None and callable(self.outputs) and isinstance(raw, Tensor):
+            with self._tracing(trace):
+                select(raw.detach(), self.outputs, batch.indices)
         return chosen(raw, self.outputs, batch.indices)
 
     def with_parameters(self, parameters: Mapping[str, Tensor], batch: Batch) -> object:
@@ -59,9 +82,23 @@ class NetworkFunction:
         assert isinstance(raw, Tensor)
         return select(raw, self.outputs, index.unsqueeze(0))[0]
 
-    def _guarded(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
+    @contextmanager
+    def _tracing(self, trace: Trace | None) -> Iterator[None]:
+        self._guard.trace = trace if self.fingerprint is not None else None
         try:
-            with self._guard, self._lstm:
+            with self._guard:
+                yield
+        finally:
+            self._guard.trace = None
+
+    def _guarded(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
+        with self._guard:
+            return self._in_one_line(inputs, parameters)
+
+    def _in_one_line(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
+        """The model's outputs, or its error with layer and reason."""
+        try:
+            with self._lstm:
                 if parameters is None:
                     return self.model(inputs)
                 return functional_call(self.model, dict(parameters), (inputs,))

@@ -37,12 +37,13 @@ class Graph:
             for index, (after, output) in enumerate(node.next_functions):
                 if after is not None:
                     self.consumers.setdefault(after, []).append((node, index, output))
+        self.signature: Signature = [(node.name(), _shape(node)) for node in self.nodes]
         self.axes: dict[Node, ExampleAxis | None] = {}
         self.known = self._compare(reference, examples, few)
 
     def _compare(self, reference: Signature, examples: int, few: int) -> bool:
         """Whether the two graphs are of one form; fills `axes`."""
-        found = [(node.name(), _shape(node)) for node in self.nodes]
+        found = self.signature
         if examples == few or [name for name, _ in found] != [name for name, _ in reference]:
             return False
         for node, (_, shape), (_, other) in zip(self.nodes, found, reference, strict=True):
@@ -57,6 +58,13 @@ class Graph:
             if len(changed) == 1 and shape[axis] == examples * times and other[axis] == few * times:
                 self.axes[node] = ExampleAxis(axis, times)
         return True
+
+    def has_leaf(self, parameter: Tensor) -> bool:
+        return any(
+            getattr(node, "variable", None) is parameter
+            for node in self.nodes
+            if not node.next_functions
+        )
 
     def is_shared(self, node: Node) -> bool:
         return node in self.axes and self.axes[node] is None

@@ -37,6 +37,9 @@ class GraphUse:
             self.grads = self.like.new_empty(self.outputs, *self.shape)
         self.grads[output] = grad
 
+    def receive_all(self, grads: Tensor) -> None:
+        self.grads = grads
+
     def factor(self, examples_first: bool) -> Factor:
         assert self.grads is not None
         found = self.build(self.grads, examples_first)

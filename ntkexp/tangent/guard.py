@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.operations import Trace, done
 
 LOW_PRECISION = {torch.float16, torch.bfloat16}
 
@@ -58,6 +59,7 @@ class Guard(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, model: nn.Module, draws: PrivateDraws) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model, self.draws = model, draws
+        self.trace: Trace | None = None  # where to note what is done, if anywhere
         parameters = list(model.named_parameters(remove_duplicate=False))
         self._storages = {p.untyped_storage().data_ptr(): name for name, p in parameters}
         self._storages.pop(0, None)  # tensors without memory share this address
@@ -73,8 +75,11 @@ class Guard(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._refuse_writing(given)
         if random and kwargs.get("generator") is None:
             with self.draws.in_place():
-                return func(*args, **kwargs)
-        result = func(*args, **kwargs)
+                result = func(*args, **kwargs)
+        else:
+            result = func(*args, **kwargs)
+        if self.trace is not None:
+            self.trace.append(done(func, args, kwargs, result))
         if isinstance(result, Tensor) and result.dtype in LOW_PRECISION and not self._low:
             raise UserError(
                 f"{layer_at_work(self.model)}: computes in {result.dtype} while the weights are "

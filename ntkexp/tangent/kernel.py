@@ -12,15 +12,14 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.batch_function import batch_kernels
+from ntkexp.tangent.checked import CheckedFeatures
 from ntkexp.tangent.checks import check_examples_independent
-from ntkexp.tangent.features import Features, features
+from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.independence import check_on_first
 from ntkexp.tangent.memory import blocks, default_budget, in_huge_pages
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.plan import Plan, Step, add_layer
 from ntkexp.tangent.preserve import preserve_model_state
-from ntkexp.tangent.reference import ReferencePass, reference_pass
 from ntkexp.tangent.routes.blocks import mirror, times
 from ntkexp.tangent.workspace import Workspace
 
@@ -163,19 +162,18 @@ class _Request:
     ) -> None:
         if not batches:
             raise UserError("no batch of inputs was given")
-        self.function, self.layers = function, layers
-        self.reference: ReferencePass = reference_pass(function, batches[0])
-        self.device = self.reference.values.device
-        self.budget_bytes = budget_bytes or default_budget(self.device)
-        self.workspace = Workspace(self.reference.values, self.budget_bytes // 8)
+        self.layers = layers
+        self.features = CheckedFeatures(function, batches[0], budget_bytes)
+        self.sizes, self.budget_bytes = self.features.sizes, self.features.budget_bytes
+        self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
 
     def symmetric(self, batches: list[Batch]) -> list[TangentKernel]:
-        parts = blocks(sum(map(len, batches)), self.reference.bytes_per_example, self.budget_bytes)
+        parts = self._blocks(sum(map(len, batches)))
         if len(parts) > 1 and len(batches) > 1:
             return [self.symmetric([batch])[0] for batch in batches]
         if len(parts) > 1:
             return [self._blockwise(batches[0], parts)]
-        found = self._features(Batch.joined(batches), self.reference)
+        found = self.features.of(Batch.joined(batches), True)
         kernels = [self._empty(len(batch), len(batch), found) for batch in batches]
         start = 0
         for kernel, batch in zip(kernels, batches, strict=True):
@@ -185,49 +183,45 @@ class _Request:
         return [self._finished(kernel, kernel.plan.halved) for kernel in kernels]
 
     def _blockwise(self, batch: Batch, parts: list[slice]) -> TangentKernel:
-        check_on_first(self.function, batch, parts[0].stop)
+        self.features.check_blocks(batch, parts[0].stop)
         kernel: TangentKernel | None = None
         for index, rows in enumerate(parts):
-            left = self._features(batch[rows])
+            left = self.features.of(batch[rows], False)
             kernel = kernel or self._empty(len(batch), len(batch), left)
             self._add(kernel, left, None, rows, rows)
             for columns in parts[:index]:
-                right = self._features(batch[columns])
+                right = self.features.of(batch[columns], False)
                 self._add(kernel, left, right, rows, columns)
         assert kernel is not None
         return self._finished(kernel, set(left.layers))
 
     def cross(self, batch: Batch, other: Batch) -> TangentKernel:
-        parts = blocks(len(batch) + len(other), self.reference.bytes_per_example, self.budget_bytes)
+        parts = self._blocks(len(batch) + len(other))
         if len(parts) == 1:
-            found = self._features(Batch.joined([batch, other]), self.reference)
+            found = self.features.of(Batch.joined([batch, other]), True)
             kernel = self._empty(len(batch), len(other), found)
             split = len(batch)
             self._add(kernel, found.part(slice(0, split)), found.part(slice(split, None)))
             return self._finished(kernel)
         size = parts[0].stop
-        check_on_first(self.function, Batch.joined([batch[:size], other[:size]]), size)
+        self.features.check_blocks(Batch.joined([batch[:size], other[:size]]), size)
         result: TangentKernel | None = None
         for rows in _ranges(len(batch), size):
-            left = self._features(batch[rows])
+            left = self.features.of(batch[rows], False)
             result = result or self._empty(len(batch), len(other), left)
             for columns in _ranges(len(other), size):
-                self._add(result, left, self._features(other[columns]), rows, columns)
+                self._add(result, left, self.features.of(other[columns], False), rows, columns)
         assert result is not None
         return self._finished(result)
 
-    def _features(self, batch: Batch, reference: ReferencePass | None = None) -> Features:
-        whole = reference is not None  # a block has been checked before, with others
-        reference = reference or reference_pass(self.function, batch)
-        return features(self.function, batch, reference, self.budget_bytes, check_examples=whole)
+    def _blocks(self, examples: int) -> list[slice]:
+        return blocks(examples, self.sizes.bytes_per_example, self.budget_bytes)
 
     def _empty(self, rows: int, columns: int, found: Features) -> TangentKernel:
         k = found.outputs
         size = (rows * k, columns * k)
         names = list(found.layers) if self.layers else []
-        total, *split = in_huge_pages(
-            self.reference.values.new_empty(1 + len(names), *size)
-        ).zero_()
+        total, *split = in_huge_pages(self.sizes.like.new_empty(1 + len(names), *size)).zero_()
         return TangentKernel(total, dict(zip(names, split, strict=True)), k, found.fallback)
 
     def _add(

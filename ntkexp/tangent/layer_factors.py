@@ -15,13 +15,12 @@ import torch  # noqa: F401  (the example uses it)
 from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checked import CheckedFeatures
 from ntkexp.tangent.checks import check_examples_independent
-from ntkexp.tangent.features import Features, features
+from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.preserve import preserve_model_state
-from ntkexp.tangent.reference import reference_pass
 
 
 def layer_factors(
@@ -45,6 +44,4 @@ def layer_factors(
     check_examples_independent(model)
     with preserve_model_state(model):
         function, batch = NetworkFunction(model, outputs), Batch.of(inputs)
-        reference = reference_pass(function, batch)
-        budget = budget_bytes or default_budget(reference.values.device)
-        return features(function, batch, reference, budget)
+        return CheckedFeatures(function, batch, budget_bytes).of(batch, True)

@@ -22,6 +22,7 @@ from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.graph import Signature, signature
 from ntkexp.tangent.independence import check_same
 from ntkexp.tangent.layout import fastest_layout
+from ntkexp.tangent.operations import Trace
 from ntkexp.tangent.pass_memory import SavedBytes, bytes_of_calls
 
 EXAMPLES = 2
@@ -33,9 +34,26 @@ SMALL_BYTES_CPU = 32 * 2**20
 SMALL_BYTES_CUDA = 256 * 2**20
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """What few examples tell about passes of many: no value of them, only how large they are."""
+
+    examples: int
+    outputs: int
+    like: Tensor  # of no length, of the outputs' type and device
+    bytes_per_example: int
+    layout: torch.memory_format
+    signature: Signature  # of the graph
+
+    def is_small(self, examples: int) -> bool:
+        """Whether starting operations takes longer than doing them: gradients fit the cache."""
+        few = SMALL_BYTES_CUDA if self.like.is_cuda else SMALL_BYTES_CPU
+        return examples * self.bytes_per_example <= few
+
+
 @dataclass
 class ReferencePass:
-    """Outputs of few examples, a cotangent, its true gradients, and memory per example."""
+    """Outputs of few examples, a cotangent and its true gradients."""
 
     batch: Batch
     raw: Tensor
@@ -43,13 +61,8 @@ class ReferencePass:
     cotangent: Tensor  # (m, k)
     gradients: dict[str, Tensor]
     length: float  # of all gradients together
-    bytes_per_example: int
-    layout: torch.memory_format
-    signature: Signature  # of its graph
-
-    @property
-    def outputs(self) -> int:
-        return self.values.shape[1]
+    sizes: Sizes
+    trace: Trace
 
     def check_outputs(self, function: NetworkFunction, raw: Tensor) -> None:
         """The same examples within the whole batch must give the same outputs."""
@@ -60,11 +73,6 @@ class ReferencePass:
         cotangent = torch.zeros_like(values)
         cotangent[: len(self.cotangent)] = self.cotangent
         return replace(self, gradients=gradients(values, function.parameters, cotangent))
-
-    def is_small(self, examples: int) -> bool:
-        """Whether starting operations takes longer than doing them: gradients fit the cache."""
-        few = SMALL_BYTES_CUDA if self.values.is_cuda else SMALL_BYTES_CPU
-        return examples * self.bytes_per_example <= few
 
     def agrees(self, name: str, factor: Factor) -> bool:
         """Whether a parameter's factor gives its true gradient, up to rounding."""
@@ -89,17 +97,19 @@ def first_few(batch: Batch) -> Batch:
 
 
 def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
+    trace: Trace
     few = first_few(batch)
     saved = SavedBytes(function.model)
     with recorded(parameterised(function.model)) as calls, saved.counting():
-        raw = function.raw(few)
+        raw = function.raw(few, trace=(trace := []))
         values = function.select(raw, few)
     assert isinstance(raw, Tensor)
     layout = fastest_layout(function, few, values, calls)
     if layout is not torch.contiguous_format:
-        raw = function.raw(few, layout)
+        raw = function.raw(few, layout, trace=(trace := []))
         assert isinstance(raw, Tensor)
         values = function.select(raw, few)
+    function.select(raw, few, trace)
     # A generator of its own: the caller's random state is not to be moved.
     generator = torch.Generator().manual_seed(0)
     cotangent = torch.randn(values.shape, generator=generator, dtype=torch.float64)
@@ -114,9 +124,15 @@ def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
         cotangent=cotangent,
         gradients=truth,
         length=sum(squares) ** 0.5,
-        bytes_per_example=kept // len(few) + 1,
-        layout=layout,
-        signature=signature(values),
+        sizes=Sizes(
+            examples=len(few),
+            outputs=values.shape[1],
+            like=values.detach().new_empty(0),
+            bytes_per_example=kept // len(few) + 1,
+            layout=layout,
+            signature=signature(values),
+        ),
+        trace=trace,
     )
 
 

@@ -15,15 +15,13 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
 from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checked import CheckedFeatures
 from ntkexp.tangent.checks import check_examples_independent
-from ntkexp.tangent.features import Features, features
+from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.independence import check_on_first
-from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.plan import add_layer
 from ntkexp.tangent.preserve import preserve_model_state
-from ntkexp.tangent.reference import ReferencePass, reference_pass
 from ntkexp.tangent.routes.blocks import mirror
 from ntkexp.tangent.workspace import Workspace
 
@@ -99,9 +97,9 @@ class _Tiles:
 
     def __init__(self, function: NetworkFunction, batch: Batch, budget_bytes: int | None) -> None:
         self.function, self.batch = function, batch
-        self.budget_bytes = budget_bytes or default_budget(function.device)
-        self.first: ReferencePass = reference_pass(function, self._moved(slice(0, 3)))
-        self.workspace = Workspace(self.first.values, self.budget_bytes // 8)
+        self.features = CheckedFeatures(function, self._moved(slice(0, 3)), budget_bytes)
+        self.sizes, self.budget_bytes = self.features.sizes, self.features.budget_bytes
+        self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
         self.step = 0
         self._left: tuple[int, Features] | None = None
 
@@ -110,10 +108,10 @@ class _Tiles:
         return -(-len(self.batch) // self.step)
 
     def begin(self, store: TileStore, examples_per_tile: int | None) -> None:
-        k, n = self.first.outputs, len(self.batch)
-        fits = self.budget_bytes // (4 * self.first.bytes_per_example)
+        k, n = self.sizes.outputs, len(self.batch)
+        fits = self.budget_bytes // (4 * self.sizes.bytes_per_example)
         step = examples_per_tile or max(1, min(MOST_EXAMPLES, fits, n))
-        dtype = str(self.first.values.dtype).removeprefix("torch.")
+        dtype = str(self.sizes.like.dtype).removeprefix("torch.")
         identity = description(self.function, self.batch.inputs)
         rows, columns = store.begin(
             identity, (n * k, n * k), dtype, (step * k, step * k), symmetric=True
@@ -121,7 +119,7 @@ class _Tiles:
         if rows != columns or rows % k:
             raise UserError(f"tiles of {rows} x {columns}: squares of a multiple of {k} are needed")
         self.step = rows // k
-        check_on_first(self.function, self.batch, self.step)
+        self.features.check_blocks(self.batch, self.step)
 
     def check_done(self, store: TileStore) -> None:
         """The kernel of three examples, as far as it is done, must be what is on disk."""
@@ -135,9 +133,8 @@ class _Tiles:
             | {min(row * self.step + self.step, len(self.batch)) - 1 for row in chosen}
         )[:3]
         few = self._moved(torch.tensor(examples, device=self.batch.inputs.device))
-        reference = reference_pass(self.function, few)
-        gram = self._product(features(self.function, few, reference, self.budget_bytes), None)
-        k, size = self.first.outputs, float(gram.abs().max()) + 1e-30
+        gram = self._product(self.features.of(few, False), None)
+        k, size = self.sizes.outputs, float(gram.abs().max()) + 1e-30
         for one, i in enumerate(examples):
             for two, j in enumerate(examples[: one + 1]):
                 tile = i // self.step, j // self.step
@@ -173,8 +170,7 @@ class _Tiles:
 
     def _features(self, tile: int) -> Features:
         part = self._moved(slice(tile * self.step, (tile + 1) * self.step))
-        reference = reference_pass(self.function, part)
-        return features(self.function, part, reference, self.budget_bytes, check_examples=False)
+        return self.features.of(part, False)
 
     def _moved(self, examples: slice | Tensor) -> Batch:
         return self.batch[examples].to(self.function.device)

@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.by_use import factors_by_use
 from ntkexp.tangent.calls import Call, parameterised, recorded, refuse_overwritten
 from ntkexp.tangent.chain import chain_of, squared_length, unit_vectors
+from ntkexp.tangent.checked import CheckedFeatures, features
 from ntkexp.tangent.checks import (
     check_examples_independent,
     coupling_modules,
@@ -22,11 +24,12 @@ from ntkexp.tangent.checks import (
 )
 from ntkexp.tangent.factors import Direct, merged
 from ntkexp.tangent.fallback import jacobians
-from ntkexp.tangent.features import factors_by_use, features
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.independence import check_on_first, check_same
+from ntkexp.tangent.known import recall, remember
 from ntkexp.tangent.memory import blocks, default_budget
 from ntkexp.tangent.norms import norm_workspace, squared_norms
+from ntkexp.tangent.operations import Trace, keep_apart
 from ntkexp.tangent.outputs import Outputs, chosen
 from ntkexp.tangent.preserve import preserve_model_state
 from ntkexp.tangent.reference import first_few, reference_pass
@@ -74,17 +77,14 @@ def _exact(function: NetworkFunction, batch: Batch, budget_bytes: int | None) ->
     of_chain = _exact_of_chain(function, batch, budget_bytes)
     if of_chain is not None:
         return of_chain
-    first = reference_pass(function, batch)
-    workspace = norm_workspace(first.values)
-    total = first.values.new_zeros((), dtype=torch.float64)
-    budget = budget_bytes or default_budget(first.values.device)
-    parts = blocks(len(batch), first.bytes_per_example, budget)
+    features = CheckedFeatures(function, batch, budget_bytes)
+    like = features.sizes.like
+    workspace, total = norm_workspace(like), like.new_zeros((), dtype=torch.float64)
+    parts = blocks(len(batch), features.sizes.bytes_per_example, features.budget_bytes)
     if len(parts) > 1:
-        check_on_first(function, batch, parts[0].stop)
+        features.check_blocks(batch, parts[0].stop)
     for rows in parts:
-        part, whole = batch[rows], len(parts) == 1
-        reference = first if whole else reference_pass(function, part)
-        found = features(function, part, reference, budget, check_examples=whole)
+        found = features.of(batch[rows], len(parts) == 1)
         factors = [factor for layer in found.layers.values() for factor in layer.values()]
         total += squared_norms(factors, workspace)
     return total
@@ -99,24 +99,40 @@ def _exact_of_chain(
         if type(module) is not nn.Linear:
             return None
         widths.append(module.out_features)
-    few = first_few(batch)
-    alone = function(few)
-    k = alone.shape[1]
-    bytes_each = (2 * sum(widths) + 3 * k * max(widths)) * alone.element_size()
-    total = alone.new_zeros((), dtype=torch.float64)
-    budget = budget_bytes or default_budget(alone.device)
+    weight = next(iter(function.parameters.values()))
+    bytes_each = (2 + 3 * widths[-1]) * sum(widths) * weight.element_size()
+    budget = budget_bytes or default_budget(function.device)
     parts = blocks(len(batch), bytes_each, budget)
-    check_on_first(function, batch, parts[0].stop)
+    independent = _check_chain(function, batch, parts[0].stop)
+    total = weight.new_zeros((), dtype=torch.float64)
     for rows in parts:
-        values = function(batch[rows])
-        if rows.start == 0:
-            both = min(len(alone), len(values))
-            check_same(function, few, alone[:both], values[:both])
-        chain = chain_of(values, function.parameters.values())
+        guarded = len(batch[rows]) not in independent
+        raw = function.raw(batch[rows], guarded=guarded)
+        chain = chain_of(function.select(raw, batch[rows]), function.parameters.values())
         if chain is None:
             return None
         total += squared_length(chain, unit_vectors(chain))
     return total
+
+
+def _check_chain(function: NetworkFunction, batch: Batch, block: int) -> set[int]:
+    """Check that examples are independent, unless that is known; the sizes for which it is."""
+    known = recall(function, batch)
+    if known is not None and block in known.independent:
+        return known.independent
+    check_on_first(function, batch, block)
+    few, first = first_few(batch[:block]), batch[:block]
+    traces: tuple[Trace, Trace] = [], []
+    alone = function.select(function.raw(few, trace=traces[0]), few, traces[0])
+    within = function.select(function.raw(first, trace=traces[1]), first, traces[1])
+    check_same(function, few, alone, within[: len(few)])
+    known = None
+    if keep_apart(*traces, len(few), len(first)):
+        known = remember(function, batch, None)
+    if known is None:
+        return set()
+    known.independent.add(block)
+    return known.independent
 
 
 def _hutchinson(
@@ -264,5 +280,5 @@ class SharedForward:
             few = batch[:2]
             reference = reference_pass(function, few)
             budget = default_budget(values.device)
-            found = features(function, few, reference, budget, check_examples=False)
+            found, _ = features(function, few, reference, budget, check_examples=False)
         return {id(self.parameters[name]) for name in found.fallback}

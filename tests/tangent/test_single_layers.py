@@ -164,8 +164,8 @@ def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> N
 @EVEN_KERNELS
 def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cross: bool) -> None:
     """Routes are chosen by cost; here each has to take every layer."""
+    from ntkexp.tangent.by_use import factors_by_use
     from ntkexp.tangent.calls import parameterised, recorded
-    from ntkexp.tangent.features import factors_by_use
 
     layer, inputs = drawn[0].double(), drawn[1].double()
     model = Head(layer, inputs, 2)

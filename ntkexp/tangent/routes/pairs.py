@@ -13,7 +13,8 @@ from ntkexp.tangent.routes.blocks import lower_blocks, times
 from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
 from ntkexp.tangent.workspace import Workspace
 
-LEAST_EXAMPLES = 32
+# Products of fewer rows than this run below the full rate: 32 examples of 10 outputs, 320 of one.
+LEAST_ROWS = 320
 # Channels times pairs of positions; with fewer, the other half of a symmetric matrix is computed in
 # less time than copied (1000 x 1000 on two cores, 80 channels: 1.4 ms for 3.4).
 WORTH_HALVING = 256
@@ -59,7 +60,7 @@ def _blocks(left: Outer, right: Outer | None, workspace: Workspace) -> list[tupl
     """The pairs of examples to visit: the lower half, or stripes whose products have room."""
     shape = Shape.of(left, right)
     if Pairs.halves(shape):
-        return [*lower_blocks(shape.left, LEAST_EXAMPLES)]
+        return [*lower_blocks(shape.left, LEAST_ROWS // shape.k)]
     bytes_each = shape.right * shape.k**2 * shape.itemsize
     step = max(1, workspace.limit_bytes // bytes_each)
     starts = range(0, shape.left, step)
@@ -92,6 +93,9 @@ def _add_block(
     products, weights = workspace.tensors(*sizes)
     torch.mm(v_left, v_right.t(), out=products)
     u.products(u_left, u_right, weights)
+    if k == 1:
+        gram[rows, columns].addcmul_(products, weights)
+        return
     # Repeated along one axis, broadcast along the other: five times as fast as broadcasting both.
     repeated = weights.repeat_interleave(k, dim=1).unsqueeze(1)
     by_example = (len(u_left), k, len(v_right))

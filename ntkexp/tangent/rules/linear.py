@@ -34,6 +34,15 @@ class LinearRule:
         if self.bias is not None:
             self.bias.take(output, summed)
 
+    def receive_all(self, grads: Tensor) -> None:
+        """Of all k outputs, (k, ...)."""
+        n, d = len(self.inputs), self.positions
+        rows = grads.reshape(len(grads), n, d, -1).permute(1, 0, 3, 2)  # (n, k, O, D)
+        if self.v is not None:
+            self.v.take_all(rows.squeeze(3) if d == 1 else rows)
+        if self.bias is not None:
+            self.bias.take_all(rows.squeeze(3) if d == 1 else rows.sum(3))
+
     def factors(self) -> dict[str, Factor]:
         found: dict[str, Factor] = {}
         if self.v is not None:

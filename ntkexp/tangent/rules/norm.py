@@ -31,15 +31,27 @@ class NormRule:
     def _normalise(self, call: Call) -> Tensor:
         raise NotImplementedError
 
-    def _summed(self, values: Tensor) -> Tensor:
+    def _summed(self, values: Tensor, examples: int) -> Tensor:
         """(n T, C, *space) -> (n, C)."""
-        return values.reshape(self.examples, -1, *values.shape[1:]).flatten(3).sum((1, 3))
+        return values.reshape(examples, -1, *values.shape[1:]).flatten(3).sum((1, 3))
 
     def receive(self, output: int, grad: Tensor) -> None:
         if self.normalised is not None:
-            self.found["weight"][:, output] = self._summed(grad * self.normalised)
+            self.found["weight"][:, output] = self._summed(grad * self.normalised, self.examples)
         if "bias" in self.found:
-            self.found["bias"][:, output] = self._summed(grad)
+            self.found["bias"][:, output] = self._summed(grad, self.examples)
+
+    def receive_all(self, grads: Tensor) -> None:
+        """Of all k outputs, (k, n T, ...): as if they were so many more examples."""
+        k, n = len(grads), self.examples
+
+        def summed(values: Tensor) -> Tensor:
+            return self._summed(values.flatten(0, 1), k * n).view(k, n, -1).transpose(0, 1)
+
+        if self.normalised is not None:
+            self.found["weight"] = summed(grads * self.normalised).contiguous()
+        if "bias" in self.found:
+            self.found["bias"] = summed(grads).contiguous()
 
     def factors(self) -> dict[str, Factor]:
         return {name: Direct(values) for name, values in self.found.items()}
@@ -57,8 +69,8 @@ class BatchNormRule(NormRule):
             call.input, module.running_mean, module.running_var, eps=module.eps
         )
 
-    def _summed(self, values: Tensor) -> Tensor:
-        return super()._summed(values if values.dim() > 2 else values.unsqueeze(2))
+    def _summed(self, values: Tensor, examples: int) -> Tensor:
+        return super()._summed(values if values.dim() > 2 else values.unsqueeze(2), examples)
 
 
 class GroupNormRule(NormRule):
@@ -66,8 +78,8 @@ class GroupNormRule(NormRule):
         assert isinstance(call.module, nn.GroupNorm)
         return functional.group_norm(call.input, call.module.num_groups, eps=call.module.eps)
 
-    def _summed(self, values: Tensor) -> Tensor:
-        return super()._summed(values if values.dim() > 2 else values.unsqueeze(2))
+    def _summed(self, values: Tensor, examples: int) -> Tensor:
+        return super()._summed(values if values.dim() > 2 else values.unsqueeze(2), examples)
 
 
 class InstanceNormRule(NormRule):
@@ -95,6 +107,6 @@ class LayerNormRule(NormRule):
             raise UnfitError
         return functional.layer_norm(call.input, shape, eps=call.module.eps)
 
-    def _summed(self, values: Tensor) -> Tensor:
+    def _summed(self, values: Tensor, examples: int) -> Tensor:
         size = next(iter(self.found.values())).shape[2]
-        return values.reshape(self.examples, -1, size).sum(1)
+        return values.reshape(examples, -1, size).sum(1)

@@ -16,7 +16,7 @@ def copies(call: Call, examples: int) -> int:
     """How many rows of the call's batch belong to one example.
 
     A model may fold time steps into the batch, (n, T, d) -> (nT, d). That the rows are then
-    ordered example by example is assumed here and held against a true gradient in rehearsal.py.
+    ordered example by example is assumed here and compared with a true gradient in checked.py.
     """
     if not call.shape or call.shape[0] == 0 or call.shape[0] % examples:
         raise UnfitError
@@ -47,6 +47,10 @@ class Received:
             self._values = grad.unsqueeze(1)
         else:
             self.values[:, output] = grad
+
+    def take_all(self, grads: Tensor) -> None:
+        """(n, k, ...), in whatever order of memory."""
+        self._values = grads.contiguous()
 
     @property
     def values(self) -> Tensor:

@@ -1,0 +1,144 @@
+"""Other ways to the tangent kernel of a classifier, each model, inputs (n, ...) -> (n c, n c).
+
+What has no vmap rule, or does not fit into memory, each handles in its own way; all rows are
+example-major. A tool that is not installed is left out, and `absent` says so.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from typing import TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, jacrev, vmap
+
+Peer: TypeAlias = Callable[[nn.Module, Tensor], Tensor]
+# For the Jacobians that torch.func holds at once.
+ROOM_BYTES = 3 * 2**30
+
+
+def of_torch_func(model: nn.Module, inputs: Tensor, room_bytes: int = ROOM_BYTES) -> Tensor:
+    """vmap of jacrev, sum of J J^T over groups of parameters whose Jacobians have room."""
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    outputs = model(inputs[:1]).shape[1]
+    gram: Tensor | None = None
+    for group in _groups(parameters, len(inputs) * outputs, room_bytes):
+        rest = {name: p for name, p in parameters.items() if name not in group}
+
+        def one(given: dict[str, Tensor], x: Tensor, rest: dict[str, Tensor] = rest) -> Tensor:
+            found: Tensor = functional_call(model, {**rest, **given}, (x.unsqueeze(0),))
+            return found.squeeze(0)
+
+        for rows in vmap(jacrev(one), (None, 0))(group, inputs).values():
+            flat = rows.flatten(0, 1).flatten(1)
+            gram = flat @ flat.t() if gram is None else gram.addmm_(flat, flat.t())
+    assert gram is not None
+    return gram
+
+
+def _groups(
+    parameters: dict[str, Tensor], rows: int, room_bytes: int
+) -> Iterator[dict[str, Tensor]]:
+    group: dict[str, Tensor] = {}
+    for name, value in parameters.items():
+        if group and rows * (sum(p.nbytes for p in group.values()) + value.nbytes) > room_bytes:
+            yield group
+            group = {}
+        group[name] = value
+    yield group
+
+
+def of_loops(model: nn.Module, inputs: Tensor) -> Tensor:
+    """One backward for each output of each input: works wherever autograd does."""
+    parameters = [*model.parameters()]
+    rows = []
+    for example in inputs:
+        for value in model(example.unsqueeze(0)).flatten():
+            grads = torch.autograd.grad(value, parameters, retain_graph=True)
+            rows.append(torch.cat([grad.flatten() for grad in grads]))
+    whole = torch.stack(rows)
+    return whole @ whole.t()
+
+
+def of_nngeometry(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Its axes are (c, n, c, n)."""
+    from nngeometry.gram import GramMatrix
+    from torch.utils.data import DataLoader, TensorDataset
+
+    loader = DataLoader(
+        TensorDataset(inputs, torch.zeros(len(inputs), dtype=torch.long)), batch_size=len(inputs)
+    )
+    found = GramMatrix(model, loader, function=lambda *batch: model(batch[0])).to_torch()
+    return found.permute(1, 0, 3, 2).reshape(found.shape[0] * found.shape[1], -1).detach()
+
+
+def of_backpack(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Per-example gradients of one output after the other, for sequential nets."""
+    from backpack import backpack, extend
+    from backpack.extensions import BatchGrad
+
+    whole = extend(model)
+    rows = []
+    for output in range(whole(inputs).shape[1]):
+        with backpack(BatchGrad()):
+            whole(inputs)[:, output].sum().backward()
+        rows.append(torch.cat([p.grad_batch.flatten(1) for p in whole.parameters()], 1))
+        for p in whole.parameters():
+            p.grad = None
+            del p.grad_batch
+    j = torch.stack(rows, 1).flatten(0, 1).detach()
+    return j @ j.t()
+
+
+def of_curvlinops(model: nn.Module, inputs: Tensor) -> Tensor:
+    """J applied to J^T applied to unit vectors."""
+    from curvlinops import JacobianLinearOperator, TransposedJacobianLinearOperator
+
+    data = [(inputs, torch.zeros(len(inputs), dtype=torch.long))]
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    given = (model, parameters, data)
+    options = {"check_deterministic": False}
+    size = model(inputs).numel()
+    pulled = TransposedJacobianLinearOperator(*given, **options) @ torch.eye(size)
+    found: Tensor = JacobianLinearOperator(*given, **options) @ pulled
+    return found.detach()
+
+
+PEERS: Mapping[str, tuple[str, Peer]] = {
+    "torch.func": ("torch", of_torch_func),
+    "nngeometry": ("nngeometry", of_nngeometry),
+    "backpack": ("backpack", of_backpack),
+    "curvlinops": ("curvlinops", of_curvlinops),
+}
+
+
+def absent() -> list[str]:
+    return [name for name, (package, _) in PEERS.items() if find_spec(package) is None]
+
+
+def present() -> dict[str, Peer]:
+    return {name: peer for name, (_, peer) in PEERS.items() if name not in absent()}
+
+
+def in_turns(
+    works: Mapping[str, Callable[[], object]],
+    rounds: int,
+    clock: Callable[[], float] = time.perf_counter,
+    warm: bool = False,
+) -> dict[str, float]:
+    """Median seconds of each, taking turns, so that a machine slower for a while is so for all.
+
+    A first round does not count, unless all are `warm` already.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for counts in ([] if warm else [False]) + [True] * rounds:
+        for name, work in works.items():
+            began = clock()
+            work()
+            if counts:
+                seconds[name].append(clock() - began)
+    return {name: statistics.median(found) for name, found in seconds.items()}
