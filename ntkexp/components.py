@@ -84,6 +84,7 @@ class Kind:
 KINDS = (
     Kind("data", "data"),
     Kind("model", "models"),
+    Kind("transform", "transforms", neutral="plain"),
     Kind("objective", "objectives", neutral="usual"),
     Kind("optim", "optim", neutral="sgd"),
     Kind("probe", "probes"),

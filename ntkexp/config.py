@@ -35,6 +35,7 @@ from ntkexp.options import (
 )
 from ntkexp.options import refuse_added as refuse_added
 from ntkexp.studies.base import Study
+from ntkexp.transforms.base import Transform
 
 SCHEMA_VERSION = 1
 
@@ -47,6 +48,7 @@ FOLDER_NAME = Rule(
     lambda name: re.fullmatch(r"\w[\w.+=-]{0,99}", name) is not None,
     "1 to 100 letters, digits, and . _ + - =, beginning with a letter or digit",
 )
+SUBSET = Rule(lambda name: bool(name.strip()), "the name of a subset, such as noisy")
 FOLDER = Rule(
     lambda path: bool(path.strip()) and path.isprintable(), "a folder, such as outputs or /scratch"
 )
@@ -94,11 +96,16 @@ class ProbingConfig:
 
 @dataclass
 class EvaluateConfig:
-    """How many fixed examples of each split the loss and accuracy are taken on; None is all."""
+    """How many fixed examples of each split the loss and accuracy are taken on; None is all.
+
+    `subsets` are evaluated besides all and, where there are such, easy and difficult examples:
+    noisy and intact labels, or groups that the data name.
+    """
 
     train_examples: int | None = option(None, count("examples", null="for all"))
     test_examples: int | None = option(None, count("examples", null="for all"))
     batch_size: int = option(500, count("examples"))
+    subsets: list[str] = option([], each(SUBSET))
 
 
 @dataclass
@@ -185,6 +192,7 @@ class TrainConfig(ExperimentConfig):
     recipe: str = "paper"
     data: Data = MISSING
     model: Model = MISSING
+    transform: Transform = MISSING
     objective: Objective = MISSING
     optim: Optimiser = MISSING
     probe: dict[str, Any] = field(default_factory=dict)

@@ -49,29 +49,29 @@ NOTHING = Asked()
 class Command:
     """What a subcommand does with a composed config, in steps that a sweep can take apart.
 
-    `complete` fills in and checks the config; `prepare` builds and loads what the run needs, so
-    that whatever is wrong is known before a folder is made; `warm` imports what `prepare` needs
+    `finalise` fills in and checks the config; `prepare` builds and loads what the run needs, so
+    that whatever is wrong is known before a folder is made; `preload` imports what `prepare` needs
     and refuses what it can refuse without data; `data` are the checksums of the files that a run
     would read here, found without loading them.
     """
 
-    complete: Callable[[DictConfig, frozenset[str]], None]
-    warm: Callable[[DictConfig], None]
+    finalise: Callable[[DictConfig, frozenset[str]], None]
+    preload: Callable[[DictConfig], None]
     prepare: Callable[[DictConfig], Ready]
     data: Callable[[DictConfig], Mapping[str, str]]
 
     def __call__(self, config: DictConfig, typed: frozenset[str]) -> int:
         """The whole of it, unless it is done already; `typed` are the keys the user set."""
-        self.complete(config, typed)
-        return self.work_if_needed(config, folder_of(config), Asked(typed))
+        self.finalise(config, typed)
+        return self.run_if_needed(config, folder_of(config), Asked(typed))
 
-    def work_if_needed(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
+    def run_if_needed(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
         """The run in `folder`, unless its outcome stands already."""
         if (code := _known(self, config, folder)) is not None:
             return code
-        return self.work(config, folder, words)
+        return self.run(config, folder, words)
 
-    def work(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
+    def run(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
         """One life of the run in `folder`: an exit code, once the run's own status is written."""
         with signals() as asked:
             began = time.monotonic()
@@ -82,7 +82,7 @@ class Command:
             return _live(ready, config, folder, words, asked, began)
 
 
-def _complete_training(config: DictConfig, typed: frozenset[str]) -> None:
+def _finalise_training(config: DictConfig, typed: frozenset[str]) -> None:
     refuse_added(config)
     shrink(config, typed)
     check(config)
@@ -90,12 +90,12 @@ def _complete_training(config: DictConfig, typed: frozenset[str]) -> None:
         check(member)
 
 
-def _warm_training(config: DictConfig) -> None:
+def _preload_training(config: DictConfig) -> None:
     # torch and pandas are worth their seconds only where there is work to do.
     from ntkexp.training import experiment
 
     experiment.build_probes(_plain(config))
-    _warm_results()
+    _preload_results()
 
 
 def _prepare_training(config: DictConfig) -> Ready:
@@ -115,12 +115,12 @@ def _plain(config: DictConfig) -> TrainConfig:
     return plain
 
 
-def _warm_study(config: DictConfig) -> None:
+def _preload_study(config: DictConfig) -> None:
     importlib.import_module("pandas")
-    _warm_results()
+    _preload_results()
 
 
-def _warm_results() -> None:
+def _preload_results() -> None:
     from ntkexp.results.provenance import provenance
 
     importlib.import_module("ntkexp.results.store")
@@ -137,9 +137,9 @@ def _prepare_study(config: DictConfig) -> Ready:
     return Ready(work=Parts(study), tables=study.tables, label=study.name)
 
 
-train = Command(_complete_training, _warm_training, _prepare_training, _training_data)
+train = Command(_finalise_training, _preload_training, _prepare_training, _training_data)
 study = Command(
-    lambda config, typed: check_study(config), _warm_study, _prepare_study, lambda config: {}
+    lambda config, typed: check_study(config), _preload_study, _prepare_study, lambda config: {}
 )
 
 

@@ -31,7 +31,9 @@ ADDED: dict[str, Any] = {
     "optim.name": "sgd",
     "probe.*.name": ITS_KEY,
     "objective": {"name": "usual"},
+    "transform": {"name": "plain"},
     "probing.losses": [],
+    "evaluate.subsets": [],
     "members": None,
     # Of studies; trained experiments had them.
     "device": "auto",

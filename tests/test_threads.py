@@ -59,10 +59,11 @@ def test_small_networks_have_one_thread_and_large_ones_all() -> None:
 
 
 def test_members_of_one_stack_add_up() -> None:
-    config = composed(LIGHT)
-    one = multiplications.of_a_step(config)
+    one = multiplications.of_a_step(composed(LIGHT))
+    many = composed((*LIGHT, 'members={seed: "range(16)"}'))
     assert one is not None
-    assert wanted(config, work=16 * one).number == by_work(16 * one, 8) > 1
+    assert multiplications.of_a_step(many) == 16 * one
+    assert wanted(many).number == by_work(16 * one, 8) > 1
 
 
 def test_a_single_run_takes_the_user_at_his_word(monkeypatch: pytest.MonkeyPatch) -> None:

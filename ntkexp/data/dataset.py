@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ class Split:
 
     `targets` are what is trained on or tested against; `clean_targets` what they were before any
     was redrawn; `corrupted` tells whose label was redrawn (which may have come out right by
-    chance); `difficult` who belongs to the difficult part.
+    chance); `difficult` who belongs to the difficult part; `groups` are further named subsets.
     """
 
     inputs: Tensor  # (n, *input_shape) float32
@@ -24,6 +25,16 @@ class Split:
     clean_targets: Tensor  # (n,) int64
     corrupted: Tensor  # (n,) bool
     difficult: Tensor  # (n,) bool
+    groups: Mapping[str, Tensor] = field(default_factory=dict)  # name -> (n,) bool
+
+    def subsets(self) -> dict[str, Tensor]:
+        """The named subsets that it has, as masks (n,): evaluation and probes take them by name."""
+        found = {"all": torch.ones_like(self.difficult)}
+        if bool(self.difficult.any()):
+            found |= {"easy": ~self.difficult, "difficult": self.difficult}
+        if bool(self.corrupted.any()):
+            found |= {"noisy": self.corrupted, "intact": ~self.corrupted}
+        return found | dict(self.groups)
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -53,7 +53,7 @@ class ClusterJob:
         patience = time.monotonic() + SILENT_SECONDS + 60
         while True:
             try:
-                return self.command.work_if_needed(self.config, self.folder, self.asked)
+                return self.command.run_if_needed(self.config, self.folder, self.asked)
             except RunTakenError as error:
                 # A life that was killed on another node looks alive until its lock goes stale.
                 if time.monotonic() > patience:

@@ -66,7 +66,7 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]], command: Command
     for overrides in batch:
         config = composer.compose(overrides)
         asked = Asked(frozenset(typed_keys(overrides)), axes)
-        command.complete(config, asked.typed)
+        command.finalise(config, asked.typed)
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.

@@ -18,7 +18,7 @@ from ntkexp.results.status import begun_with
 
 def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
     """Carry out `command` on every job; 128 + n when signal n put an end to the sweep."""
-    units = [Unit([job], partial(command.work, job.config, job.folder, job.asked)) for job in jobs]
+    units = [Unit([job], partial(command.run, job.config, job.folder, job.asked)) for job in jobs]
     return run_units(units, config, command, settled)
 
 
@@ -31,7 +31,7 @@ def run_units(units: Sequence[Unit], config: DictConfig, command: Command, settl
     # torch when it first computes; each job then takes its number.
     threads.use(1)
     for job in jobs:
-        command.warm(job.config)
+        command.preload(job.config)
     threads.use(1)
     total = settled + len(jobs)
     with Progress("sweep", total, start=settled, shown=config.progress) as progress:

@@ -74,7 +74,8 @@ class View:
 class NetworkView(View):
     """A network on a data set, in eval mode.
 
-    `batch_statistics` takes kernels with batch normalisation in train mode instead.
+    `kernel_of` is the module whose kernel it has, where that is another; `batch_statistics` takes
+    kernels with batch normalisation in train mode instead.
     """
 
     def __init__(
@@ -83,11 +84,13 @@ class NetworkView(View):
         dataset: Dataset,
         objective: Loss,
         *,
+        kernel_of: nn.Module | None = None,
         batch_statistics: bool = False,
         **facts: Any,
     ) -> None:
         super().__init__(**facts)
         self._model, self._dataset, self._objective = model, dataset, objective
+        self._kernel_of = kernel_of or model
         self._batch_statistics = batch_statistics
 
     @property
@@ -122,10 +125,10 @@ class NetworkView(View):
 
         inputs = {name: batch.inputs for name, batch in self.batches.items()}
         if not self._batch_statistics:
-            return tangent_kernels(self._model, inputs)
-        with _batch_statistics(self._model):
+            return tangent_kernels(self._kernel_of, inputs)
+        with _batch_statistics(self._kernel_of):
             return {
-                name: tangent_kernel(self._model, x, batch_function=True)
+                name: tangent_kernel(self._kernel_of, x, batch_function=True)
                 for name, x in inputs.items()
             }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import torch
 from torch import nn
 
@@ -22,6 +24,9 @@ EVALS = Table(
 )
 
 
+ALWAYS = ("all", "easy", "difficult")
+
+
 @torch.no_grad()
 def evaluate(
     model: nn.Module,
@@ -30,11 +35,13 @@ def evaluate(
     *,
     examples: int | None,
     batch_size: int,
+    subsets: Collection[str] = (),
     layout: torch.memory_format = torch.contiguous_format,
 ) -> dict[str, tuple[float, float]]:
     """Mean loss and accuracy on the first `examples` of a split, by subset.
 
-    Subsets: `all`, and where the split has a difficult part also `easy` and `difficult`.
+    Subsets: `all`, where the split has a difficult part also `easy` and `difficult`, and those of
+    `subsets` that it has.
     The examples of a split are in random order, so the first ones are a fixed random sample.
     """
     count = min(examples or len(split.targets), len(split.targets))
@@ -46,11 +53,8 @@ def evaluate(
         right.append(objective.correct(outputs, split.targets[chosen]))
     # Summed in float64: the mean then does not depend on the batch size beyond the last digits.
     all_losses, all_right = torch.cat(loss).double(), torch.cat(right).double()
-    difficult = split.difficult[:count]
-    subsets = {"all": torch.ones_like(difficult)}
-    if bool(split.difficult.any()):
-        subsets |= {"easy": ~difficult, "difficult": difficult}
     return {
-        name: (all_losses[members].mean().item(), all_right[members].mean().item())
-        for name, members in subsets.items()
+        name: (all_losses[members[:count]].mean().item(), all_right[members[:count]].mean().item())
+        for name, members in split.subsets().items()
+        if name in ALWAYS or name in subsets
     }

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import cast
 
 import torch
+from torch import Tensor
 
 from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
-from ntkexp.data import Dataset
+from ntkexp.data import Dataset, Split
 from ntkexp.errors import UserError
 from ntkexp.freed_memory import keep_freed_memory
 from ntkexp.probes import Batch, Probe
@@ -22,7 +23,9 @@ from ntkexp.training.prepared import Prepared, Ready
 from ntkexp.training.schedule import looks_of
 from ntkexp.training.stacked import StackedMembers
 from ntkexp.training.supervised import Supervised
+from ntkexp.training.work import refuse_unoffered
 
+SPLITS = ("train", "test")
 # The values in which one of many networks differs from the others, and its config.
 Member = tuple[Mapping[str, object], TrainConfig]
 
@@ -49,7 +52,10 @@ def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
     one = network_on_data(config, built, device)
+    for name in config.evaluate.subsets:
+        subset_of(one.dataset.train, name, f"evaluate.subsets={name}:")
     work = Supervised(one, config.optim.build(one.model.parameters()))
+    refuse_unoffered(built, work)
     return Ready(
         work=work,
         tables=tables(config, built),
@@ -84,14 +90,24 @@ def network_on_data(
     dataset = data.load(config.data, config.seed, device, progress=config.progress)
     objective = config.objective.build(dataset.train.targets, dataset.classes)
     model = models.build(config.model, dataset.input_shape, objective.outputs, config.seed)
+    transformed = config.transform.build(model.to(device), dataset.train)
     return Prepared(
         config=config,
         dataset=dataset,
         objective=objective,
-        model=model.to(device),
+        model=transformed.module,
+        transformed=transformed,
         probes=built,
         batches=probe_batches(config, dataset, built),
     )
+
+
+def subset_of(split: Split, name: str, who: str) -> Tensor:
+    """The mask of a named subset."""
+    subsets = split.subsets()
+    if name not in subsets:
+        raise UserError(f"{who} asks for the subset {name}; there are {', '.join(subsets)}")
+    return subsets[name]
 
 
 def probe_batches(
@@ -99,16 +115,11 @@ def probe_batches(
 ) -> dict[str, Batch]:
     """The fixed examples that the probes look at, drawn by the seed alone."""
     wanted = frozenset[str]().union(*(probe.batches() for probe in built.values()))
-    pools = {
-        "train": (dataset.train, torch.ones_like(dataset.train.difficult)),
-        "test": (dataset.test, torch.ones_like(dataset.test.difficult)),
-        "easy": (dataset.train, ~dataset.train.difficult),
-        "difficult": (dataset.train, dataset.train.difficult),
-    }
     drawn = {}
-    for name, (split, members) in pools.items():
-        if name not in wanted:
-            continue
+    first = [name for name in (*SPLITS, "easy", "difficult") if name in wanted]
+    for name in (*first, *sorted(wanted - set(first))):
+        split = dataset.test if name == "test" else dataset.train
+        members = subset_of(split, "all" if name in SPLITS else name, "a probe")
         pool = members.nonzero()[:, 0].cpu()
         if len(pool) < config.probing.examples:
             raise UserError(

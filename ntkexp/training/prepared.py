@@ -15,16 +15,21 @@ from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.training.schedule import Looks
 from ntkexp.training.work import Work
+from ntkexp.transforms.base import Transformed
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A network, what it is trained on and to what end, and what looks at it on which examples."""
+    """A network, what it is trained on and to what end, and what looks at it on which examples.
+
+    `model` is what is trained: the network, or what a transform made of it.
+    """
 
     config: TrainConfig
     dataset: Dataset
     objective: Loss
     model: nn.Module
+    transformed: Transformed
     probes: Mapping[str, Probe]
     batches: Mapping[str, Batch]
 

@@ -49,6 +49,7 @@ class Supervised:
 
     def __init__(self, prepared: Prepared, update: WeightUpdate) -> None:
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
+        self.transformed = prepared.transformed
         self.objective, self.update = prepared.objective, update
         self.probes, self.probe_batches = prepared.probes, prepared.batches
         self.device = self.dataset.train.inputs.device
@@ -105,6 +106,7 @@ class Supervised:
             self.model,
             self.dataset,
             self.objective,
+            kernel_of=self.transformed.kernel,
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             step=self.step,
             seed=self.config.seed,
@@ -153,7 +155,7 @@ class Supervised:
         return inputs.contiguous(memory_format=self.layout), targets
 
     def lr(self, step: int) -> float:
-        return learning_rate(self.config.optim, step, self.last)
+        return self.transformed.rate * learning_rate(self.config.optim, step, self.last)
 
     def before_update(self, lr: float) -> None:
         """Let the probes that want it see the coming update, of which dw is known by now."""
@@ -203,6 +205,7 @@ class Supervised:
             self.config.cuda_graph
             and self.device.type == "cuda"
             and self.update.repeats
+            and self.transformed.on_training_set is None
             and optim.schedule is Schedule.constant
             and len(inputs) == min(optim.batch_size or len(inputs), self.batches.examples)
         )
@@ -221,10 +224,18 @@ class Supervised:
         with ExitStack() as stack:
             for probe in watching:
                 stack.enter_context(probe.around_forward(self.model))
-            outputs: Tensor = self.model(inputs)
+            outputs = self._outputs(inputs)
         for probe in watching:
             probe.on_forward(Forward(self.step, self.config.seed, self.model, inputs, outputs))
         return outputs
+
+    def _outputs(self, inputs: Tensor) -> Tensor:
+        """Those of the minibatch of the present step."""
+        quick = self.transformed.on_training_set
+        if quick is None or self.dataset.augment is not Augment.none:
+            outputs: Tensor = self.model(inputs)
+            return outputs
+        return quick(inputs, self.batches.indices(self.step))
 
     def _evaluate(self) -> None:
         # The rows of the updates come before.
@@ -241,6 +252,7 @@ class Supervised:
                     self.objective,
                     examples=examples,
                     batch_size=config.batch_size,
+                    subsets=config.subsets,
                     layout=self.layout,
                 )
                 for subset, (loss, accuracy) in found.items():

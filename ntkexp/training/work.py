@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from ntkexp.probes import View
+from ntkexp.errors import UserError
+from ntkexp.probes import Probe, View
 
 # The rows of one table: columns by name, scalars or arrays of one length.
 Written = tuple[str, Mapping[str, object]]
@@ -66,3 +67,13 @@ class Work(Protocol):
 
     def files(self) -> Mapping[str, bytes]:
         """What is kept beside the tables when it is over."""
+
+
+def refuse_unoffered(probes: Mapping[str, Probe], work: Work) -> None:
+    """Refuse probes that ask for what the work does not have."""
+    for name, probe in probes.items():
+        if missing := probe.needs - work.offers:
+            offered = ", ".join(sorted(work.offers)) or "nothing"
+            raise UserError(
+                f"probe.{name}: looks at {', '.join(sorted(missing))}; there is {offered} to see"
+            )

@@ -83,6 +83,10 @@ WORKS = (
         ),
     ),
     Work(
+        "members",
+        ("train", *DISK, "optim.steps=4", "members={seed: [1, 2], optim.lr: [0.01, 0.02]}"),
+    ),
+    Work(
         "sweep",
         (
             *("train", "-m", *DISK, "optim.steps=4", "seed=1,2", "optim.lr=0.01,0.02"),

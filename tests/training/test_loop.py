@@ -8,13 +8,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_runs import TINY, train
+from tiny_runs import TINY, composed, train
 
+from ntkexp import execute
 from ntkexp.config import ProbingConfig, Spacing
+from ntkexp.errors import UserError
 from ntkexp.optim import Schedule
 from ntkexp.optim.sgd import Sgd
+from ntkexp.probes.spectrum import Spectrum
+from ntkexp.studies.linear_modes import LinearModes
 from ntkexp.training import supervised
+from ntkexp.training.parts import Parts
 from ntkexp.training.schedule import learning_rate, looks_of
+from ntkexp.training.work import refuse_unoffered
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -116,3 +122,32 @@ def test_where_an_advance_comes_back_changes_no_number(
     cut = train(tmp_path / "cut", *words)
     for table in whole.glob("*.parquet"):
         assert table.read_bytes() == (cut / table.name).read_bytes(), table.name
+
+
+def test_named_subsets_are_evaluated_apart(tmp_path: Path) -> None:
+    words = (*TINY, *NET, "data.noise=0.5", "optim.steps=40", "optim.lr=0.05")
+    plain = pd.read_parquet(train(tmp_path / "plain", *words) / "evals.parquet")
+    run = train(tmp_path / "subsets", *words, "evaluate.subsets=[noisy,intact]")
+    rows = pd.read_parquet(run / "evals.parquet")
+    both = rows.query("split == 'train'").pivot(index="step", columns="subset", values="loss")
+    dataset = execute.train.prepare(composed([*words])).work.dataset
+    share = float(dataset.train.corrupted.double().mean())
+    assert 0 < share < 1
+    mixed = share * both["noisy"] + (1 - share) * both["intact"]
+    np.testing.assert_allclose(mixed, both["all"], rtol=1e-9)
+    assert both["noisy"].iloc[-1] > both["intact"].iloc[-1]
+    # The test set has clean labels, and what is always evaluated is as it was.
+    assert set(rows.query("split == 'test'")["subset"]) == {"all"}
+    pd.testing.assert_frame_equal(rows.query("subset == 'all'").reset_index(drop=True), plain)
+
+
+def test_a_subset_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="asks for the subset noisy; there are all"):
+        train(tmp_path, *TINY, *NET, "optim.steps=4", "evaluate.subsets=[noisy]")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_probe_of_what_the_work_does_not_offer_is_refused() -> None:
+    work = Parts(LinearModes())
+    with pytest.raises(UserError, match=r"probe\.spectrum: looks at kernel; there is nothing"):
+        refuse_unoffered({"spectrum": Spectrum()}, work)

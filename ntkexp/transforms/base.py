@@ -1,0 +1,43 @@
+"""What a transform is: it makes another function of a network, and that is trained in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ntkexp.components import Component
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from ntkexp.data import Split
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """What is trained in place of a network.
+
+    Args:
+        module: the function that is trained; its parameters are what the optimiser changes.
+        rate: times the learning rate of the config.
+        kernel: the module whose tangent kernel the function has; None is `module` itself.
+        on_training_set: a quicker way to `module(inputs)` for the training examples of given
+            numbers, (inputs, numbers) -> outputs. It is not taken where inputs are augmented.
+    """
+
+    module: nn.Module
+    rate: float = 1.0
+    kernel: nn.Module | None = None
+    on_training_set: Callable[[Tensor, Tensor], Tensor] | None = None
+
+
+@dataclass
+class Transform(Component):
+    """The base of all transforms."""
+
+    kind: ClassVar[str] = "transform"
+
+    def build(self, network: nn.Module, train: Split) -> Transformed:
+        """What is trained in place of `network`, at its first step, on these examples."""
+        raise NotImplementedError
