@@ -10,19 +10,17 @@ itself are left out.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.data.base import Data
 from ntkexp.errors import UserError
-from ntkexp.members import expanded
 from ntkexp.models.base import Model
 
 
 def of_a_step(config: Any) -> int | None:
-    """Multiplications of one update; None for what is not known without building it.
+    """Multiplications of one update of one network; None for what is not known without building it.
 
     `config` is a composed config or the dataclass made of it.
     """
@@ -38,8 +36,7 @@ def of_a_step(config: Any) -> int | None:
         return None  # refused where the network is built
     forward = model.multiplications(shape.inputs, shape.outputs)
     batch = min(config.optim.batch_size or shape.examples, shape.examples)
-    networks = math.prod(map(len, expanded(config.members).values())) if config.members else 1
-    return None if forward is None else networks * 3 * batch * forward
+    return None if forward is None else 3 * batch * forward
 
 
 def _options(config: Any, group: str) -> object:

@@ -58,12 +58,9 @@ def test_small_networks_have_one_thread_and_large_ones_all() -> None:
     assert wanted(composed(("+exp=supernat",), "study")) == Wanted(8)
 
 
-def test_members_of_one_stack_add_up() -> None:
-    one = multiplications.of_a_step(composed(LIGHT))
-    many = composed((*LIGHT, 'members={seed: "range(16)"}'))
-    assert one is not None
-    assert multiplications.of_a_step(many) == 16 * one
-    assert wanted(many).number == by_work(16 * one, 8) > 1
+def test_members_of_one_run_have_the_threads_of_one_network() -> None:
+    """Two threads on a stack of 16 small networks are no quicker than one (docs/sweeps.md)."""
+    assert wanted(composed((*LIGHT, 'members={seed: "range(16)"}'))) == Wanted(1)
 
 
 def test_a_single_run_takes_the_user_at_his_word(monkeypatch: pytest.MonkeyPatch) -> None:
