@@ -86,12 +86,17 @@ def test_a_study_stops_when_it_is_asked_to(tmp_path: Path) -> None:
 
 
 def test_a_study_goes_on_after_its_last_part(tmp_path: Path, ntkexp: Ntkexp) -> None:
-    words = ("study", "+exp=fourier_modes", "study.seeds=30", "study.width=8", "study.points=8")
+    words = ("study", "+exp=fourier_modes", "study.seeds=400", "study.width=8", "study.points=8")
     words += ("study.shown=[0]", "checkpoint.every_seconds=0", "progress=false")
+
+    def commits() -> int:
+        return len(list(tmp_path.glob("outputs/*/*/unfinished/committed/*.json")))
+
     ends = []
     for number in (signal.SIGTERM, signal.SIGKILL):
+        before = commits()
         process = started(tmp_path, *words)
-        until(lambda: len(list(tmp_path.glob("outputs/*/*/unfinished/committed/*.json"))) > 2)
+        until(lambda before=before: commits() > before)
         process.send_signal(number)
         process.communicate(timeout=60)
         ends.append(process.returncode)

@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 20.0
 
 @dataclass
 class Unit:
-    """What one process does: one job, or the members of one ensemble."""
+    """What one process does for one job or several."""
 
     jobs: Sequence[Job]
     work: Callable[[], int]

@@ -26,7 +26,7 @@ class WeightUpdate:
 
     # The names of the hyperparameters, which are attributes; and of the lists of its memory.
     hyperparameters: tuple[str, ...] = ()
-    # Of these, the ones in which the members of an ensemble may not differ.
+    # Of these, the ones in which the members of one run may not differ.
     alike: tuple[str, ...] = ()
     memory_of: tuple[str, ...] = ()
     # Whether every update is the same but for its tensors, so that a CUDA graph can repeat it.
