@@ -46,9 +46,7 @@ class Loop:
             self.label, self.work.last, start=self.work.step, shown=self.shown
         ) as self._progress:
             try:
-                # Also inside a long step that tells of its progress.
-                with told_to(_stopping(stop_asked)):
-                    self._go(stop_asked)
+                self._go(stop_asked)
             except Interrupted:
                 self.commit()
                 raise
@@ -69,7 +67,7 @@ class Loop:
                 raise Interrupted
             if time.monotonic() - self._committed_at >= self.commit_every_seconds:
                 self.commit()
-            event = self._advance()
+            event = self._advance(stop_asked)
         if self.looked < self.work.step:
             self._look(event, scheduled=True)
 
@@ -77,9 +75,12 @@ class Loop:
         step = self.work.step
         return step > self.looked and (self.looks.due(step) or step >= self.work.last)
 
-    def _advance(self) -> str | None:
+    def _advance(self, stop_asked: StopAsked) -> str | None:
         before = self.work.step
-        event = self.work.advance(int(min(self.looks.after(before), self.work.last)))
+        # A long step that tells of its progress stops there. Nowhere else, or an event might be
+        # committed without its look.
+        with told_to(_stopping(stop_asked)):
+            event = self.work.advance(int(min(self.looks.after(before), self.work.last)))
         self._write_rows()
         self._progress.advance(self.work.step - before, **self.work.figures)
         return event

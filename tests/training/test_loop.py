@@ -151,3 +151,15 @@ def test_a_probe_of_what_the_work_does_not_offer_is_refused() -> None:
     work = Parts(LinearModes())
     with pytest.raises(UserError, match=r"probe\.spectrum: looks at kernel; there is nothing"):
         refuse_unoffered({"spectrum": Spectrum()}, work)
+
+
+def test_a_stop_at_the_very_event_does_not_lose_its_look(tmp_path: Path) -> None:
+    words = (*TINY, *NET, "optim.steps=40", "optim.lr=0.05", "probe=[spectrum]")
+    words += ("probing.losses=[2.0]", "probing.spacing=list", "probing.steps=[0]")
+    whole = train(tmp_path / "whole", *words)
+    (step,) = pd.read_parquet(whole / "events.parquet")["step"]
+    for stop_at in range(step - 2, 2 * step + 3):
+        train(tmp_path / str(stop_at), *words, stop_at=int(stop_at))
+        cut = train(tmp_path / str(stop_at), *words)
+        table = (cut / "spectrum.parquet").read_bytes()
+        assert table == (whole / "spectrum.parquet").read_bytes(), stop_at
