@@ -45,7 +45,10 @@ KEYS_OF_FLAGS = {
     "--dry-run": "launcher.dry_run",
     "--fail-fast": "launcher.fail_fast",
     "--retry-failed": "launcher.retry_failed",
+    "--with-parents": "with_parents",
 }
+# Those that say nothing of a sweep.
+OF_ANY_RUN = ("--rerun", "--with-parents")
 
 
 def run(config_name: str, words: Sequence[str], command: Command) -> int:
@@ -95,7 +98,7 @@ def hoisted(words: Sequence[str]) -> list[str]:
             overrides.append(word)
         elif word in KEYS_OF_FLAGS:
             overrides.append(f"{KEYS_OF_FLAGS[word]}=true")
-            sweeping = sweeping or word != "--rerun"
+            sweeping = sweeping or word not in OF_ANY_RUN
         elif word in ALONE:
             flags.append(word)
         elif (flag := word.partition("=")[0]) in WITH_VALUE:

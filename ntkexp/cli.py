@@ -18,7 +18,8 @@ from ntkexp.errors import UserError
 HELP = """\
 ntkexp: watch what a neural network's tangent features do while it learns
 
-  ntkexp train +exp=NAME [key=value ...]   train and probe; -m sweeps, --rerun does it again
+  ntkexp train +exp=NAME [key=value ...]   train and probe; -m sweeps, --rerun does it again,
+                                           --with-parents makes what it needs first
   ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
   ntkexp list                              every experiment, its figures, its runs
   ntkexp show RUN                          a run's config, provenance and last numbers

@@ -34,13 +34,23 @@ from ntkexp.options import (
     whole,
 )
 from ntkexp.options import refuse_added as refuse_added
+from ntkexp.references import StartFrom
 from ntkexp.studies.base import Study
 from ntkexp.transforms.base import Transform
 
 SCHEMA_VERSION = 1
 
 # Keys that say how or where a run is made, never what comes out of it.
-EXECUTION_KEYS = ("device", "cuda_graph", "paths", "checkpoint", "progress", "rerun", "launcher")
+EXECUTION_KEYS = (
+    "device",
+    "cuda_graph",
+    "paths",
+    "checkpoint",
+    "progress",
+    "rerun",
+    "with_parents",
+    "launcher",
+)
 DESCRIPTION_KEYS = ("about", "figures")
 
 # A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list.
@@ -127,6 +137,13 @@ class ScaleConfig:
 
 
 @dataclass
+class KeepConfig:
+    """What stays beside the tables: `weights` as they were at these steps; the last ones always."""
+
+    weights: list[int] = option([], each(whole(0, MANY, "as a step")))
+
+
+@dataclass
 class PathsConfig:
     outputs: str = option("outputs", FOLDER)
 
@@ -184,12 +201,16 @@ class ExperimentConfig:
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     progress: bool = True
     rerun: bool = False
+    with_parents: bool = False
 
 
 @dataclass
 class TrainConfig(ExperimentConfig):
+    """`weights` are those with which the network begins, where it does not begin as drawn."""
+
     seed: int = option(0, SEED)
     recipe: str = "paper"
+    weights: StartFrom = field(default_factory=StartFrom)
     data: Data = MISSING
     model: Model = MISSING
     transform: Transform = MISSING
@@ -198,6 +219,7 @@ class TrainConfig(ExperimentConfig):
     probe: dict[str, Any] = field(default_factory=dict)
     probing: ProbingConfig = field(default_factory=ProbingConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+    keep: KeepConfig = field(default_factory=KeepConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
     cuda_graph: bool = True
     tf32: bool = False

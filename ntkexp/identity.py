@@ -7,7 +7,8 @@ and nor does a default that changes later. A component's version changes only wh
 give other numbers, beyond rounding.
 
     {"work": "supervised@1", "data": {"is": "mnist@1"}, "model": {"is": "mlp@1", "depth": 3},
-     "probe": {"spectrum": {"is": "spectrum@1"}}, "optim": {"lr": 0.02}}
+     "probe": {"spectrum": {"is": "spectrum@1"}}, "optim": {"lr": 0.02},
+     "weights": "run:3fa9c2d17b60/weights.pt"}
 
 An optimiser of the kind that runs had before others appeared is not named (`Kind.neutral`).
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -36,6 +38,7 @@ from ntkexp.config import (
 from ntkexp.errors import UserError
 from ntkexp.members import expanded
 from ntkexp.options import neutral_of
+from ntkexp.references import hashed_reference, is_reference
 
 NO_PART = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
 
@@ -43,6 +46,11 @@ NO_PART = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
 def identity(config: DictConfig) -> str:
     """Twelve characters that all runs of these numbers share, and no others."""
     return digest(hashed(plain(config)))
+
+
+def folder_of(config: DictConfig) -> Path:
+    """Where the run of a checked config lies."""
+    return Path(config.paths.outputs, config.name, identity(config))
 
 
 def digest(told: Mapping[str, Any]) -> str:
@@ -96,7 +104,10 @@ def differing(
         if not where and key in NO_PART:
             continue
         usual = neutral.get(key)
-        if isinstance(value, Mapping) and isinstance(usual, Mapping):
+        if is_reference(value):
+            if value["run"] is not None:
+                found[key] = hashed_reference(value)
+        elif isinstance(value, Mapping) and isinstance(usual, Mapping):
             if part := differing(value, usual, f"{where}.{key}"):
                 found[key] = part
         elif (value := _like(value, usual)) != usual:

@@ -16,8 +16,9 @@ from omegaconf.errors import OmegaConfBaseException
 from tiny_runs import composed
 
 from ntkexp import studies
-from ntkexp.config import TrainConfig, check, refuse_added, shrink
+from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
+from ntkexp.finalise import finalise_training
 from ntkexp.training import experiment
 
 DISK = ("train", "+exp=disk")
@@ -210,9 +211,7 @@ def outcome(config: DictConfig, key: str, value: object) -> str:
     changed = copy.deepcopy(config)
     try:
         OmegaConf.update(changed, key, value, merge=True)
-        refuse_added(changed)
-        shrink(changed, typed={key})
-        check(changed)
+        finalise_training(changed, frozenset({key}))
         plain = OmegaConf.to_object(changed)
         assert isinstance(plain, TrainConfig)
         experiment.build_probes(plain)

@@ -35,6 +35,16 @@ ADDED: dict[str, Any] = {
     "probing.losses": [],
     "evaluate.subsets": [],
     "members": None,
+    "with_parents": False,
+    "keep": {"weights": []},
+    "weights": {
+        "run": None,
+        "set": None,
+        "file": "weights.pt",
+        "id": "",
+        "folder": "",
+        "fresh": [],
+    },
     # Of studies; trained experiments had them.
     "device": "auto",
     "checkpoint": {"every_seconds": 60.0},

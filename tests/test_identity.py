@@ -84,11 +84,26 @@ def test_every_other_key_is_a_part_of_the_id(name: str) -> None:
     before = digest(hashed(config))
     for key, value in leaves(config):
         first = key.partition(".")[0]
-        if first in identities.NO_PART or key.endswith(".name"):
+        if first in identities.NO_PART or key.endswith(".name") or first == "weights":
             continue
         changed = OmegaConf.create(config)
         OmegaConf.update(changed, key, {"seed": [0, 1]} if key == "members" else other(value))
         assert digest(hashed(plain(changed))) != before, key
+
+
+def test_of_a_reference_the_run_the_file_and_its_own_options_are_a_part_of_the_id() -> None:
+    plain_config = plain(composed(["+exp=disk"]))
+    reference = {**plain_config["weights"], "run": "mlp_mnist", "id": "3fa9"}
+
+    def of(**changes: Any) -> Any:
+        return hashed({**plain_config, "weights": {**reference, **changes}}).get("weights")
+
+    assert of() == "run:3fa9/weights.pt"
+    assert of(file="weights.5.pt") == "run:3fa9/weights.5.pt"
+    assert of(fresh=["head"]) == {"from": "run:3fa9/weights.pt", "fresh": ["head"]}
+    # What makes the run is in its id, and where it lies is nobody's business.
+    assert of(run="disk", set={"seed": 3}, folder="elsewhere/3fa9") == of()
+    assert of(run=None) is None
 
 
 def other(value: Any) -> Any:

@@ -11,10 +11,10 @@ from omegaconf import OmegaConf
 from tiny_runs import hydra_session
 
 from ntkexp.config import check, check_study, shrink
-from ntkexp.execute import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
+from ntkexp.outcome import refuse_other_run
 from ntkexp.results.card import Card, read_card
 
 KEPT = Path(__file__).parents[1] / "outputs" / "reference"

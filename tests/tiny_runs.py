@@ -21,7 +21,7 @@ from PIL import Image
 from ntkexp import composition, execute
 from ntkexp.config import check, shrink
 from ntkexp.errors import Interrupted
-from ntkexp.execute import folder_of
+from ntkexp.identity import folder_of
 from ntkexp.results import Run
 from ntkexp.training import members, supervised
 from ntkexp.training.loop import Loop

@@ -11,18 +11,12 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ntkexp.errors import UserError
-from ntkexp.execute import (
-    DONE,
-    FAILED,
-    NOTHING,
-    Asked,
-    Command,
-    folder_of,
-    refuse_other_data,
-    refuse_other_run,
-)
+from ntkexp.execute import Command
+from ntkexp.identity import folder_of
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
+from ntkexp.life import NOTHING, Asked
+from ntkexp.outcome import DONE, FAILED, refuse_other_data, refuse_other_run
 from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 # What a job writes to the terminal when it runs alone.
@@ -83,7 +77,7 @@ def look_up(job: Job, command: Command, *, retry_failed: bool) -> None:
         if status is not None and status["state"] == "finished":
             refuse_damaged(job.folder, status)
             refuse_other_run(job.config, job.folder)
-            refuse_other_data(command, job.config, job.folder)
+            refuse_other_data(job.config, job.folder, command.data)
     except UserError as error:
         job.fail(str(error))
         return

@@ -13,6 +13,7 @@ from ntkexp.errors import UserError
 from ntkexp.execute import Command
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
+from ntkexp.launch.needed import make_needed
 from ntkexp.launch.summary import forecast, summary
 from ntkexp.launch.task import Task
 
@@ -35,6 +36,11 @@ def sweep(
     waiting = [job for job in jobs if job.outcome is Outcome.waiting]
     if waiting:
         engine = engine_of(launcher)
+        if code := make_needed(waiting, config, engine):
+            task.codes.append(code)
+            return jobs
+        waiting = [job for job in waiting if job.outcome is Outcome.waiting]
+    if waiting:
         task.codes.append(engine(waiting, config, task.command, len(jobs) - len(waiting)))
     task.codes.append(max(job.code for job in jobs))
     print(summary(jobs))

@@ -21,6 +21,7 @@ from typing import Any
 
 from ntkexp.errors import UserError
 
+LISTS = ("parts", "files")
 RECORD = re.compile(r"(\d{8})\.(\d{4,})\.json")
 
 
@@ -45,6 +46,11 @@ class StoredFile:
     def of_bytes(cls, content: bytes, name: str, **facts: Any) -> StoredFile:
         return cls(name, len(content), hashlib.sha256(content).hexdigest(), **facts)
 
+    @property
+    def published(self) -> str:
+        """Its name without commit and life: that of the run's file."""
+        return self.name.split(".", 2)[2]
+
     def read(self, folder: Path) -> bytes:
         """The file's content; refused where it is not what was written."""
         path = folder / self.name
@@ -61,13 +67,17 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Commit:
-    """One record of the chain; `parent` is the life that wrote the commit before, None for none."""
+    """One record of the chain; `parent` is the life that wrote the commit before, None for none.
+
+    `files` are those that were kept since then, and stay with the run.
+    """
 
     number: int
     life: int
     parent: int | None
     checkpoint: StoredFile
     parts: tuple[StoredFile, ...] = ()
+    files: tuple[StoredFile, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -118,8 +128,8 @@ def _read(path: Path) -> Commit:
         body = told["commit"]
         if _digest(body) != told["sha256"]:
             raise ValueError("its checksum is another")
-        parts = tuple(StoredFile(**part) for part in body["parts"])
-        return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), "parts": parts}))
+        files = {key: tuple(StoredFile(**one) for one in body.get(key, ())) for key in LISTS}
+        return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), **files}))
     except FileNotFoundError as error:
         raise DamagedRunError(path, "is missing") from error
     except (OSError, ValueError, KeyError, TypeError) as error:

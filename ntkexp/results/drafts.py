@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,14 @@ class Drafts:
     def write(self, target: Path, content: bytes) -> None:
         with self.publishing(target) as draft:
             draft.write_bytes(content)
+
+    def link(self, source: Path, target: Path) -> None:
+        """Publish a file that is on disk already, without writing it again where links are had."""
+        with self.publishing(target) as draft:
+            try:
+                draft.hardlink_to(source)
+            except OSError:
+                shutil.copyfile(source, draft)
 
     def _explained(self, error: OSError, target: Path) -> Exception:
         if not self.folder.is_dir():

@@ -62,6 +62,7 @@ class Run:
         self._chain: list[Commit] = []
         self._pending: dict[str, list[pd.DataFrame]] = {name: [] for name in self.tables}
         self._staged: dict[str, bytes] = {}
+        self._kept: dict[str, StoredFile] = {}
         self._lock = Lock(folder / "lock")
         self._drafts = Drafts(folder / UNFINISHED)
 
@@ -113,9 +114,10 @@ class Run:
         self._refuse_older_layout()
         self._chain = read_chain(self.committed)
         kept = {commit.name for commit in self._chain}
-        for part in self._parts():
-            part.read(self.committed)
-            kept.add(part.name)
+        self._kept = {}
+        for stored in (*self._parts(), *self._files()):
+            stored.read(self.committed)
+            kept.add(stored.name)
         checkpoint = None
         if self._chain:
             last = self._chain[-1]
@@ -144,6 +146,17 @@ class Run:
         """Keep rows for the next commit."""
         self._pending[table].append(self.tables[table].frame(columns))
 
+    def keep(self, name: str, content: bytes) -> None:
+        """Another file of the run, on disk from now on; it counts from the next commit on."""
+        if name in self._kept or name in {file.published for file in self._files()}:
+            raise ValueError(f"{name} is kept already")
+        self._kept[name] = self._keep(len(self._chain) + 1, name, content)
+
+    def read_kept(self, name: str) -> bytes:
+        """A file that was kept, as of the last commit."""
+        (found,) = [file for file in self._files() if file.published == name]
+        return found.read(self.committed)
+
     def commit(self, checkpoint: bytes) -> None:
         """Write down the pending rows and the state to go on from."""
         number = len(self._chain) + 1
@@ -158,12 +171,14 @@ class Run:
             parent=self._chain[-1].life if self._chain else None,
             checkpoint=self._keep(number, "checkpoint", checkpoint),
             parts=tuple(parts),
+            files=tuple(self._kept.values()),
             facts=self.facts,
         )
         self._drafts.write(self.committed / commit.name, commit.text())
         if self._chain:
             _remove(self.committed / self._chain[-1].checkpoint.name)
         self._chain.append(commit)
+        self._kept = {}
         for frames in self._pending.values():
             frames.clear()
 
@@ -183,6 +198,9 @@ class Run:
             joined = pd.concat(frames, ignore_index=True) if frames else table.empty()
             content, rows = _parquet(name, joined)
             listed[f"{name}.parquet"] = self._publish(f"{name}.parquet", content) | {"rows": rows}
+        for file in (*self._files(), *self._kept.values()):
+            self._drafts.link(self.committed / file.name, self.folder / file.published)
+            listed[file.published] = _facts(file)
         for name, content in self._staged.items():
             listed[name] = self._publish(name, content)
         for name in ("config.yaml", FILE):
@@ -209,6 +227,9 @@ class Run:
 
     def _parts(self) -> list[StoredFile]:
         return [part for commit in self._chain for part in commit.parts]
+
+    def _files(self) -> list[StoredFile]:
+        return [file for commit in self._chain for file in commit.files]
 
     def _read(self, part: StoredFile) -> pd.DataFrame:
         frame = pd.read_parquet(io.BytesIO(part.read(self.committed)))
@@ -270,7 +291,8 @@ def _facts(stored: StoredFile) -> dict[str, Any]:
 def _results_in(folder: Path) -> list[str]:
     """Files that a life publishes when it ends, and what a failure leaves."""
     names = [path.name for path in folder.iterdir()]
-    return [name for name in names if name.endswith((".parquet", ".pt")) or name == "traceback.txt"]
+    endings = (".parquet", ".pt", ".npy")
+    return [name for name in names if name.endswith(endings) or name == "traceback.txt"]
 
 
 def _last_life(committed: Path) -> int:

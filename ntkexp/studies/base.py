@@ -5,11 +5,12 @@ class LinearModes(Study):                 # ntkexp/studies/linear_modes.py
     tables: ClassVar = (Table(...),)
     n: int = option(20, count("training examples"))
 
-    def compute(self) -> Frames:
+    def compute(self) -> Found:
         from ntkexp.studies.computations.linear_modes import frames
         return frames(self)
 
-One that takes longer gives `parts` instead, a list of functions without arguments.
+One that takes longer gives `parts` instead, a list of functions without arguments. What is no
+table, such as eigenvectors, is an array: the run keeps `vectors` as the file vectors.npy.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from ntkexp.errors import UserError
 from ntkexp.results.table import Table
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
-# table -> rows; and what brings some.
+# table -> rows, file -> array; and what brings some.
 Frames: TypeAlias = "Mapping[str, pd.DataFrame]"
-Part: TypeAlias = "Callable[[], Frames]"
+Found: TypeAlias = "Mapping[str, pd.DataFrame | NDArray[np.generic]]"
+Part: TypeAlias = "Callable[[], Found]"
 
 
 @dataclass
@@ -46,18 +50,19 @@ class Study(Component):
         """
         return [self.compute]
 
-    def compute(self) -> Frames:
+    def compute(self) -> Found:
         """All tables, of a study in one part. What is heavy is imported here."""
         raise NotImplementedError
 
     def run(self) -> Frames:
-        """All tables at once."""
+        """All tables at once; arrays are left out."""
         import pandas as pd
 
         found: dict[str, list[pd.DataFrame]] = {table.name: [] for table in self.tables}
         for part in self.parts():
-            for name, frame in self.frames_of(part).items():
-                found[name].append(frame)
+            for name, frame in self.found_by(part).items():
+                if isinstance(frame, pd.DataFrame):
+                    found[name].append(frame)
         return {
             table.name: pd.concat(found[table.name], ignore_index=True)
             if found[table.name]
@@ -65,19 +70,26 @@ class Study(Component):
             for table in self.tables
         }
 
-    def frames_of(self, part: Part) -> Frames:
-        """The tables of a part, every number finite but where the study says it may not be."""
+    def found_by(self, part: Part) -> Found:
+        """What a part brings, every number finite but where the study says it may not be."""
         import numpy as np
+        import pandas as pd
 
         # What overflows on the way is judged by what comes out, not by a warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             try:
-                frames = part()
+                found = part()
             except np.linalg.LinAlgError as error:
                 raise UserError(f"study={self.name}: {error}; expected milder values") from error
-        for table, frame in frames.items():
-            self._refuse_infinite(table, frame)
-        return frames
+        for name, one in found.items():
+            if isinstance(one, pd.DataFrame):
+                self._refuse_infinite(name, one)
+            elif not np.isfinite(one).all():
+                raise UserError(
+                    f"study={self.name}: {name} has values that are no numbers; expected milder "
+                    "options"
+                )
+        return found
 
     def _refuse_infinite(self, table: str, frame: pd.DataFrame) -> None:
         import numpy as np

@@ -14,6 +14,7 @@ from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset, Split
 from ntkexp.errors import UserError
 from ntkexp.freed_memory import keep_freed_memory
+from ntkexp.models.start import start_from
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.seeds import generator
@@ -62,6 +63,7 @@ def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
         looks=looks_of(config.probing, work.last),
         probes=[built],
         data=one.dataset.checksums,
+        keep_at=config.keep.weights,
         about=devices.facts(device) | {"remarks": one.dataset.remarks},
     )
 
@@ -90,6 +92,8 @@ def network_on_data(
     dataset = data.load(config.data, config.seed, device, progress=config.progress)
     objective = config.objective.build(dataset.train.targets, dataset.classes)
     model = models.build(config.model, dataset.input_shape, objective.outputs, config.seed)
+    if config.weights.run is not None:
+        start_from(model, config.weights)
     transformed = config.transform.build(model.to(device), dataset.train)
     return Prepared(
         config=config,

@@ -10,7 +10,7 @@ from ntkexp.probes import Probe
 from ntkexp.progress import Listener, Progress, told_to
 from ntkexp.results import Run
 from ntkexp.training.checkpoint import restored, saved
-from ntkexp.training.schedule import Looks
+from ntkexp.training.schedule import Looks, listed
 from ntkexp.training.work import Work, Written
 
 StopAsked = Callable[[], bool]
@@ -19,7 +19,7 @@ StopAsked = Callable[[], bool]
 class Loop:
     """Brings `work` to its end and writes what happens to `run`.
 
-    `probes` has the probes of each of the work's views.
+    `probes` has the probes of each of the work's views; at the steps `keep_at` its files are kept.
     """
 
     def __init__(
@@ -30,13 +30,15 @@ class Loop:
         looks: Looks,
         probes: Sequence[Mapping[str, Probe]] = (),
         commit_every_seconds: float = 60.0,
+        keep_at: Sequence[int] = (),
         label: str = "training",
         shown: bool = False,
     ) -> None:
         self.work, self.run, self.looks, self.probes = work, run, looks, probes
         self.commit_every_seconds = commit_every_seconds
         self.label, self.shown = label, shown
-        self.looked = -1
+        self.keeps = listed(keep_at)
+        self.looked, self.kept = -1, -1
         self._committed_at = time.monotonic()
         self._progress = Progress(label, 0, shown=False)
 
@@ -61,6 +63,7 @@ class Loop:
         while True:
             if (due := self._look_is_due()) or event is not None:
                 self._look(event, scheduled=due)
+            self._keep()
             if self.work.over:
                 break
             if stop_asked():
@@ -80,7 +83,8 @@ class Loop:
         # A long step that tells of its progress stops there. Nowhere else, or an event might be
         # committed without its look.
         with told_to(_stopping(stop_asked)):
-            event = self.work.advance(int(min(self.looks.after(before), self.work.last)))
+            stops = (self.looks.after(before), self.keeps.after(before), self.work.last)
+            event = self.work.advance(int(min(stops)))
         self._write_rows()
         self._progress.advance(self.work.step - before, **self.work.figures)
         return event
@@ -102,7 +106,18 @@ class Loop:
         if scheduled:
             self.looked = self.work.step
 
+    def _keep(self) -> None:
+        """Keep the work's files as they are at this step, if that was asked for."""
+        step = self.work.step
+        if step > self.kept and self.keeps.due(step):
+            for name, content in self.work.files().items():
+                stem, _, ending = name.rpartition(".")
+                self.run.keep(f"{stem}.{step}.{ending}", content)
+            self.kept = step
+
     def _write_rows(self) -> None:
+        for name, content in self.work.kept_files().items():
+            self.run.keep(name, content)
         for table, columns in self.work.rows():
             self.run.add(table, columns)
 
@@ -111,6 +126,7 @@ class Loop:
         state = {
             "work": self.work.state(),
             "looked": self.looked,
+            "kept": self.kept,
             "probes": [
                 {name: probe.state() for name, probe in probes.items()} for probes in self.probes
             ],
@@ -123,8 +139,8 @@ class Loop:
     def restore(self, checkpoint: bytes) -> None:
         """Go on from what a commit wrote."""
         state = restored(checkpoint)
-        self.work.restore(state["work"])
-        self.looked = state["looked"]
+        self.work.restore(state["work"], self.run.read_kept)
+        self.looked, self.kept = state["looked"], state.get("kept", -1)
         for probes, states in zip(self.probes, state["probes"], strict=True):
             for name, probe in probes.items():
                 probe.restore(states[name])

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -14,7 +15,7 @@ from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.results.table import ColumnType, Table
 from ntkexp.training.checkpoint import together
-from ntkexp.training.work import Work, Written
+from ntkexp.training.work import Kept, Work, Written
 
 BURST_SECONDS = 0.2
 Columns = Mapping[str, object]
@@ -164,16 +165,27 @@ class Members(Generic[W]):
             "told": sorted(self._told),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        for work, kept in zip(self.works, state["members"], strict=True):
-            work.restore(kept)
+    def restore(self, state: dict[str, Any], kept: Kept) -> None:
+        for m, (work, own) in enumerate(zip(self.works, state["members"], strict=True)):
+            work.restore(own, partial(_kept_of, kept, m))
         self.diverged = dict(state["diverged"])
         self._seen_last, self._told = set(state["seen_last"]), set(state["told"])
+
+    def kept_files(self) -> Mapping[str, bytes]:
+        return {
+            f"{m}.{name}": content
+            for m, work in enumerate(self.works)
+            for name, content in work.kept_files().items()
+        }
 
     def files(self) -> Mapping[str, bytes]:
         """Each file once: the members' tensors of a name in one, the first dimension theirs."""
         kept = [work.files() for work in self.works]
         return {name: together([files[name] for files in kept]) for name in kept[0]}
+
+
+def _kept_of(kept: Kept, member: int, name: str) -> bytes:
+    return kept(f"{member}.{name}")
 
 
 def _of_member(view: View, columns: Columns, member: int) -> View:

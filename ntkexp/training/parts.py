@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ntkexp.probes import View
 from ntkexp.studies.base import Study
-from ntkexp.training.work import Written
+from ntkexp.training.work import Kept, Written
 
 BURST_SECONDS = 0.5
 
@@ -23,6 +27,7 @@ class Parts:
         self.study, self.parts = study, study.parts()
         self.step, self.last = 0, len(self.parts)
         self._written: list[Written] = []
+        self._kept: dict[str, bytes] = {}
 
     @property
     def over(self) -> bool:
@@ -35,8 +40,11 @@ class Parts:
     def advance(self, to: int) -> str | None:
         until = time.monotonic() + BURST_SECONDS
         while self.step < to:
-            for table, frame in self.study.frames_of(self.parts[self.step]).items():
-                self._written.append((table, {str(n): frame[n].to_numpy() for n in frame}))
+            for name, found in self.study.found_by(self.parts[self.step]).items():
+                if isinstance(found, np.ndarray):
+                    self._kept[f"{name}.npy"] = _npy(found)
+                else:
+                    self._written.append((name, {str(n): found[n].to_numpy() for n in found}))
             self.step += 1
             if time.monotonic() >= until:
                 break
@@ -53,8 +61,18 @@ class Parts:
     def state(self) -> dict[str, Any]:
         return {"step": self.step}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], kept: Kept) -> None:
         self.step = state["step"]
+
+    def kept_files(self) -> Mapping[str, bytes]:
+        kept, self._kept = self._kept, {}
+        return kept
 
     def files(self) -> Mapping[str, bytes]:
         return {}
+
+
+def _npy(array: NDArray[np.generic]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()

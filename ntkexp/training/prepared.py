@@ -38,9 +38,9 @@ class Prepared:
 class Ready:
     """A work that is built and checked, and what the loop needs beside it.
 
-    `probes` has the probes of each of its views, `tables` all that a run of it writes. `data` are
-    the checksums of what it reads, kept for all lives of the run; `about` are further facts for the
-    provenance of this life.
+    `probes` has the probes of each of its views, `tables` all that a run of it writes, `keep_at`
+    the steps at which its files are kept. `data` are the checksums of what it reads, kept for all
+    lives of the run; `about` are further facts for the provenance of this life.
     """
 
     work: Work
@@ -50,3 +50,4 @@ class Ready:
     data: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
     label: str = "training"
+    keep_at: Sequence[int] = ()

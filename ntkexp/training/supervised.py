@@ -25,7 +25,7 @@ from ntkexp.training.layout import quick_layout
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.recorder import STEPS, Recorder
 from ntkexp.training.schedule import learning_rate
-from ntkexp.training.work import Written
+from ntkexp.training.work import Kept, Written
 
 EVENTS = Table(
     "events",
@@ -133,12 +133,15 @@ class Supervised:
             "optim": self.update.state(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], kept: Kept) -> None:
         self.step, self.evaluated = state["step"], state["evaluated"]
         self.below, self.crossed = state["below"], state["crossed"]
         self.recorder.recent_loss = state["recent_loss"]
         self.model.load_state_dict(state["model"])
         self.update.restore(state["optim"])
+
+    def kept_files(self) -> Mapping[str, bytes]:
+        return {}
 
     def files(self) -> Mapping[str, bytes]:
         # Copies: a weight may be part of a larger tensor, which would be saved whole.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from ntkexp.errors import UserError
 from ntkexp.probes import Probe, View
 
+# Reads a file that was kept, as of the commit from which a work goes on.
+Kept = Callable[[str], bytes]
 # The rows of one table: columns by name, scalars or arrays of one length.
 Written = tuple[str, Mapping[str, object]]
 
@@ -17,7 +19,8 @@ class Work(Protocol):
     """A training run, a computation in parts, or both.
 
     Where `advance` comes back changes no number: it may stop after any step, and what is written
-    is the same. `state` holds tensors, numbers, strings, lists and mappings of them only.
+    is the same. `state` holds tensors, numbers, strings, lists and mappings of them only; what is
+    too large for every commit is kept as a file once, and its name in the state.
     """
 
     @property
@@ -62,11 +65,14 @@ class Work(Protocol):
     def state(self) -> dict[str, Any]:
         """All that is needed to go on from here."""
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what `state` gave."""
+    def restore(self, state: dict[str, Any], kept: Kept) -> None:
+        """Take back what `state` gave; `kept` reads a file of `kept_files` by its name."""
+
+    def kept_files(self) -> Mapping[str, bytes]:
+        """Files to keep since last asked, each under a name of its own: they stay with the run."""
 
     def files(self) -> Mapping[str, bytes]:
-        """What is kept beside the tables when it is over."""
+        """What is kept beside the tables when it is over, and at the steps of `keep.weights`."""
 
 
 def refuse_unoffered(probes: Mapping[str, Probe], work: Work) -> None:

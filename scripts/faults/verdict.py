@@ -130,14 +130,17 @@ def _frame(path: Path) -> pd.DataFrame | None:
 
 
 def _compare_weights(folder: Path, expected: Path, verdict: Verdict) -> None:
-    if not (expected / "weights.pt").exists():
-        return
-    whole = torch.load(expected / "weights.pt", weights_only=True)
+    for file in sorted(expected.glob("*.pt")):
+        _compare_file_of_weights(folder / file.name, file, verdict)
+
+
+def _compare_file_of_weights(file: Path, expected: Path, verdict: Verdict) -> None:
+    whole = torch.load(expected, weights_only=True)
     try:
-        found = torch.load(folder / "weights.pt", weights_only=True)
+        found = torch.load(file, weights_only=True)
     except Exception as error:  # whatever torch makes of a damaged file
         verdict.differing += 1
-        verdict.note(f"weights.pt: {type(error).__name__}")
+        verdict.note(f"{file.name}: {type(error).__name__}")
         return
     same = found.keys() == whole.keys() and all(
         found[name].dtype == whole[name].dtype and torch.equal(found[name], whole[name])
@@ -145,7 +148,7 @@ def _compare_weights(folder: Path, expected: Path, verdict: Verdict) -> None:
     )
     if not same:
         verdict.differing += 1
-        verdict.note("weights.pt: other weights")
+        verdict.note(f"{file.name}: other weights")
 
 
 def _compare_status(folder: Path, verdict: Verdict) -> None:

@@ -67,7 +67,7 @@ class Work:
 
 
 WORKS = (
-    Work("train", ("train", *DISK)),
+    Work("train", ("train", *DISK, "keep.weights=[0,3,8]")),
     Work("train on images", ("train", *IMAGES), images=True),
     Work(
         "study",

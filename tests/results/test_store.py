@@ -459,3 +459,38 @@ def test_provenance_adds_a_life_for_every_resumed_start(tmp_path: Path) -> None:
 def test_an_empty_table_keeps_its_types(tmp_path: Path) -> None:
     begun(tmp_path).finish()
     assert pd.read_parquet(tmp_path / "losses.parquet").dtypes.tolist() == ["int64", "float64"]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_file_that_was_kept_counts_from_its_commit_on(tmp_path: Path, committed: bool) -> None:
+    run = begun(tmp_path)
+    run.commit(b"first")
+    run.keep("weights.5.pt", b"five")
+    if committed:
+        run.commit(b"second")
+    kill(run)
+
+    second = begun(tmp_path)
+    if committed:
+        assert second.read_kept("weights.5.pt") == b"five"
+        with pytest.raises(ValueError, match="kept already"):
+            second.keep("weights.5.pt", b"other")
+    else:
+        second.keep("weights.5.pt", b"five, again")
+    second.finish()
+    second.__exit__()
+    expected = b"five" if committed else b"five, again"
+    assert (tmp_path / "weights.5.pt").read_bytes() == expected
+    listed = (read_status(tmp_path) or {})["files"]["weights.5.pt"]
+    assert listed["bytes"] == len(expected)
+
+
+def test_a_kept_file_that_is_damaged_is_refused(tmp_path: Path) -> None:
+    run = begun(tmp_path)
+    run.keep("weights.5.pt", b"five")
+    run.commit(b"state")
+    kill(run)
+    (file,) = run.committed.glob("*.weights.5.pt")
+    file.write_bytes(b"sixx")
+    with pytest.raises(DamagedRunError, match="is damaged"):
+        begun(tmp_path)

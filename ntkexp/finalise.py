@@ -1,0 +1,136 @@
+"""A composed config made final: shrunk to its scale, checked, its references followed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp import members
+from ntkexp.config import check, check_study, refuse_added, shrink
+from ntkexp.errors import UserError
+from ntkexp.identity import folder_of
+from ntkexp.parents import HANDED_ON, Composed, composed
+from ntkexp.references import checksum, references
+from ntkexp.results.status import read_status
+
+# A run that needs a run that needs a run ... so many times needs itself.
+DEEPEST = 20
+_depth = [0]
+_composed: dict[str, Composed] = {}
+
+
+def finalise_training(config: DictConfig, typed: frozenset[str]) -> None:
+    refuse_added(config)
+    shrink(config, typed)
+    check(config)
+    _settle(config)
+    for _, member in members.of_config(config) if config.members else ():
+        check(member)
+        _settle(member)
+
+
+def finalise_study(config: DictConfig, typed: frozenset[str]) -> None:
+    check_study(config)
+    _settle(config)
+
+
+FINALISE: Mapping[str, Callable[[DictConfig, frozenset[str]], None]] = {
+    "train": finalise_training,
+    "study": finalise_study,
+}
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A run that another one needs. `how` is None where only its folder is known."""
+
+    key: str
+    file: str
+    folder: Path
+    how: Composed | None
+
+    @property
+    def finished(self) -> bool:
+        status = read_status(self.folder)
+        return status is not None and status["state"] == "finished"
+
+    @property
+    def checksum(self) -> str:
+        return checksum(self.folder, self.file)
+
+    @property
+    def told(self) -> str:
+        """The file as provenance names it; the same wherever results lie."""
+        return f"run {self.folder.parent.name}/{self.folder.name}/{self.file}"
+
+
+def parents(config: DictConfig) -> list[Parent]:
+    """The runs whose files a checked config refers to, its members' among them; each once."""
+    found: dict[tuple[Path, str], Parent] = {}
+    many = [member for _, member in members.of_config(config)] if config.get("members") else []
+    for one in (config, *many):
+        for key, node in references(one):
+            parent = _parent(key, node, one)
+            found.setdefault((parent.folder, parent.file), parent)
+    return list(found.values())
+
+
+def located(config: DictConfig) -> DictConfig:
+    """A copy of a checked config whose references say where their files are."""
+    config = copy.deepcopy(config)
+    for key, node in references(config):
+        node.folder = str(_parent(key, node, config).folder)
+    return config
+
+
+def _settle(config: DictConfig) -> None:
+    """Fill in the ids of the runs that a config refers to."""
+    for key, node in references(config):
+        node.id = _parent(key, node, config).folder.name
+
+
+def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
+    given = Path(str(node.run))
+    if (given / "status.json").is_file():
+        if node.set:
+            raise UserError(f"{key}.set: {given} is a run that there is; nothing in it can be set")
+        return Parent(key, node.file, given, None)
+    how = _made_by(key, node, child)
+    return Parent(key, node.file, _place(how.config), how)
+
+
+def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
+    """The final config of the run that is meant; asked several times in the life of a command."""
+    handed_on = {name: child[name] for name in HANDED_ON if name in child}
+    told = OmegaConf.to_container(node, resolve=True, enum_to_str=True)
+    assert isinstance(told, dict)
+    given = repr((told["run"], told["set"])) + OmegaConf.to_yaml(OmegaConf.create(handed_on))
+    if given not in _composed:
+        with _one_deeper(key, child):
+            how = composed(key, node, child)
+            FINALISE[how.command](how.config, how.typed)
+        _composed[given] = how
+    return _composed[given]
+
+
+def _place(config: DictConfig) -> Path:
+    """Where a run lies: among the results of one's own, else among those kept as a reference."""
+    own = folder_of(config)
+    kept = Path(config.paths.outputs, "reference", config.name, own.name)
+    return kept if not (own / "status.json").exists() and (kept / "status.json").exists() else own
+
+
+@contextmanager
+def _one_deeper(key: str, child: DictConfig) -> Iterator[None]:
+    if _depth[0] >= DEEPEST:
+        raise UserError(f"{key}: {child.name} needs a run that needs {child.name} itself")
+    _depth[0] += 1
+    try:
+        yield
+    finally:
+        _depth[0] -= 1

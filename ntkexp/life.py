@@ -1,0 +1,167 @@
+"""One life of a run: take it over or begin it; end it finished, interrupted or failed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp import threads
+from ntkexp.errors import Diverged, Interrupted, UserError
+from ntkexp.identity import hashed, plain
+from ntkexp.outcome import DONE, FAILED, compare_data
+from ntkexp.results.card import Card
+
+if TYPE_CHECKING:
+    from ntkexp.results.store import Run
+    from ntkexp.training.loop import Loop
+    from ntkexp.training.prepared import Ready
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a run was asked for: the keys that were typed, and those over which a sweep goes."""
+
+    typed: frozenset[str] = frozenset()
+    axes: frozenset[str] = frozenset()
+
+
+NOTHING = Asked()
+
+
+def live(
+    ready: Ready,
+    config: DictConfig,
+    folder: Path,
+    words: Asked,
+    asked: Sequence[int],
+    began: float,
+) -> int:
+    """One life of a run, from taking its lock to the status it ends with.
+
+    `asked` are the signals that came meanwhile, `began` is when the process began with it.
+    """
+    from ntkexp.results.store import Run
+
+    with Run(folder, ready.tables) as run:
+        checkpoint = begin(run, config, ready, words)
+        try:
+            loop = loop_of(ready, run, config, checkpoint)
+            loop.go(lambda: bool(asked))
+            finish(run, began)
+        except Exception as error:
+            return cut_short(run, error, asked)
+    return DONE
+
+
+def loop_of(ready: Ready, run: Run, config: DictConfig, checkpoint: bytes | None) -> Loop:
+    """The loop of a run, where the checkpoint left it."""
+    from ntkexp.training.loop import Loop
+
+    loop = Loop(
+        ready.work,
+        run,
+        looks=ready.looks,
+        probes=ready.probes,
+        keep_at=ready.keep_at,
+        commit_every_seconds=config.checkpoint.every_seconds,
+        label=ready.label,
+        shown=config.progress,
+    )
+    if checkpoint is not None:
+        loop.restore(checkpoint)
+    return loop
+
+
+def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) -> bytes | None:
+    """Say what the run is; the checkpoint from which it goes on, None where it begins.
+
+    From here on the process computes with the run's number of threads: that of its first life.
+    """
+    from ntkexp.results.provenance import provenance
+
+    if config.rerun:
+        run.clear()
+    checkpoint = run.resume()
+    if checkpoint is not None:
+        compare_data(run.folder, "was begun", run.facts.get("data", {}), ready.data)
+        print(f"resuming {run.folder}")
+    number, line = threads.settled(run.facts.get("threads"), threads.wanted(config))
+    if line is not None:
+        print(line, file=sys.stderr)
+    threads.use(number)
+    told = provenance() | {"data": dict(ready.data)} | dict(ready.about) | {"threads": number}
+    text = OmegaConf.to_yaml(config, resolve=True)
+    card = Card(
+        experiment=config.name,
+        command="study" if "study" in config else "train",
+        hashed=hashed(plain(config)),
+        axes=tuple(sorted(words.axes)),
+        typed=tuple(sorted(words.typed - {"exp"})),
+        facts={"data": dict(ready.data), "threads": number},
+    )
+    run.begin(text, told, card)
+    return checkpoint
+
+
+def finish(run: Run, began: float) -> None:
+    run.note({"seconds": time.monotonic() - began})
+    run.finish()
+    print(f"finished {run.folder}")
+
+
+def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
+    """Write down why a run did not come to its end; returns the exit code."""
+    if isinstance(error, Interrupted):
+        run.write_status("interrupted", reason=signal.Signals(asked[0]).name)
+        print(f"interrupted {run.folder}; the same command goes on from here", file=sys.stderr)
+        return 128 + asked[0]
+    if isinstance(error, Diverged):
+        run.finish("failed", reason=str(error), diverged_at=error.step)
+        print(f"failed {run.folder}: {error}", file=sys.stderr)
+        return FAILED
+    if isinstance(error, UserError):
+        # Once that is mended, the same command goes on from the last commit. To say so may fail
+        # for the very reason (a full disk, a run taken over); the first word is the one to hear.
+        with contextlib.suppress(UserError):
+            run.write_status("interrupted", reason=str(error))
+        raise error
+    reason = f"{type(error).__name__}: {error}"
+    run.write_text("traceback.txt", "".join(traceback.format_exception(error)))
+    run.write_status("failed", reason=reason, traceback="traceback.txt")
+    print(f"failed {run.folder}: {reason}", file=sys.stderr)
+    print(f"its traceback: {run.folder / 'traceback.txt'}", file=sys.stderr)
+    return FAILED
+
+
+@contextmanager
+def signals() -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM for the loop to see; a second one ends the process at once.
+
+    At once: wherever it is, also inside code that would turn an exception into another. What was
+    committed stays, as after a kill.
+    """
+    asked: list[int] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked:
+            os._exit(128 + number)
+        asked.append(number)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,85 @@
+"""Whether a run's outcome stands already, and stands for what is asked now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from ntkexp.errors import UserError
+from ntkexp.identity import hashed, plain
+from ntkexp.results.card import read_card
+from ntkexp.results.facts import data_of
+from ntkexp.results.status import forget_work, read_status, refuse_damaged
+
+DONE, FAILED = 0, 1
+# Checksums by file.
+Data = Mapping[str, str]
+
+
+def known(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) -> int | None:
+    """The exit code of a run whose outcome stands already; None when there is work to do.
+
+    `data` are the checksums of the files that a run would read here, found without loading them.
+    """
+    if config.rerun:
+        return None
+    status = read_status(folder)
+    if status is None:
+        return None
+    if status["state"] == "finished":
+        refuse_damaged(folder, status)
+        refuse_other_run(config, folder)
+        refuse_other_data(config, folder, data)
+        forget_work(folder)
+        print(f"done already: {folder}  (--rerun does it again)")
+        return DONE
+    if status["state"] == "failed" and "diverged_at" in status:
+        print(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
+        return FAILED
+    return None
+
+
+def refuse_other_run(config: DictConfig, folder: Path) -> None:
+    """A run stands for a config only if it is what the config asks for, key by key."""
+    card = read_card(folder)
+    here = hashed(plain(config))
+    if card is not None and card.hashed != here:
+        keys = sorted(key for key in {*card.hashed, *here} if card.hashed.get(key) != here.get(key))
+        raise UserError(
+            f"{folder} was made from another config ({', '.join(keys)} differ), though it has its "
+            "id; --rerun does the run again from this one"
+        )
+
+
+def refuse_other_data(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) -> None:
+    """A finished run stands for its command only with the data it was made from.
+
+    Where the data are not at hand there is nothing to compare, and the run stands.
+    """
+    kept = data_of(folder)
+    if not kept:
+        return
+    try:
+        here = data(config)
+    except UserError:
+        return
+    if here:
+        compare_data(folder, "was made", kept, here)
+
+
+def compare_data(folder: Path, how: str, kept: Data, here: Data) -> None:
+    """Refuse other content than that of `kept`; the same files may lie under other names."""
+    if sorted(kept.values()) == sorted(here.values()):
+        return
+    other = [name for name, sum_ in here.items() if sum_ not in kept.values()] or sorted(here)
+    if other[0].startswith("run "):
+        raise UserError(
+            f"{folder} {how} from another file than {other[0].removeprefix('run ')} is now; bring "
+            "back the former one, or --rerun does the run again with this"
+        )
+    raise UserError(
+        f"{folder} {how} from other data than NTKEXP_DATA has now ({other[0]} differs); point it "
+        "at the former data, or --rerun does the run again with these"
+    )

@@ -1,0 +1,198 @@
+"""From a reference to the config of the run that it means.
+
+The other run is its experiment, with the options that the reference sets; scale, recipe, device,
+folder and the like are those of the run that refers to it. Both its config and the words that one
+would type for it come from here.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.utils import create_config_search_path
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from ntkexp import composition
+from ntkexp.catalogue import experiments
+from ntkexp.components import GROUPS
+from ntkexp.config import EXECUTION_KEYS
+from ntkexp.errors import UserError, meant
+from ntkexp.options import first_line
+from ntkexp.references import is_reference
+
+CONFIGS = "pkg://ntkexp.configs"
+CHOICES = ("recipe", "scale", *GROUPS)
+# What a run hands on to the runs that it needs.
+INHERITED = (*(key for key in EXECUTION_KEYS if key != "rerun"), "tf32", "deterministic")
+PLAIN_WORD = re.compile(r"[A-Za-z_][\w./@-]*")
+# All that a run which is needed takes from the run that needs it.
+HANDED_ON = (*INHERITED, "recipe", "scale")
+NO_STRINGS = ("true", "false", "null", "nan", "inf")
+_bases: dict[tuple[str, ...], DictConfig] = {}
+
+
+@dataclass
+class Composed:
+    """A config, the subcommand that takes it, the words and keys that were typed for it."""
+
+    command: str
+    config: DictConfig
+    words: list[str] = field(default_factory=list)
+    typed: frozenset[str] = frozenset()
+
+    @property
+    def line(self) -> str:
+        """The command that makes the run."""
+        return f"ntkexp {self.command} {' '.join(map(shlex.quote, self.words))}"
+
+
+def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
+    """The run that `reference`, the node `key` of the config `child`, means."""
+    run, given = str(reference.run), _given(key, reference)
+    known = {experiment.name: experiment for experiment in experiments()}
+    if run not in known:
+        raise UserError(
+            f"{key}.run={run}: no experiment{meant(run, list(known))} and no folder of a run; "
+            "ntkexp list has all"
+        )
+    command = known[run].command
+    base = _base(command, [f"+exp={run}"])
+    choices = [*_inherited_choices(base, child, given), *_choices(given)]
+    config = copy.deepcopy(_base(command, [f"+exp={run}", *choices]))
+    found = Composed(command, config, [f"+exp={run}", *choices])
+    _inherit(found, child)
+    for name, value in _values(given, config):
+        _set(found, name, value, f"{key}.set.{name}")
+    found.typed |= {str(name) for name in given}
+    return found
+
+
+def _base(command: str, words: list[str]) -> DictConfig:
+    """Composed once a process."""
+    one = (command, *words)
+    if one not in _bases:
+        config = _loader().load_configuration(command, words, run_mode=RunMode.RUN)
+        with open_dict(config):
+            del config["hydra"]
+        _bases[one] = config
+    return _bases[one]
+
+
+def _loader() -> ConfigLoader:
+    """That of the command at work, which knows its folders of configs."""
+    session = GlobalHydra.instance()
+    if session.is_initialized():
+        return session.config_loader()
+    composition.register()
+    return ConfigLoaderImpl(create_config_search_path(CONFIGS))
+
+
+def _inherited_choices(
+    base: DictConfig, child: DictConfig, given: Mapping[str, Any]
+) -> Iterator[str]:
+    both = [key for key in ("recipe", "scale") if key in base and key in child and key not in given]
+    if "recipe" in both and child.recipe != base.recipe:
+        yield f"recipe={child.recipe}"
+    if "scale" in both and child.scale.name != base.scale.name:
+        yield f"scale={child.scale.name}"
+
+
+def _inherit(found: Composed, child: DictConfig) -> None:
+    config = found.config
+    for key in INHERITED:
+        if key in config and key in child and key != "launcher":
+            config[key] = copy.deepcopy(child[key])
+            if key in ("tf32", "deterministic") and child[key]:
+                found.words.append(f"{key}=true")
+    if config.paths.outputs != "outputs":
+        found.words.append(f"paths.outputs={_word(config.paths.outputs)}")
+    if "scale" in config and "scale" in child:
+        for key in map(str, config.scale):
+            if config.scale[key] != child.scale[key]:
+                _set(found, f"scale.{key}", child.scale[key], f"scale.{key}")
+
+
+def _choices(given: Mapping[str, Any]) -> Iterator[str]:
+    """The words that choose components and other groups."""
+    for group in CHOICES:
+        value = given.get(group)
+        if isinstance(value, str):
+            yield f"{group}={value}"
+        elif isinstance(value, list) and group == "probe":
+            yield f"probe=[{','.join(map(str, value))}]"
+        elif isinstance(value, Mapping) and group != "probe" and "name" in value:
+            yield f"{group}={value['name']}"
+
+
+def _values(given: Mapping[str, Any], node: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted key, value) of every option that is set, down to the last key."""
+    for key, value in given.items():
+        full = f"{where}.{key}".lstrip(".")
+        if not where and key in CHOICES and not isinstance(value, Mapping):
+            continue
+        if key == "name" and where in CHOICES:
+            continue
+        inside = OmegaConf.select(node, key) if isinstance(node, DictConfig) else None
+        if is_reference(value):
+            yield full, {k: v for k, v in value.items() if k not in ("id", "folder")}
+        elif isinstance(value, Mapping) and isinstance(inside, DictConfig):
+            yield from _values(value, inside, full)
+        else:
+            yield full, value
+
+
+def _set(found: Composed, key: str, value: Any, where: str) -> None:
+    try:
+        before = _comparable(OmegaConf.select(found.config, key, throw_on_missing=False))
+        OmegaConf.update(found.config, key, value, merge=True)
+    except OmegaConfBaseException as error:
+        raise UserError(f"{where}: {first_line(error)}") from error
+    # Under a scale what is typed stays, though it be the default.
+    scaled = "scale" in found.config and found.config.scale.name != "paper"
+    if scaled or before != _comparable(value):
+        found.words.append(f"{key}={_word(value)}")
+    found.typed |= {key}
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, DictConfig | ListConfig):
+        return OmegaConf.to_container(value, resolve=True, enum_to_str=True)
+    return str(value) if isinstance(value, str) else value
+
+
+def _word(value: Any) -> str:
+    """A value as Hydra reads it on a command line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{_word(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_word, value))}]"
+    text = str(value)
+    if PLAIN_WORD.fullmatch(text) and text.lower() not in NO_STRINGS:
+        return text
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _given(key: str, reference: DictConfig) -> dict[str, Any]:
+    """The options that a reference sets, as plain values."""
+    if reference.set is not None and not isinstance(reference.set, DictConfig):
+        raise UserError(f"{key}.set={reference.set}: expected options, such as {{seed: 3}}")
+    found = OmegaConf.to_container(reference, resolve=True, enum_to_str=True)
+    assert isinstance(found, dict)
+    return {str(name): value for name, value in (found["set"] or {}).items()}

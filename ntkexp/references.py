@@ -1,0 +1,149 @@
+"""An option that is a file of another run. Imports no torch.
+
+    weights: {run: mlp_mnist, set: {seed: "${seed}"}, file: weights.390.pt}
+
+A component of one's own has one as `labels: FromRun = field(default_factory=FromRun)`.
+
+The other run is named by what makes it: its experiment and the options in which it differs from
+that. It is composed when this run is (ntkexp/parents.py), so its id is known before it exists, and
+enters the id of this run. The folder of a run stands for the run itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.errors import UserError
+from ntkexp.options import Rule, option
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+FILE = Rule(
+    lambda name: name == Path(name).name and not name.startswith("."),
+    "the name of a file of that run, such as weights.pt",
+)
+# What every reference has; whatever else it has are options of its own.
+KEYS = frozenset({"run", "set", "file", "id", "folder"})
+
+
+@dataclass
+class FromRun:
+    """A file of another run.
+
+    Args:
+        run: the experiment that makes the run, or the run's folder; None where no file is meant.
+        set: options in which it differs from its experiment, nested or with dots.
+        file: which of its files.
+        id: the run's id, filled in when the config is checked.
+        folder: where the run lies, filled in before the file is read; never kept.
+    """
+
+    run: str | None = None
+    set: Any = None
+    file: str = option("weights.pt", FILE)
+    id: str = ""
+    folder: str = ""
+
+    @property
+    def path(self) -> Path:
+        return Path(self.folder, self.file)
+
+    def checked(self) -> Path:
+        """The path of the file, if it is as its run wrote it."""
+        with self.path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != checksum(Path(self.folder), self.file):
+            raise UserError(f"{self.path} is damaged (its checksum is another); make its run again")
+        return self.path
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors of a file such as weights.pt."""
+        import torch
+
+        content = io.BytesIO(self.checked().read_bytes())
+        found: dict[str, Tensor] = torch.load(content, map_location="cpu", weights_only=True)
+        return found
+
+    def table(self) -> pd.DataFrame:
+        """A table, from a parquet file."""
+        import pandas as pd
+
+        return pd.read_parquet(self.checked())
+
+    def array(self) -> NDArray[np.generic]:
+        """An array of a .npy file, as a read-only memory map."""
+        import numpy as np
+
+        found: NDArray[np.generic] = np.load(self.checked(), mmap_mode="r", allow_pickle=False)
+        return found
+
+
+@dataclass
+class StartFrom(FromRun):
+    """The weights with which a network begins.
+
+    Args:
+        fresh: parameters whose name begins with one of these are drawn as ever, such as the last
+            layer of a network that goes on with other classes.
+    """
+
+    fresh: list[str] = field(default_factory=list)
+
+
+def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictConfig]]:
+    """(dotted key, node) of every reference below a node of a composed config."""
+    for name in map(str, config):
+        if OmegaConf.is_missing(config, name) or OmegaConf.is_interpolation(config, name):
+            continue
+        node, key = config[name], f"{where}.{name}".lstrip(".")
+        if not isinstance(node, DictConfig):
+            continue
+        kind = OmegaConf.get_type(node)
+        if isinstance(kind, type) and issubclass(kind, FromRun):
+            if node.run is not None:
+                yield key, node
+            elif node != OmegaConf.structured(kind):
+                usual = OmegaConf.structured(kind)
+                told = next(one for one in map(str, node) if node[one] != usual[one])
+                raise UserError(f"{key}.{told}: says more of a run; expected {key}.run=... too")
+        else:
+            yield from references(node, key)
+
+
+def hashed_reference(value: Mapping[str, Any]) -> Any:
+    """What a reference adds to the id of its run: the other run's id, the file, its own options.
+
+    >>> hashed_reference({"run": "disk", "set": {}, "file": "weights.pt", "id": "3fa9"})
+    'run:3fa9/weights.pt'
+    """
+    told = f"run:{value['id']}/{value['file']}"
+    own = {key: given for key, given in value.items() if key not in KEYS and given}
+    return {"from": told, **own} if own else told
+
+
+def is_reference(value: object) -> bool:
+    """Whether a plain value is what a reference becomes in a kept config."""
+    return isinstance(value, Mapping) and value.keys() >= KEYS
+
+
+def checksum(folder: Path, file: str) -> str:
+    """The checksum of a finished run's file, as the run lists it."""
+    from ntkexp.results.status import read_status
+
+    status = read_status(folder)
+    files = status.get("files", {}) if status and status["state"] == "finished" else {}
+    if file not in files:
+        there = ", ".join(sorted(name for name in files if name not in ("config.yaml", "run.json")))
+        raise UserError(f"{folder} has no file {file}; it has {there or 'none that are listed'}")
+    return str(files[file]["sha256"])
