@@ -199,6 +199,7 @@ class ExperimentConfig:
     members: Any = None
     device: str = option("auto", DEVICE)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
+    scale: ScaleConfig = field(default_factory=ScaleConfig)
     progress: bool = True
     rerun: bool = False
     with_parents: bool = False
@@ -220,7 +221,6 @@ class TrainConfig(ExperimentConfig):
     probing: ProbingConfig = field(default_factory=ProbingConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     keep: KeepConfig = field(default_factory=KeepConfig)
-    scale: ScaleConfig = field(default_factory=ScaleConfig)
     cuda_graph: bool = True
     tf32: bool = False
     deterministic: bool = False
@@ -240,6 +240,8 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
         "evaluate.train_examples": scale.evaluate_examples,
         "evaluate.test_examples": scale.evaluate_examples,
     }
+    if "probing" not in config:
+        limits = {}  # a study
     for key, node in component_nodes(config):
         kind = component_type(node)
         own = kind.limits(scale) if kind else {}
@@ -249,7 +251,7 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
             continue
         value = OmegaConf.select(config, key)
         OmegaConf.update(config, key, limit if value is None else min(value, limit))
-    if scale.growth is not None and "probing.growth" not in typed:
+    if "probing" in config and scale.growth is not None and "probing.growth" not in typed:
         config.probing.growth = max(config.probing.growth, scale.growth)
 
 
@@ -270,7 +272,6 @@ def check(config: DictConfig) -> None:
 
 def check_study(config: DictConfig) -> None:
     """The same for a study."""
-    refuse_added(config)
     check_options(config)
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, StudyConfig)

@@ -35,6 +35,8 @@ def finalise_training(config: DictConfig, typed: frozenset[str]) -> None:
 
 
 def finalise_study(config: DictConfig, typed: frozenset[str]) -> None:
+    refuse_added(config)
+    shrink(config, typed)
     check_study(config)
     _settle(config)
 

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tiny_runs import composed
 
 from ntkexp.catalogue import experiments
+from ntkexp.config import ScaleConfig
 from ntkexp.identity import identity, plain
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "composed_configs.json"
@@ -48,6 +49,7 @@ ADDED: dict[str, Any] = {
     # Of studies; trained experiments had them.
     "device": "auto",
     "checkpoint": {"every_seconds": 60.0},
+    "scale": vars(ScaleConfig()),
 }
 # Said by configs/scale/small.yaml then, by the components themselves since.
 MOVED = ("train_examples", "test_examples", "width", "base", "steps")

@@ -42,6 +42,7 @@ SPECTRUM = Table(
 class FeatureScaling(Study):
     """Minimum-norm solutions of RBF features scaled from white to anisotropic."""
 
+    small: ClassVar = {"points": 300, "features": 300, "subsamples": 20}
     tables: ClassVar = (BOUNDS, SOLUTIONS, SPECTRUM)
 
     seed: int = option(0, SEED)

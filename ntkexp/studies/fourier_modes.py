@@ -57,6 +57,7 @@ EIGENVECTORS = Table(
 class FourierModes(Study):
     """Eigenvectors of the tangent kernel of a random MLP on a line."""
 
+    small: ClassVar = {"seeds": 1, "width": 64}
     tables: ClassVar = (FOURIER, PEAKS, EIGENVECTORS)
 
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a network of its own

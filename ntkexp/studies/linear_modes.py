@@ -47,6 +47,7 @@ CONSTANTS = Table(
 class LinearModes(Study):
     """Linear regression learns its modes one by one."""
 
+    small: ClassVar = {"iterations": 500}
     tables: ClassVar = (CURVES, FUNCTION, CONSTANTS)
     # The first mode is learnt at once: the printed formula has infinity there.
     may_be_infinite: ClassVar = {"time_constants": ("printed",)}

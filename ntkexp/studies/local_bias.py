@@ -56,6 +56,7 @@ SLOPES = Table(
 class LocalBias(Study):
     """Lemma 1 on a network that learns the disk: function updates by mode."""
 
+    small: ClassVar = {"seeds": 1, "width": 32}
     tables: ClassVar = (MODES, ERRORS, SLOPES)
 
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a network and a training set

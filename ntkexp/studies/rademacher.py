@@ -54,6 +54,7 @@ MULTICLASS = Table(
 class Rademacher(Study):
     """Rademacher complexity of small linear classes against the paper's bounds."""
 
+    small: ClassVar = {"seeds": 3, "draws": 300, "sampled_weights": 500}
     tables: ClassVar = (LINEAR, FLOW, MULTICLASS)
 
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a draw of features and metrics

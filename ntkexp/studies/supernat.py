@@ -69,6 +69,7 @@ PROPOSITIONS = Table(
 class Supernat(Study):
     """Gradient descent and SuperNat on noisy linear regression."""
 
+    small: ClassVar = {"seeds": 5, "iterations": 300}
     tables: ClassVar = (ERRORS, KAPPA, EIGENVALUES, ALIGNMENT, PROPOSITIONS)
     # Without a normalising kappa SuperNat may diverge; without noise there is no alignment with it.
     may_be_infinite: ClassVar = {
