@@ -9,7 +9,7 @@ import numpy as np
 
 from ntkexp.options import SEED, option
 from ntkexp.references import FromRun
-from ntkexp.results.table import Table
+from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Found, Part, Study
 
 
@@ -18,7 +18,11 @@ class Draws(Study):
     """Three arrays of normal numbers, one a part."""
 
     tables: ClassVar = (
-        Table("sums", "the sum of a part's array", {"part": "int64", "sum": "float64"}),
+        Table(
+            "sums",
+            "the sum of a part's array",
+            {"part": int64("x"), "sum": float64("x")},
+        ),
     )
 
     seed: int = option(0, SEED)
@@ -36,7 +40,9 @@ class Draws(Study):
 class Reader(Study):
     """The sum of an array of another run, and what its table says of it."""
 
-    tables: ClassVar = (Table("read", "a sum, twice", {"own": "float64", "theirs": "float64"}),)
+    tables: ClassVar = (
+        Table("read", "a sum, twice", {"own": float64("x"), "theirs": float64("x")}),
+    )
 
     seed: int = option(0, SEED)
     array: FromRun = field(default_factory=FromRun)

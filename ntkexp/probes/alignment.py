@@ -14,7 +14,7 @@ from ntkexp.data.image_options import Difficult
 from ntkexp.errors import UserError
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,13 +27,15 @@ ALIGNMENT = Table(
     "CKA of a kernel with the labels of its batch; layer `total` (index -1) is the whole network, "
     "the others are numbered from the input",
     {
-        "step": "int64",
-        "split": "string",
-        "subset": "string",
-        "layer": "string",
-        "layer_index": "int64",
-        "centring": "string",
-        "cka": "float64",
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "subset": string("`all`, `easy` or `difficult`"),
+        "layer": string("`total`, or the name of a module"),
+        "layer_index": int64("-1 for `total`, else 0, 1, ... from the input"),
+        "centring": string(
+            "`class`, `joint` or `none`; `labels`: the kernel as it is, the labels centred by class"
+        ),
+        "cka": float64("equation (7), 0 to 1"),
     },
 )
 

@@ -5,7 +5,7 @@ its options (file `weight_norm.py`, class `WeightNorm`, chosen by probe=[weight_
 
     @dataclass
     class WeightNorm(Probe):
-        tables = (Table("weight_norm", "|w|_2 at a step", {"step": "int64", "norm": "float64"}),)
+        tables = (Table("weight_norm", "|w|_2", {"step": STEP, "norm": float64("|w|_2")}),)
         needs = frozenset({"network"})
 
         def measure(self, view: View) -> Rows:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ntkexp.errors import UserError
 from ntkexp.options import count, option
 from ntkexp.probes.base import Forward, Probe, Update
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64
 
 if TYPE_CHECKING:
     import torch
@@ -33,7 +33,12 @@ COMPLEXITY = Table(
     "one watched iteration, at the weights before its update: the norm of the update, the trace "
     "of the uncentred tangent kernel, and the running sum C of equation (18), this iteration "
     "included",
-    {"step": "int64", "step_norm": "float64", "trace": "float64", "complexity": "float64"},
+    {
+        "step": STEP,
+        "step_norm": float64("|dw| of the update, in units of weight"),
+        "trace": float64("Tr K over the examples of the batch, not divided by their number"),
+        "complexity": float64("C up to here, iteration included"),
+    },
 )
 
 

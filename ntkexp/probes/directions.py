@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ntkexp.options import MANY, option, positive, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
 
 DIRECTIONS = Table(
     "directions",
@@ -24,12 +24,12 @@ DIRECTIONS = Table(
     "direction; the singular value, of the uncentred Jacobian of the training batch, is not a "
     "number for random directions; index 0 is the first of its kind",
     {
-        "step": "int64",
-        "kind": "string",
-        "index": "int64",
-        "singular_value": "float64",
-        "method": "string",
-        "variation": "float64",
+        "step": STEP,
+        "kind": string("`singular` or `random`"),
+        "index": int64("0 is the first of its kind"),
+        "singular_value": float64("of the Jacobian, outputs per unit of weight"),
+        "method": string("`jvp` (derivative) or `perturbation` (a step taken)"),
+        "variation": float64("root mean square over examples, outputs per unit of weight"),
     },
 )
 

@@ -14,7 +14,7 @@ from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, one_of, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64, string
 from ntkexp.theory.choices import CENTRINGS
 
 if TYPE_CHECKING:
@@ -26,23 +26,32 @@ EIGENFUNCTIONS = Table(
     "eigenfunctions",
     "the value of one eigenfunction of the centred kernel at one point of the test set; rank 1 has "
     "the largest eigenvalue; the mean square over the points is 1",
-    {"step": "int64", "rank": "int64", "point": "int64", "value": "float32"},
+    {
+        "step": STEP,
+        "rank": int64("1 has the largest eigenvalue"),
+        "point": int64("number of the point, as in `points`"),
+        "value": float32("mean square over the points is 1"),
+    },
 )
 EIGENVALUES = Table(
     "eigenvalues",
     "a leading eigenvalue of the centred kernel on all points of the test set",
-    {"step": "int64", "rank": "int64", "eigenvalue": "float64"},
+    {
+        "step": STEP,
+        "rank": int64("1 has the largest eigenvalue"),
+        "eigenvalue": float64("of the kernel over all rows, not divided by their number"),
+    },
 )
 POINTS = Table(
     "points",
     "a point of the plane with its label, 0 or 1, written once",
     {
-        "step": "int64",
-        "split": "string",
-        "point": "int64",
-        "x": "float64",
-        "y": "float64",
-        "label": "int64",
+        "step": int64("0, where it is written"),
+        "split": string("`train` or `test`"),
+        "point": int64("number of the point, as in `points`"),
+        "x": float64("first coordinate"),
+        "y": float64("second coordinate"),
+        "label": int64("0 or 1"),
     },
 )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ntkexp.errors import UserError
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, string
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,12 +23,24 @@ MEASURES = Table(
     "measures",
     "one measure of the trained network: complexity measures, statistics of the training margins, "
     "loss, error and their gaps; not a number where the margin it divides by is not positive",
-    {"step": "int64", "measure": "string", "value": "float64"},
+    {"step": STEP, "measure": string("see below"), "value": float64("in the units of the measure")},
+    notes="Measures: `train_loss`, `test_loss`, `gap_loss`, `train_error`, `test_error`, "
+    "`gap_error` (test less train); `margin` (the 5th centile of the training margins), "
+    "`margin_mean`, `margin_std`, `margin_q0` ... `margin_q100`; `parameters`, `l2_norm`, "
+    "`distance` (from the initial weights), `frobenius_product`, `spectral_product`, "
+    "`l1_path_norm`, `l2_path_norm`, `fisher_rao`, `inverse_squared_margin`, "
+    "`spectral_two_one`, `spectral_frobenius`; for one hidden layer also "
+    "`neyshabur_core`, `neyshabur_bound`, `frobenius_bound`, "
+    "`two_layer_spectral_frobenius`. Formulas and references: `ntkexp/theory/measures/`.",
 )
 MARGINS = Table(
     "margins",
     "a quantile, from 0 to 1, of the margins of the training examples",
-    {"step": "int64", "quantile": "float64", "margin": "float64"},
+    {
+        "step": STEP,
+        "quantile": float64("0 to 1"),
+        "margin": float64("score of the right class less the largest other"),
+    },
 )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ntkexp.options import one_of, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
 from ntkexp.theory.choices import CENTRINGS
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ SPECTRUM = Table(
     "one eigenvalue of the centred tangent kernel on the probe batch of a split; rank 1 is the "
     "largest, layer `total` is the whole network",
     {
-        "step": "int64",
-        "split": "string",
-        "layer": "string",
-        "centring": "string",
-        "rank": "int64",
-        "eigenvalue": "float64",
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "layer": string("`total`, or the name of a module"),
+        "centring": string("`class`, `joint` or `none`"),
+        "rank": int64("1 has the largest eigenvalue"),
+        "eigenvalue": float64("of the kernel over all rows, not divided by their number"),
     },
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -15,15 +16,35 @@ ColumnType = Literal["int64", "float64", "float32", "string", "bool"]
 
 
 @dataclass(frozen=True)
+class Column:
+    """The type of a column and what it is, in one phrase, with its unit or range."""
+
+    type: ColumnType
+    about: str
+
+
+int64 = partial(Column, "int64")
+float64 = partial(Column, "float64")
+float32 = partial(Column, "float32")
+string = partial(Column, "string")
+boolean = partial(Column, "bool")
+STEP = int64("updates done when it was measured; 0 is before the first")
+
+
+@dataclass(frozen=True)
 class Table:
     """A tidy table: one observation a row, every column of a fixed type.
 
-    `about` says in one sentence what a row is; docs/results.md is held against it by a test.
+        Table("losses", "the loss after a step", {"step": STEP, "loss": float64("mean, in nats")})
+
+    `about` says in one sentence what a row is, `notes` what else there is to know. docs/results.md
+    is made of this by scripts/document_results.py.
     """
 
     name: str
     about: str
-    columns: Mapping[str, ColumnType]
+    columns: Mapping[str, Column]
+    notes: str = ""
 
     def frame(self, columns: Mapping[str, object]) -> pd.DataFrame:
         """Typed rows from arrays of one length; scalars are repeated. Names must match exactly."""
@@ -40,14 +61,14 @@ class Table:
         length = lengths.pop() if lengths else 1
         return pd.DataFrame(
             {
-                name: pd.Series(columns[name], index=pd.RangeIndex(length), dtype=kind)
+                name: pd.Series(columns[name], index=pd.RangeIndex(length), dtype=one.type)
                 if np.isscalar(columns[name])
-                else pd.Series(np.asarray(columns[name])).astype(kind)
-                for name, kind in self.columns.items()
+                else pd.Series(np.asarray(columns[name])).astype(one.type)
+                for name, one in self.columns.items()
             }
         )
 
     def empty(self) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame({n: pd.Series([], dtype=kind) for n, kind in self.columns.items()})
+        return pd.DataFrame({n: pd.Series([], dtype=c.type) for n, c in self.columns.items()})

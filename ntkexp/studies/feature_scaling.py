@@ -11,30 +11,38 @@ from typing import Any, ClassVar
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
-from ntkexp.results.table import Table
+from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Part, Study
 
 BOUNDS = Table(
     "scaling",
     "Test error and bounds of the minimum-norm solution on one subsample at scaling factor c.",
     {
-        "c": "float64",
-        "subsample": "int64",
-        "test_error": "float64",
-        "l2_bound": "float64",
-        "optimised_bound": "float64",
-        "common_basis_bound": "float64",
+        "c": float64("scaling factor, 0 to 1"),
+        "subsample": int64("number of the subsample"),
+        "test_error": float64("share of the other points that are wrong, 0 to 1"),
+        "l2_bound": float64("bound (78) with the common metric"),
+        "optimised_bound": float64("the bound with the best metric for this subsample"),
+        "common_basis_bound": float64("the bound with the best metric in the common basis"),
     },
 )
 SOLUTIONS = Table(
     "solutions",
     "One subsample's solution, less the mean over subsamples, along two right singular vectors.",
-    {"c": "float64", "subsample": "int64", "first": "float64", "second": "float64"},
+    {
+        "c": float64("scaling factor, 0 to 1"),
+        "subsample": int64("number of the subsample"),
+        "first": float64("along the first of the two directions"),
+        "second": float64("along the second"),
+    },
 )
 SPECTRUM = Table(
     "spectrum",
     "Eigenvalue l_j of Phi Phi^T, in order from j = 0.",
-    {"mode": "int64", "eigenvalue": "float64"},
+    {
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "eigenvalue": float64("of the kernel over all rows, not divided by their number"),
+    },
 )
 
 

@@ -13,7 +13,7 @@ from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
-from ntkexp.results.table import Table
+from ntkexp.results.table import Table, float64, int64, string
 from ntkexp.studies.base import Part, Study
 from ntkexp.theory.choices import CENTRINGS
 
@@ -21,34 +21,34 @@ FOURIER = Table(
     "fourier_magnitude",
     "Magnitude of the discrete Fourier transform of eigenvector `mode` at `frequency`.",
     {
-        "seed": "int64",
-        "centring": "string",
-        "mode": "int64",
-        "frequency": "int64",
-        "magnitude": "float64",
+        "seed": int64("of the draw"),
+        "centring": string("`class`, `joint` or `none`"),
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "frequency": int64("cycles over the interval"),
+        "magnitude": float64("of the transform"),
     },
 )
 PEAKS = Table(
     "peak_frequency",
     "Eigenvalue of a mode and the frequency at which its eigenvector's transform is largest.",
     {
-        "seed": "int64",
-        "centring": "string",
-        "mode": "int64",
-        "eigenvalue": "float64",
-        "frequency": "int64",
-        "share": "float64",
+        "seed": int64("of the draw"),
+        "centring": string("`class`, `joint` or `none`"),
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "eigenvalue": float64("of the kernel over all rows, not divided by their number"),
+        "frequency": int64("cycles over the interval"),
+        "share": float64("of the power at that frequency, 0 to 1"),
     },
 )
 EIGENVECTORS = Table(
     "eigenvectors",
     "Value at x of the unit eigenvector `mode`, its sign such that the first value is positive.",
     {
-        "seed": "int64",
-        "centring": "string",
-        "mode": "int64",
-        "x": "float64",
-        "value": "float64",
+        "seed": int64("of the draw"),
+        "centring": string("`class`, `joint` or `none`"),
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "x": float64("position in [0, 1]"),
+        "value": float64("of the unit eigenvector"),
     },
 )
 

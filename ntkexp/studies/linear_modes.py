@@ -11,34 +11,34 @@ from typing import Any, ClassVar
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import SEED, count, option, positive
-from ntkexp.results.table import Table
+from ntkexp.results.table import STEP, Table, float64, int64
 from ntkexp.studies.base import Frames, Study
 
 CURVES = Table(
     "linear_modes",
     "Coefficient f_jt of one mode after `step` iterations: run in weight space, and by (51).",
     {
-        "step": "int64",
-        "mode": "int64",
-        "measured": "float64",
-        "predicted": "float64",
-        "target": "float64",
+        "step": STEP,
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "measured": float64("found by running it"),
+        "predicted": float64("by the formula"),
+        "target": float64("what it converges to"),
     },
 )
 FUNCTION = Table(
     "linear_function",
     "Largest difference over training and other points between the run and (49).",
-    {"step": "int64", "difference": "float64"},
+    {"step": STEP, "difference": float64("largest absolute")},
 )
 CONSTANTS = Table(
     "time_constants",
     "Iterations in which a mode's residual falls by e at eta = 1 / lambda_1; printed: the paper's.",
     {
-        "mode": "int64",
-        "eigenvalue": "float64",
-        "measured": "float64",
-        "predicted": "float64",
-        "printed": "float64",
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "eigenvalue": float64("of the kernel over all rows, not divided by their number"),
+        "measured": float64("found by running it"),
+        "predicted": float64("by the formula"),
+        "printed": float64("by the formula as printed"),
     },
 )
 

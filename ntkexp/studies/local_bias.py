@@ -12,42 +12,42 @@ from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
-from ntkexp.results.table import Table
+from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Part, Study
 
 MODES = Table(
     "local_bias",
     "Change of the outputs along eigenvector `mode` by a trial step: measured, and by Lemma 1.",
     {
-        "seed": "int64",
-        "iteration": "int64",
-        "eta": "float64",
-        "mode": "int64",
-        "eigenvalue": "float64",
-        "measured": "float64",
-        "predicted": "float64",
+        "seed": int64("of the draw"),
+        "iteration": int64("of training when the trial step was made"),
+        "eta": float64("learning rate of the trial step"),
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "eigenvalue": float64("of the kernel over all rows, not divided by their number"),
+        "measured": float64("found by running it"),
+        "predicted": float64("by the formula"),
     },
 )
 ERRORS = Table(
     "local_bias_error",
     "Norm over all modes of what Lemma 1 leaves out, and of the predicted change.",
     {
-        "seed": "int64",
-        "iteration": "int64",
-        "eta": "float64",
-        "error": "float64",
-        "predicted_norm": "float64",
+        "seed": int64("of the draw"),
+        "iteration": int64("of training when the trial step was made"),
+        "eta": float64("learning rate of the trial step"),
+        "error": float64("norm of what is left out"),
+        "predicted_norm": float64("norm of the predicted change"),
     },
 )
 SLOPES = Table(
     "local_bias_slope",
     "d log error / d log eta between two neighbouring learning rates.",
     {
-        "seed": "int64",
-        "iteration": "int64",
-        "eta_from": "float64",
-        "eta_to": "float64",
-        "slope": "float64",
+        "seed": int64("of the draw"),
+        "iteration": int64("of training when the trial step was made"),
+        "eta_from": float64("the larger rate"),
+        "eta_to": float64("the smaller rate"),
+        "slope": float64("2 is what a second-order error gives"),
     },
 )
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
-from ntkexp.results.table import Table
+from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Part, Study
 from ntkexp.theory.choices import LARGEST_ENUMERATION
 
@@ -23,29 +23,34 @@ LINEAR = Table(
     "rademacher_linear",
     "Complexity of a ball of a random metric: by all signs, by random signs, and bound (10).",
     {
-        "seed": "int64",
-        "n": "int64",
-        "exact": "float64",
-        "monte_carlo": "float64",
-        "standard_error": "float64",
-        "bound": "float64",
+        "seed": int64("of the draw"),
+        "n": int64("examples"),
+        "exact": float64("over all 2^n signs"),
+        "monte_carlo": float64("over random signs"),
+        "standard_error": float64("of that mean"),
+        "bound": float64("what the theorem allows"),
     },
 )
 FLOW = Table(
     "rademacher_flow",
     "Complexity of a learning flow, by all signs, and its bound (12).",
-    {"seed": "int64", "n": "int64", "exact": "float64", "bound": "float64"},
+    {
+        "seed": int64("of the draw"),
+        "n": int64("examples"),
+        "exact": float64("over all 2^n signs"),
+        "bound": float64("what the theorem allows"),
+    },
 )
 MULTICLASS = Table(
     "rademacher_multiclass",
     "Margin loss class: complexity of weights sampled from the ball (a lower bound of the ball's), "
     "Lemma 12 with exact class complexities, and Theorem 13.",
     {
-        "seed": "int64",
-        "n": "int64",
-        "sampled": "float64",
-        "lemma_12": "float64",
-        "theorem_13": "float64",
+        "seed": int64("of the draw"),
+        "n": int64("examples"),
+        "sampled": float64("largest found, a lower bound"),
+        "lemma_12": float64("bound"),
+        "theorem_13": float64("bound"),
     },
 )
 

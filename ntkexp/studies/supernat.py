@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ntkexp.errors import UserError
 from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
-from ntkexp.results.table import Table
+from ntkexp.results.table import STEP, Table, float64, int64, string
 from ntkexp.studies.base import Part, Study
 from ntkexp.theory.choices import Kappa, Loss
 
@@ -27,41 +27,58 @@ class NoiseProjector(StrEnum):
 ERRORS = Table(
     "test_error",
     "The clean test error E (f(x) - phi)^2 of one algorithm and seed after `step` iterations.",
-    {"algorithm": "string", "seed": "int64", "step": "int64", "error": "float64"},
+    {
+        "algorithm": string("`gradient_descent` or `supernat`"),
+        "seed": int64("of the draw"),
+        "step": int64("iterations done"),
+        "error": float64("mean squared"),
+    },
 )
 KAPPA = Table(
     "kappa_error",
     "The clean test error of SuperNat with one choice of kappa and of the loss whose gradient "
     "rescales the kernel; infinite once it has diverged.",
-    {"kappa": "string", "loss": "string", "seed": "int64", "step": "int64", "error": "float64"},
+    {
+        "kappa": string("the choice of kappa"),
+        "loss": string("`mean`, of (f - y)², or `half_sum`, half the sum of squares"),
+        "seed": int64("of the draw"),
+        "step": STEP,
+        "error": float64("mean squared"),
+    },
 )
 EIGENVALUES = Table(
     "kernel_eigenvalues",
     "Eigenvalue of one mode of the kernel K_t, in the order of the modes of K_0.",
     {
-        "algorithm": "string",
-        "seed": "int64",
-        "step": "int64",
-        "mode": "int64",
-        "eigenvalue": "float64",
+        "algorithm": string("`gradient_descent` or `supernat`"),
+        "seed": int64("of the draw"),
+        "step": STEP,
+        "mode": int64("number of the mode, in order of eigenvalues, from 0"),
+        "eigenvalue": float64("of the kernel over all rows, not divided by their number"),
     },
 )
 ALIGNMENT = Table(
     "kernel_alignment",
     "Uncentred alignment of K_t with the signal phi, with the label noise, and their ratio.",
     {
-        "algorithm": "string",
-        "seed": "int64",
-        "step": "int64",
-        "signal": "float64",
-        "noise": "float64",
-        "ratio": "float64",
+        "algorithm": string("`gradient_descent` or `supernat`"),
+        "seed": int64("of the draw"),
+        "step": STEP,
+        "signal": float64("alignment with phi, 0 to 1"),
+        "noise": float64("alignment with the label noise, 0 to 1"),
+        "ratio": float64("signal over noise"),
     },
 )
 PROPOSITIONS = Table(
     "propositions",
     "How far a statement of the paper on linear models is from holding on one seed's regression.",
-    {"statement": "string", "seed": "int64", "error": "float64"},
+    {
+        "statement": string("as `ntkexp/theory/propositions.py` names and explains them"),
+        "seed": int64("of the draw"),
+        "error": float64(
+            "a relative difference; of a minimum, by how much something tried is below it"
+        ),
+    },
 )
 
 

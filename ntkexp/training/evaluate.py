@@ -9,17 +9,17 @@ from torch import nn
 
 from ntkexp.data import Split
 from ntkexp.objectives.losses import Loss
-from ntkexp.results.table import Table
+from ntkexp.results.table import STEP, Table, float64, string
 
 EVALS = Table(
     "evals",
     "loss and accuracy of the network at a step on fixed examples of a split",
     {
-        "step": "int64",
-        "split": "string",
-        "subset": "string",
-        "loss": "float64",
-        "accuracy": "float64",
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "subset": string("`all`, `easy` or `difficult`"),
+        "loss": float64("mean cross-entropy, nats"),
+        "accuracy": float64("share that is right, 0 to 1"),
     },
 )
 

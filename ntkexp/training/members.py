@@ -13,7 +13,7 @@ import pandas as pd
 
 from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
-from ntkexp.results.table import ColumnType, Table
+from ntkexp.results.table import Column, ColumnType, Table, int64, string
 from ntkexp.training.checkpoint import together
 from ntkexp.training.work import Kept, Work, Written
 
@@ -24,7 +24,9 @@ W = TypeVar("W", bound=Work)
 MEMBERS = Table(
     "members",
     "the end of one of many networks in one run: at this step it had finished or diverged",
-    {"step": "int64", "outcome": "string"},
+    {"step": int64("updates that it made"), "outcome": string("`finished` or `diverged`")},
+    notes="Every table of such a run begins with the columns in which its networks differ, named "
+    "like their keys.",
 )
 TYPES: Mapping[type, ColumnType] = {bool: "bool", int: "int64", float: "float64", str: "string"}
 
@@ -195,7 +197,10 @@ def _of_member(view: View, columns: Columns, member: int) -> View:
 
 def tables_of_members(tables: Sequence[Table], columns: Columns) -> list[Table]:
     """The tables with a column for each value in which the members differ."""
-    types = {name: TYPES[type(value)] for name, value in columns.items()}
+    types = {
+        name: Column(TYPES[type(value)], "in which the networks differ")
+        for name, value in columns.items()
+    }
     for table in tables:
         for name in types.keys() & table.columns.keys():
             raise UserError(f"members.{name}: the table {table.name} has a column of that name")

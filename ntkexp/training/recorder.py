@@ -14,18 +14,18 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import Diverged
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, int64
 from ntkexp.training.work import Written
 
 STEPS = Table(
     "steps",
     "one update: loss and accuracy of its minibatch before the update, and its learning rate",
     {
-        "step": "int64",
-        "epoch": "int64",
-        "train_loss": "float64",
-        "train_acc": "float64",
-        "lr": "float64",
+        "step": STEP,
+        "epoch": int64("passes over the training set begun before, from 0"),
+        "train_loss": float64("mean cross-entropy of the minibatch, nats"),
+        "train_acc": float64("share of the minibatch that is right, 0 to 1"),
+        "lr": float64("learning rate of the update"),
     },
 )
 AT_ONCE = 64

@@ -17,7 +17,7 @@ from ntkexp.errors import Diverged
 from ntkexp.optim import Schedule
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import Forward, NetworkView, Probe, Update
-from ntkexp.results.table import Table
+from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.captured import Captured
 from ntkexp.training.checkpoint import saved
 from ntkexp.training.evaluate import EVALS, evaluate
@@ -31,7 +31,11 @@ EVENTS = Table(
     "events",
     "a look off the schedule: at this step the training loss (of the whole set in full-batch "
     "training, else the running mean of minibatches) was first seen below the threshold",
-    {"step": "int64", "event": "string", "threshold": "float64"},
+    {
+        "step": STEP,
+        "event": string("`train_loss`"),
+        "threshold": float64("the loss, one of `probing.losses`"),
+    },
 )
 TABLES = (STEPS, EVALS, EVENTS)
 # So long updates go on before the loop is asked what else there is to do.

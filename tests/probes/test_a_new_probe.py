@@ -20,12 +20,12 @@ PROBE = '''
 from dataclasses import dataclass
 
 from ntkexp.probes import View, Probe, Rows
-from ntkexp.results.table import Table
+from ntkexp.results.table import STEP, Table, float64
 
 
 @dataclass
 class WeightNorm(Probe):
-    tables = (Table("weight_norm", "|w|_p at a step", {"step": "int64", "norm": "float64"}),)
+    tables = (Table("weight_norm", "|w|_p at a step", {"step": STEP, "norm": float64("|w|_p")}),)
 
     p: float = 2.0
 

@@ -15,9 +15,10 @@ from ntkexp.claims.record import collect
 from ntkexp.results import Run, Table
 from ntkexp.results.commits import Commit
 from ntkexp.results.reference import keep, keep_begun, size_bytes, without_folders
+from ntkexp.results.table import float64, int64
 
-STEPS = Table("steps", "one row a step", {"step": "int64", "loss": "float64"})
-COMPLEXITY = Table("complexity", "one row a step", {"step": "int64", "complexity": "float64"})
+STEPS = Table("steps", "one row a step", {"step": int64("x"), "loss": float64("x")})
+COMPLEXITY = Table("complexity", "one row a step", {"step": int64("x"), "complexity": float64("x")})
 COUNT = 5000
 
 

@@ -24,9 +24,9 @@ from ntkexp.results.commits import Commit, DamagedRunError, StoredFile
 from ntkexp.results.drafts import RunLostError
 from ntkexp.results.status import forget_work, read_status, status_text
 from ntkexp.results.store import Run
-from ntkexp.results.table import Table
+from ntkexp.results.table import Table, float64, int64
 
-LOSSES = Table("losses", "one row a step", {"step": "int64", "loss": "float64"})
+LOSSES = Table("losses", "one row a step", {"step": int64("x"), "loss": float64("x")})
 
 
 def begun(folder: Path, seed: int = 0) -> Run:
@@ -178,7 +178,7 @@ def test_files_of_strangers_are_no_results(tmp_path: Path) -> None:
 
 
 def test_a_rerun_holds_nothing_of_earlier_lives(tmp_path: Path) -> None:
-    older = Table("older", "a table that is no longer written", {"step": "int64"})
+    older = Table("older", "a table that is no longer written", {"step": int64("x")})
     with Run(tmp_path, [LOSSES, older]) as run:
         run.begin("seed: 0\n", {})
         run.stage("weights.pt", b"weights")

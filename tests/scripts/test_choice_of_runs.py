@@ -12,11 +12,24 @@ from ntkexp.claims import LEDGER
 from ntkexp.claims.record import Record, collect
 from ntkexp.claims.verdict import judge
 from ntkexp.results import Run, Table
+from ntkexp.results.table import float64, int64, string
 
-EVALS = Table("evals", "accuracy", {"step": "int64", "split": "string", "subset": "string",
-                                    "accuracy": "float64"})  # fmt: skip
-SPECTRUM = Table("spectrum", "eigenvalues", {"step": "int64", "split": "string", "layer": "string",
-                                             "rank": "int64", "eigenvalue": "float64"})  # fmt: skip
+EVALS = Table(
+    "evals",
+    "accuracy",
+    {"step": int64("x"), "split": string("x"), "subset": string("x"), "accuracy": float64("x")},
+)
+SPECTRUM = Table(
+    "spectrum",
+    "eigenvalues",
+    {
+        "step": int64("x"),
+        "split": string("x"),
+        "layer": string("x"),
+        "rank": int64("x"),
+        "eigenvalue": float64("x"),
+    },
+)
 CONFIG = """name: vgg19_clean
 seed: {seed}
 recipe: {recipe}
@@ -33,10 +46,20 @@ def kept(root: Path, seed: int, base: int, last: int, recipe: str = "paper") -> 
         run.begin(CONFIG.format(seed=seed, base=base, recipe=recipe), {"argv": ["ntkexp", *words]})
         for step in (0, last // 2, last):
             for split in ("train", "test"):
-                run.add("evals", {"step": [step], "split": [split], "subset": ["all"],
-                                  "accuracy": [0.5]})  # fmt: skip
-                run.add("spectrum", {"step": [step] * 2, "split": [split] * 2, "rank": [1, 2],
-                                     "layer": ["total"] * 2, "eigenvalue": [2.0, 1.0]})  # fmt: skip
+                run.add(
+                    "evals",
+                    {"step": [step], "split": [split], "subset": ["all"], "accuracy": [0.5]},
+                )
+                run.add(
+                    "spectrum",
+                    {
+                        "step": [step] * 2,
+                        "split": [split] * 2,
+                        "rank": [1, 2],
+                        "layer": ["total"] * 2,
+                        "eigenvalue": [2.0, 1.0],
+                    },
+                )
         run.finish()
 
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from ntkexp.options import option, positive
 from ntkexp.probes import Probe, Rows, View
-from ntkexp.results.table import Table
+from ntkexp.results.table import STEP, Table, float64
 
 
 @dataclass
 class WeightNorm(Probe):
-    tables = (Table("weight_norm", "|w|_p at a step", {"step": "int64", "norm": "float64"}),)
+    tables = (Table("weight_norm", "|w|_p at a step", {"step": STEP, "norm": float64("|w|_p")}),)
 
     p: float = option(2.0, positive(100))
 

@@ -1,0 +1,64 @@
+"""Writes what docs/results.md says of the tables: every table, every column, in their own words.
+
+python scripts/document_results.py      what stands above its first line stays as it is
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ntkexp import components
+from ntkexp.results import Table
+from ntkexp.training.members import MEMBERS
+from ntkexp.training.supervised import TABLES
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "results.md"
+BEGINNING = "<!-- from here on made by scripts/document_results.py -->"
+LINE_WIDTH = 100
+
+
+def main() -> None:
+    DOCUMENT.write_text(document(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def document(before: str) -> str:
+    """The page, with the tables as they are now."""
+    intro = before.partition(BEGINNING)[0]
+    return intro + "\n\n".join([BEGINNING, *sections()]) + "\n"
+
+
+def sections() -> Iterator[str]:
+    yield from section("Training", (*TABLES, MEMBERS))
+    for group, word in (("probe", "Probe"), ("study", "Study")):
+        for name in components.names(group):
+            kind = components.find(group, name)
+            # Components of a project of one's own are that project's to document.
+            if kind.__module__.startswith("ntkexp."):
+                yield from section(f"{word} {name}", kind.tables)  # type: ignore[attr-defined]
+
+
+def section(title: str, tables: Sequence[Table]) -> Iterator[str]:
+    yield f"## {title}"
+    for table in tables:
+        yield f"### {table.name}"
+        yield _filled(table.about[0].upper() + table.about[1:].rstrip(".") + ".")
+        rows = [
+            f"| {name} | {one.type} | {_cell(one.about)} |" for name, one in table.columns.items()
+        ]
+        yield "\n".join(["| column | type | what it is |", "|---|---|---|", *rows])
+        if table.notes:
+            yield _filled(table.notes)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    main()
