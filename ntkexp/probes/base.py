@@ -50,6 +50,7 @@ class Forward:
 class Update:
     """One update of the weights: |dw_t| is known, the network still at w_t.
 
+    The kernel of what is trained is `kernel_factor` times that of `model`.
     The network is in eval mode if a probe looks at it now, having seen no forward before.
     """
 
@@ -58,13 +59,15 @@ class Update:
     model: nn.Module
     step_norm: Tensor
     batches: Mapping[str, Batch]
+    kernel_factor: float = 1.0
 
 
 @dataclass
 class Probe(Component):
     """The base of all probes; its dataclass fields are the options of its config.
 
-    `needs` names what it asks of a view: outputs, network, kernel; or updates, to see them.
+    `needs` names what it asks of a view: outputs, network, kernel; layers, where the network must
+    be its layers and nothing else; or updates, to see them.
 
     Composing a config imports the probes that it chooses, so what is heavy is imported inside
     their methods.

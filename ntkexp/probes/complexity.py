@@ -135,8 +135,8 @@ class Complexity(Probe):
             return heard
         inputs = update.batches["train"].inputs
         if self.mode is Mode.exact:
-            return tangent_trace(update.model, inputs)
-        return self._estimator(update.model).run(inputs, _signs(update))
+            return update.kernel_factor * tangent_trace(update.model, inputs)
+        return update.kernel_factor * self._estimator(update.model).run(inputs, _signs(update))
 
     def _estimator(self, model: nn.Module) -> SharedForward:
         """One for the whole run: it holds its fast rules against a true gradient only once."""

@@ -74,8 +74,8 @@ class View:
 class NetworkView(View):
     """A network on a data set, in eval mode.
 
-    `kernel_of` is the module whose kernel it has, where that is another; `batch_statistics` takes
-    kernels with batch normalisation in train mode instead.
+    Its kernel is `kernel_factor` times that of `kernel_of`, where that is another module;
+    `batch_statistics` takes kernels with batch normalisation in train mode instead.
     """
 
     def __init__(
@@ -85,12 +85,13 @@ class NetworkView(View):
         objective: Loss,
         *,
         kernel_of: nn.Module | None = None,
+        kernel_factor: float = 1.0,
         batch_statistics: bool = False,
         **facts: Any,
     ) -> None:
         super().__init__(**facts)
         self._model, self._dataset, self._objective = model, dataset, objective
-        self._kernel_of = kernel_of or model
+        self._kernel_of, self._kernel_factor = kernel_of or model, kernel_factor
         self._batch_statistics = batch_statistics
 
     @property
@@ -121,6 +122,12 @@ class NetworkView(View):
     @cached_property
     def _kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
+        found = self._kernels_of_module()
+        if self._kernel_factor == 1.0:
+            return found
+        return {name: kernel.times(self._kernel_factor) for name, kernel in found.items()}
+
+    def _kernels_of_module(self) -> Mapping[str, TangentKernel]:
         from ntkexp.tangent import tangent_kernel, tangent_kernels
 
         inputs = {name: batch.inputs for name, batch in self.batches.items()}

@@ -46,6 +46,11 @@ class TangentKernel:
         rows, columns = self.gram.shape
         return rows // self.outputs, self.outputs, columns // self.outputs, self.outputs
 
+    def times(self, factor: float) -> TangentKernel:
+        """The kernel of sqrt(factor) f."""
+        layers = {name: factor * k for name, k in self.layers.items()}
+        return replace(self, gram=factor * self.gram, layers=layers)
+
     def centred(self, kind: Centring = "class") -> TangentKernel:
         """The kernel of centred features, in total and by layer.
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-# A minibatch to its figures (loss, accuracy), changing the network in place.
-Update: TypeAlias = Callable[[Tensor, Tensor], tuple[Tensor, ...]]
+# The tensors of a minibatch to its figures (loss, accuracy), changing the network in place.
+Update: TypeAlias = Callable[..., tuple[Tensor, ...]]
 Replay: TypeAlias = Callable[[], None]
 Recorder: TypeAlias = Callable[
     [Callable[[], tuple[Tensor, ...]]], tuple[tuple[Tensor, ...], Replay]
@@ -48,19 +48,18 @@ class Captured:
         self,
         update: Update,
         state: Sequence[Tensor],
-        inputs: Tensor,
-        targets: Tensor,
+        *batch: Tensor,
         record: Recorder = record_on_gpu,
     ) -> None:
-        self.inputs, self.targets = inputs.clone(), targets.clone()
+        self.batch = [part.clone() for part in batch]
         before = [part.clone() for part in state]
-        self.figures, self.replay = record(lambda: update(self.inputs, self.targets))
+        self.figures, self.replay = record(lambda: update(*self.batch))
         with torch.no_grad():
             for part, value in zip(state, before, strict=True):
                 part.copy_(value)
 
-    def __call__(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, ...]:
-        self.inputs.copy_(inputs)
-        self.targets.copy_(targets)
+    def __call__(self, *batch: Tensor) -> tuple[Tensor, ...]:
+        for kept, part in zip(self.batch, batch, strict=True):
+            kept.copy_(part)
         self.replay()
         return tuple(figure.clone() for figure in self.figures)

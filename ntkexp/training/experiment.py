@@ -55,7 +55,7 @@ def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
     one = network_on_data(config, built, device)
     for name in config.evaluate.subsets:
         subset_of(one.dataset.train, name, f"evaluate.subsets={name}:")
-    work = Supervised(one, config.optim.build(one.model.parameters()))
+    work = Supervised(one)
     refuse_unoffered(built, work)
     return Ready(
         work=work,

@@ -16,6 +16,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from ntkexp.objectives.losses import Loss
 from ntkexp.optim.update import Number, WeightUpdate, one_or_each
+from ntkexp.transforms.functions.alpha_scaled import Head
 
 
 class Stack:
@@ -46,23 +47,28 @@ class Stack:
                 name: [part.clone() for part in parts] for name, parts in update.memory.items()
             }
 
-    def compute(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def compute(
+        self, inputs: Tensor, targets: Tensor, head: Head | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Take in the gradient of every network on its own minibatch.
 
         `inputs` (M, b, ...) and `targets` (M, b, ...); returns the outputs (M, b, c) and the mean
-        losses (M,), both of before the update.
+        losses (M,), both of before the update. What is trained are the outputs as `head` has them.
         """
-        outputs, loss = self.take_gradients(inputs, targets)
+        outputs, loss = self.take_gradients(inputs, targets, head)
         for update in self.updates:
             update.updates = self.update.updates
         return outputs, loss
 
-    def take_gradients(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def take_gradients(
+        self, inputs: Tensor, targets: Tensor, head: Head | None = None
+    ) -> tuple[Tensor, Tensor]:
         def forward(parameters: dict[str, Tensor], batch: Tensor) -> Tensor:
             outputs: Tensor = functional_call(self.skeleton, parameters, (batch,))
             return outputs
 
         outputs = vmap(forward)(self.parameters, inputs)
+        outputs = outputs if head is None else head(outputs)
         losses = self.objective.losses(outputs.flatten(0, 1), targets.flatten(0, 1))
         loss = losses.view(outputs.shape[:2]).mean(1)
         # No network takes part in another's loss: the gradient of the sum has each one's own.

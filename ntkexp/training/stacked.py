@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ntkexp.data.image_options import Augment
 from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.results.table import Table
@@ -19,6 +20,7 @@ from ntkexp.training.stacked_batches import StackedBatches
 from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
+from ntkexp.transforms.functions.alpha_scaled import Heads, OnTrainingSet
 
 
 class StackedMembers(Members[Supervised]):
@@ -33,9 +35,11 @@ class StackedMembers(Members[Supervised]):
             refuse_what_mixes_examples(work)
             refuse_forward_observers(work)
         refuse_other_numbers_of_examples(works)
+        refuse_other_transforms(works)
         self._together: list[int] = []
         self._stack: Stack | None = None
         self._batches: StackedBatches | None = None
+        self._heads: Heads | None = None
         self._waiting: list[tuple[tuple[int, int, Sequence[float]], Tensor, Tensor]] = []
 
     def _make_step(self, active: Sequence[int]) -> None:
@@ -50,7 +54,8 @@ class StackedMembers(Members[Supervised]):
         step = works[0].step
         inputs, targets = self._batches.take(step)
         lrs = [work.lr(step) for work in works]
-        outputs, loss = self._stack.compute(inputs, targets)
+        head = None if self._heads is None else self._heads.at(self._batches.numbers(step))
+        outputs, loss = self._stack.compute(inputs, targets, head)
         for work, lr in zip(works, lrs, strict=True):
             work.before_update(lr)
         self._stack.apply(lrs)
@@ -91,7 +96,9 @@ class StackedMembers(Members[Supervised]):
             self._stack.release()
         self._together = going
         works = [self.works[m] for m in going]
-        models = [work.model for work in works]
+        scaled = [one for work in works if (one := scaled_of(work)) is not None]
+        self._heads = Heads(scaled) if scaled else None
+        models = [one.module.network for one in scaled] or [work.model for work in works]
         kind = StackedMLP if all(map(is_mlp, models)) else Stack
         self._stack = kind(models, [work.update for work in works], works[0].objective)
         self._batches = StackedBatches(works)
@@ -130,6 +137,24 @@ class StackedMembers(Members[Supervised]):
             self._stack.release()
             self._stack, self._together = None, []
         return super().files()
+
+
+def scaled_of(work: Supervised) -> OnTrainingSet | None:
+    """What scales the outputs of a network, which then stands in the stack itself."""
+    found = work.transformed.on_training_set
+    return found if isinstance(found, OnTrainingSet) else None
+
+
+def refuse_other_transforms(works: Sequence[Supervised]) -> None:
+    """A stack has one architecture; the outputs of all or of none are scaled."""
+    if len({work.config.transform.name for work in works}) > 1:
+        raise UserError("members.transform: differs; expected one transform for all")
+    for work in works:
+        if scaled_of(work) is not None and work.dataset.augment is not Augment.none:
+            raise UserError(
+                "members: transform=alpha_scale knows the first outputs of images as they are; "
+                "expected data.augment=none, or a sweep (-m)"
+            )
 
 
 def refuse_what_mixes_examples(work: Supervised) -> None:

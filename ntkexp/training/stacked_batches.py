@@ -42,6 +42,10 @@ class StackedBatches:
             torch.index_select(work.dataset.train.inputs, 0, order[part], out=place)
         return room.expand(len(self.works), *room.shape[1:]), targets
 
+    def numbers(self, step: int) -> Tensor:
+        """(M, b): which training examples these are."""
+        return torch.stack([work.batches.indices(step) for work in self.works])
+
     def _begin(self, epoch: int) -> None:
         """Labels are small: those of a whole epoch are put in order at once."""
         self._epoch = epoch

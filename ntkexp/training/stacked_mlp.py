@@ -22,6 +22,7 @@ from ntkexp.objectives.losses import Loss
 from ntkexp.optim.sgd_update import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.training.stack import Stack
+from ntkexp.transforms.functions.alpha_scaled import Head
 
 
 def is_mlp(model: nn.Module) -> bool:
@@ -51,11 +52,16 @@ class StackedMLP(Stack):
         self._gradients: list[Tensor] = []
 
     @torch.no_grad()
-    def take_gradients(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def take_gradients(
+        self, inputs: Tensor, targets: Tensor, head: Head | None = None
+    ) -> tuple[Tensor, Tensor]:
         inputs = inputs.flatten(2)
         hidden, deltas = self._buffers_for(inputs.shape[1])
         outputs = self._forward(inputs.mT, hidden)
-        losses, slopes = self.objective.losses_and_slopes(outputs.mT, targets)
+        outputs = outputs.mT if head is None else head(outputs.mT)
+        losses, slopes = self.objective.losses_and_slopes(outputs, targets)
+        if head is not None:
+            slopes = slopes.mul_(head.alpha)
         delta = slopes.mT.contiguous().div_(slopes.shape[1])
         room, kept = self._room()
         below = [inputs.mT, *hidden[:-1]]
@@ -71,7 +77,7 @@ class StackedMLP(Stack):
                 )
         if room is self._gradients:
             self.update.take(room)
-        return outputs.mT, losses.mean(1)
+        return outputs, losses.mean(1)
 
     def _room(self) -> tuple[list[Tensor], float]:
         """What the gradients are added to, and the factor for what stands there already.

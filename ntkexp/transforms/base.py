@@ -21,7 +21,8 @@ class Transformed:
     Args:
         module: the function that is trained; its parameters are what the optimiser changes.
         rate: times the learning rate of the config.
-        kernel: the module whose tangent kernel the function has; None is `module` itself.
+        kernel: the module whose tangent kernel, times `kernel_factor`, the function has; None is
+            `module` itself.
         on_training_set: a quicker way to `module(inputs)` for the training examples of given
             numbers, (inputs, numbers) -> outputs. It is not taken where inputs are augmented.
     """
@@ -30,13 +31,15 @@ class Transformed:
     rate: float = 1.0
     kernel: nn.Module | None = None
     on_training_set: Callable[[Tensor, Tensor], Tensor] | None = None
+    kernel_factor: float = 1.0
 
 
 @dataclass
 class Transform(Component):
-    """The base of all transforms."""
+    """The base of all transforms; `hides` names what probes cannot see of the function it makes."""
 
     kind: ClassVar[str] = "transform"
+    hides: ClassVar[frozenset[str]] = frozenset()
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
         """What is trained in place of `network`, at its first step, on these examples."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 import torch
 from tiny_runs import TINY, train
 
-from ntkexp.training import supervised
+from ntkexp.training import network_learner
 from ntkexp.training.layout import quick_layout
+from ntkexp.training.network_learner import NetworkLearner
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -34,15 +34,15 @@ def test_a_run_differs_from_one_in_the_plain_layout_by_rounding(
 ) -> None:
     words = (*TINY, *NETS[net], "data=cifar10", "probe=[]", "optim.steps=5", "optim.lr=0.001")
     turned: list[bool] = []
-    forward = supervised.Supervised._forward
+    forward = NetworkLearner._outputs
 
-    def watched(self: supervised.Supervised, inputs: torch.Tensor, watching: Any) -> torch.Tensor:
+    def watched(self: NetworkLearner, inputs: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
         turned.append(inputs.is_contiguous(memory_format=torch.channels_last))
-        return forward(self, inputs, watching)
+        return forward(self, inputs, numbers)
 
-    monkeypatch.setattr(supervised.Supervised, "_forward", watched)
+    monkeypatch.setattr(NetworkLearner, "_outputs", watched)
     quick = pd.read_parquet(train(tmp_path / "quick", *words) / "steps.parquet")
-    monkeypatch.setattr(supervised, "quick_layout", lambda *_: torch.contiguous_format)
+    monkeypatch.setattr(network_learner, "quick_layout", lambda *_: torch.contiguous_format)
     slow = pd.read_parquet(train(tmp_path / "plain", *words) / "steps.parquet")
     assert turned == 5 * [True] + 5 * [False]
     assert len(quick) == len(slow) == 5

@@ -1,0 +1,52 @@
+"""What is trained, and how one update of it is made: the part of a training run that computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from ntkexp.optim.update import WeightUpdate
+from ntkexp.probes import NetworkView, Probe, Update
+
+# Called with the rate of an update when its change is known and nothing has moved yet.
+BeforeUpdate = Callable[[float], None]
+
+
+class Learner(Protocol):
+    """One of the routes by which a function of the examples can be trained.
+
+    `model` is that function as a module, `update` what its optimiser does. `route` is its name in
+    checkpoints: a run goes on by the route by which it began.
+    """
+
+    route: str
+    model: nn.Module
+    update: WeightUpdate
+
+    def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of the update after `step` updates."""
+
+    def step(
+        self, step: int, lr: float, watching: Sequence[Probe], before_update: BeforeUpdate
+    ) -> tuple[Tensor, ...]:
+        """Make one update; the loss and accuracy of its minibatch before it."""
+
+    def evaluate(self, split: str) -> dict[str, tuple[float, float]]:
+        """Mean loss and accuracy on a split, by subset."""
+
+    def update_to_see(self, step: int, lr: float) -> Update:
+        """What probes of single updates see of the coming one."""
+
+    def view(self, **facts: Any) -> NetworkView:
+        """What probes look at."""
+
+    def state(self) -> dict[str, Any]:
+        """All that its updates change."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state` gave."""
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights of the network, by name."""

@@ -1,0 +1,166 @@
+"""A module trained by gradients that go back through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from torch import Tensor
+
+from ntkexp.config import BatchNorm
+from ntkexp.data.batches import Batches, crop_flip
+from ntkexp.data.image_options import Augment
+from ntkexp.optim import Schedule
+from ntkexp.probes import Forward, NetworkView, Probe, Update
+from ntkexp.training.captured import Captured
+from ntkexp.training.evaluate import evaluate, evaluating
+from ntkexp.training.layout import quick_layout
+from ntkexp.training.learner import BeforeUpdate
+from ntkexp.training.prepared import Prepared
+
+
+class NetworkLearner:
+    """Trains `prepared.model`: the network, or what a transform made of it."""
+
+    route = "network"
+
+    def __init__(self, prepared: Prepared, batches: Batches) -> None:
+        self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
+        self.transformed, self.objective = prepared.transformed, prepared.objective
+        self.probe_batches, self.batches = prepared.batches, batches
+        self.update = self.config.optim.build(self.model.parameters())
+        self.device = self.dataset.train.inputs.device
+        self.layout = quick_layout(self.model, self.device)
+        self._captured: Captured | None = None
+
+    def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
+        """The examples of the update after `step` updates: a function of seed and step."""
+        train = self.dataset.train
+        inputs, targets = self.batches.take(step, train.inputs, train.targets)
+        if self.dataset.augment is Augment.crop_flip:
+            assert self.dataset.pad_value is not None
+            inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
+        return inputs.contiguous(memory_format=self.layout), targets
+
+    def step(
+        self, step: int, lr: float, watching: Sequence[Probe], before_update: BeforeUpdate
+    ) -> tuple[Tensor, ...]:
+        inputs, targets = self.minibatch(step)
+        numbers = self.batches.indices(step)
+        if not watching and self._repeats(inputs):
+            return self._replayed(inputs, targets, numbers, lr)
+        loss, accuracy = self._gradients(step, inputs, targets, numbers, watching)
+        if watching:
+            before_update(lr)
+        self.update.apply(lr)
+        return loss, accuracy
+
+    def _gradients(
+        self,
+        step: int,
+        inputs: Tensor,
+        targets: Tensor,
+        numbers: Tensor,
+        watching: Sequence[Probe] = (),
+    ) -> tuple[Tensor, Tensor]:
+        """Take in the gradient of a minibatch; its loss and accuracy."""
+        outputs = self._forward(step, inputs, numbers, watching)
+        loss = self.objective.losses(outputs, targets).mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.update.compute()
+        return loss.detach(), self.objective.correct(outputs, targets).double().mean()
+
+    def _repeats(self, inputs: Tensor) -> bool:
+        """Whether this update is, but for its numbers, the same as most others on a GPU."""
+        optim = self.config.optim
+        return (
+            self.config.cuda_graph
+            and self.device.type == "cuda"
+            and self.update.repeats
+            and optim.schedule is Schedule.constant
+            and len(inputs) == min(optim.batch_size or len(inputs), self.batches.examples)
+        )
+
+    def _replayed(
+        self, inputs: Tensor, targets: Tensor, numbers: Tensor, lr: float
+    ) -> tuple[Tensor, ...]:
+        def update(x: Tensor, y: Tensor, numbers: Tensor) -> tuple[Tensor, ...]:
+            figures = self._gradients(-1, x, y, numbers)
+            self.update.apply(lr)
+            return figures
+
+        if self._captured is None:
+            remembered = [part for parts in self.update.memory.values() for part in parts]
+            state = [*self.model.state_dict().values(), *remembered]
+            self._captured = Captured(update, state, inputs, targets, numbers)
+        return self._captured(inputs, targets, numbers)
+
+    def _forward(
+        self, step: int, inputs: Tensor, numbers: Tensor, watching: Sequence[Probe]
+    ) -> Tensor:
+        with ExitStack() as stack:
+            for probe in watching:
+                stack.enter_context(probe.around_forward(self.model))
+            outputs = self._outputs(inputs, numbers)
+        for probe in watching:
+            probe.on_forward(Forward(step, self.config.seed, self.model, inputs, outputs))
+        return outputs
+
+    def _outputs(self, inputs: Tensor, numbers: Tensor) -> Tensor:
+        quick = self.transformed.on_training_set
+        if quick is None or self.dataset.augment is not Augment.none:
+            outputs: Tensor = self.model(inputs)
+            return outputs
+        return quick(inputs, numbers)
+
+    def evaluate(self, split: str) -> dict[str, tuple[float, float]]:
+        config = self.config.evaluate
+        train = split == "train"
+        with evaluating(self.model):
+            return evaluate(
+                self.model,
+                self.dataset.train if train else self.dataset.test,
+                self.objective,
+                examples=config.train_examples if train else config.test_examples,
+                batch_size=config.batch_size,
+                subsets=config.subsets,
+                layout=self.layout,
+            )
+
+    def update_to_see(self, step: int, lr: float) -> Update:
+        return Update(
+            step=step,
+            seed=self.config.seed,
+            model=self.transformed.kernel or self.model,
+            step_norm=self.update.step_norm(lr),
+            batches=self.probe_batches,
+            kernel_factor=self.transformed.kernel_factor,
+        )
+
+    def view(self, **facts: Any) -> NetworkView:
+        return NetworkView(
+            self.model,
+            self.dataset,
+            self.objective,
+            kernel_of=self.transformed.kernel,
+            kernel_factor=self.transformed.kernel_factor,
+            batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
+            seed=self.config.seed,
+            batches=self.probe_batches,
+            **facts,
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {
+            # Clones: the weights may be part of a larger tensor, which would be saved whole.
+            "model": {name: part.clone() for name, part in self.model.state_dict().items()},
+            "optim": self.update.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.update.restore(state["optim"])
+
+    def weights(self) -> dict[str, Tensor]:
+        return dict(self.model.state_dict())

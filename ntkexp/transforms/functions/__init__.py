@@ -1,0 +1,1 @@
+"""The functions that transforms make of a network, as modules."""

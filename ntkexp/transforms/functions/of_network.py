@@ -1,0 +1,59 @@
+"""A function made of a network, with the network's weights under the network's own names."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+from ntkexp.errors import UserError
+
+
+class OfNetwork(nn.Module):
+    """The base of such functions: `network` is trained, `start` is a frozen copy of it.
+
+    What is saved are the weights of `network`, as if there were nothing around it. The copy needs
+    no saving: it is what the config's initialisation gives, in every life of a run.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+        # In a tuple: as a module's attribute its weights would be among the module's.
+        self._start = (copy.deepcopy(network).eval().requires_grad_(False),)
+
+    @property
+    def start(self) -> nn.Module:
+        return self._start[0]
+
+    def state_dict(self, *args: Any, **options: Any) -> dict[str, Any]:  # type: ignore[override]
+        return self.network.state_dict(*args, **options)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        return self.network.load_state_dict(state_dict, strict, assign)
+
+
+def freeze_statistics(network: nn.Module) -> None:
+    """Batch normalisation in eval mode from now on: its running statistics stay as they are."""
+    for module in network.modules():
+        if isinstance(module, _BatchNorm):
+            module.eval()
+
+
+def refuse_coupled(network: nn.Module, transform: str) -> None:
+    """Refuse what makes an example's output depend on its batch, or on chance."""
+    for name, module in network.named_modules():
+        if isinstance(module, _BatchNorm) and module.training:
+            raise UserError(
+                f"transform={transform}: layer {name} normalises by the statistics of its "
+                "minibatch, which are no function of the weights alone; expected "
+                "transform.batch_norm=eval, or a network without, such as model.norm=none"
+            )
+        if isinstance(module, _DropoutNd) and module.p > 0:
+            raise UserError(f"transform={transform}: layer {name} drops units at random; leave it")
