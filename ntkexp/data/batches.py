@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -11,6 +12,8 @@ from ntkexp.errors import UserError
 from ntkexp.seeds import generator
 
 CROP_PADDING = 4
+NEVER = 1 << 62
+Draw = Callable[[int, int], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,32 @@ class Batches:
             return tensors
         indices = self.indices(step)
         return tuple(tensor.index_select(0, indices) for tensor in tensors)
+
+
+@dataclass(frozen=True)
+class Endless:
+    """Minibatches of a stream: every step draws new examples, there are no epochs.
+
+    `draw(step, count)` gives inputs and targets, a function of seed and step.
+    """
+
+    draw: Draw
+    batch_size: int
+    examples: int = 0
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return NEVER
+
+    def epoch(self, step: int) -> int:
+        return 0
+
+    def indices(self, step: int) -> Tensor:
+        """Those drawn have no numbers among the training examples."""
+        return torch.empty(0, dtype=torch.int64)
+
+    def take(self, step: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return self.draw(step, self.batch_size)
 
 
 def crop_flip(images: Tensor, pad_value: Tensor, seed: int, step: int) -> Tensor:

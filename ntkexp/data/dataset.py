@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -51,6 +51,8 @@ class Dataset:
     """A training and a test split, and what a model and a run's provenance need to know of them.
 
     `classes` is None where the targets are numbers.
+    Of a stream `stream` draws the minibatches, (step, count) -> inputs and targets on the device, a
+    function of seed and step; `train` is then a fixed sample, which is evaluated and looked at.
     `checksums` has the sha256 of each source file, `remarks` in what they differ from the
     official ones. Images were normalised as (pixel / 255 - mean) / std per channel, and
     `pad_value` is what a black pixel became.
@@ -67,3 +69,9 @@ class Dataset:
     std: tuple[float, ...] = ()
     pad_value: Tensor | None = None  # (channels,)
     augment: Augment = Augment.none
+    stream: Callable[[int, int], tuple[Tensor, Tensor]] | None = None
+
+    @property
+    def sees_examples_as_they_are(self) -> bool:
+        """Whether minibatches are the examples of `train`, without further draws."""
+        return self.augment is Augment.none and self.stream is None

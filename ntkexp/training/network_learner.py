@@ -9,11 +9,12 @@ from typing import Any
 from torch import Tensor
 
 from ntkexp.config import BatchNorm
-from ntkexp.data.batches import Batches, crop_flip
+from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.image_options import Augment
 from ntkexp.optim import Schedule
 from ntkexp.probes import Forward, NetworkView, Probe, Update
 from ntkexp.training.captured import Captured
+from ntkexp.training.drawing import drawing, drawing_layers
 from ntkexp.training.evaluate import evaluate, evaluating
 from ntkexp.training.layout import quick_layout
 from ntkexp.training.learner import BeforeUpdate
@@ -25,13 +26,14 @@ class NetworkLearner:
 
     route = "network"
 
-    def __init__(self, prepared: Prepared, batches: Batches) -> None:
+    def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probe_batches, self.batches = prepared.batches, batches
         self.update = self.config.optim.build(self.model.parameters())
         self.device = self.dataset.train.inputs.device
         self.layout = quick_layout(self.model, self.device)
+        self.draws = bool(drawing_layers(self.model))
         self._captured: Captured | None = None
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
@@ -78,6 +80,8 @@ class NetworkLearner:
             self.config.cuda_graph
             and self.device.type == "cuda"
             and self.update.repeats
+            and not self.draws
+            and self.dataset.stream is None
             and optim.schedule is Schedule.constant
             and len(inputs) == min(optim.batch_size or len(inputs), self.batches.examples)
         )
@@ -100,6 +104,8 @@ class NetworkLearner:
         self, step: int, inputs: Tensor, numbers: Tensor, watching: Sequence[Probe]
     ) -> Tensor:
         with ExitStack() as stack:
+            if self.draws:
+                stack.enter_context(drawing(self.config.seed, step, self.device))
             for probe in watching:
                 stack.enter_context(probe.around_forward(self.model))
             outputs = self._outputs(inputs, numbers)
@@ -109,7 +115,7 @@ class NetworkLearner:
 
     def _outputs(self, inputs: Tensor, numbers: Tensor) -> Tensor:
         quick = self.transformed.on_training_set
-        if quick is None or self.dataset.augment is not Augment.none:
+        if quick is None or not self.dataset.sees_examples_as_they_are:
             outputs: Tensor = self.model(inputs)
             return outputs
         return quick(inputs, numbers)

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ntkexp.data.image_options import Augment
 from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.results.table import Table
+from ntkexp.training.drawing import drawing_layers
 from ntkexp.training.members import Columns, Members
 from ntkexp.training.recorder import AT_ONCE
 from ntkexp.training.stack import Stack
@@ -34,6 +34,7 @@ class StackedMembers(Members[Supervised]):
         for work in works:
             refuse_what_mixes_examples(work)
             refuse_forward_observers(work)
+            refuse_layers_that_draw(work)
         refuse_other_numbers_of_examples(works)
         refuse_other_transforms(works)
         self._together: list[int] = []
@@ -150,10 +151,10 @@ def refuse_other_transforms(works: Sequence[Supervised]) -> None:
     if len({work.config.transform.name for work in works}) > 1:
         raise UserError("members.transform: differs; expected one transform for all")
     for work in works:
-        if scaled_of(work) is not None and work.dataset.augment is not Augment.none:
+        if scaled_of(work) is not None and not work.dataset.sees_examples_as_they_are:
             raise UserError(
-                "members: transform=alpha_scale knows the first outputs of images as they are; "
-                "expected data.augment=none, or a sweep (-m)"
+                "members: transform=alpha_scale knows the first outputs of examples as they are; "
+                "expected data without a stream and data.augment=none, or a sweep (-m)"
             )
 
 
@@ -164,6 +165,12 @@ def refuse_what_mixes_examples(work: Supervised) -> None:
             f"members: the network has running statistics ({name}), which cannot be stacked; "
             "take model.norm=none, or a sweep (-m)"
         )
+
+
+def refuse_layers_that_draw(work: Supervised) -> None:
+    """In a stack all networks would draw from one stream: none would be as it is alone."""
+    for name in drawing_layers(work.model):
+        raise UserError(f"members: layer {name} draws at random; expected a sweep (-m)")
 
 
 def refuse_forward_observers(work: Supervised) -> None:

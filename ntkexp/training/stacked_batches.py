@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ntkexp.data.image_options import Augment
+from ntkexp.data.batches import Batches, Endless
 from ntkexp.training.supervised import Supervised
 
 
@@ -28,12 +28,17 @@ class StackedBatches:
         Where all see the same inputs these stand in memory once: their stride along M is 0.
         """
         first = self.works[0]
-        if first.dataset.augment is not Augment.none or first.batches.batch_size is None:
-            batches = [work.minibatch(step) for work in self.works]
-            return torch.stack([x for x, _ in batches]), torch.stack([y for _, y in batches])
-        if (epoch := first.batches.epoch(step)) != self._epoch:
+        batches = first.batches
+        if (
+            isinstance(batches, Endless)
+            or batches.batch_size is None
+            or not first.dataset.sees_examples_as_they_are
+        ):
+            drawn = [work.minibatch(step) for work in self.works]
+            return torch.stack([x for x, _ in drawn]), torch.stack([y for _, y in drawn])
+        if (epoch := batches.epoch(step)) != self._epoch:
             self._begin(epoch)
-        part = first.batches.part(step)
+        part = batches.part(step)
         targets = self._targets[:, part]
         room = self._room(targets.shape[1])
         # Into their places at once: gathering and then stacking would move everything twice. Where
@@ -49,7 +54,8 @@ class StackedBatches:
     def _begin(self, epoch: int) -> None:
         """Labels are small: those of a whole epoch are put in order at once."""
         self._epoch = epoch
-        self._orders = [work.batches.order(epoch) for work in self.works]
+        orders = (work.batches for work in self.works)
+        self._orders = [one.order(epoch) for one in orders if isinstance(one, Batches)]
         labels = [work.dataset.train.targets for work in self.works]
         self._targets = torch.stack([t[o] for t, o in zip(labels, self._orders, strict=True)])
 

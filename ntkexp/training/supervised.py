@@ -11,8 +11,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from ntkexp.config import TrainConfig
-from ntkexp.data.batches import Batches
-from ntkexp.errors import Diverged
+from ntkexp.data.batches import Batches, Endless
+from ntkexp.errors import Diverged, UserError
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import NetworkView, Probe
 from ntkexp.results.table import STEP, Table, float64, string
@@ -39,7 +39,7 @@ TABLES = (STEPS, EVALS, EVENTS)
 OFFERS = frozenset({"outputs", "network", "layers", "kernel", "labels", "examples", "updates"})
 # So long updates go on before the loop is asked what else there is to do.
 BURST_SECONDS = 0.2
-MakeLearner = Callable[[Prepared, Batches], Learner]
+MakeLearner = Callable[[Prepared, Batches | Endless], Learner]
 ROUTES: Mapping[str, MakeLearner] = {NetworkLearner.route: NetworkLearner}
 
 
@@ -64,12 +64,7 @@ class Supervised:
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probes = prepared.probes
         self.offers = OFFERS - self.config.transform.hides
-        self.batches = Batches(
-            len(self.dataset.train.targets),
-            self.config.optim.batch_size,
-            self.config.seed,
-            self.dataset.train.inputs.device,
-        )
+        self.batches = batches_of(prepared)
         self.learner = routes[route](prepared, self.batches)
         self.recorder = Recorder()
         self.last = self._last_step()
@@ -253,3 +248,19 @@ class Supervised:
         if optim.epochs is not None:
             limits.append(optim.epochs * self.batches.steps_per_epoch)
         return min(limits)
+
+
+def batches_of(prepared: Prepared) -> Batches | Endless:
+    """What each update sees: minibatches of the training set, or of a stream."""
+    optim, dataset = prepared.config.optim, prepared.dataset
+    if dataset.stream is None:
+        train = dataset.train
+        seed = prepared.config.seed
+        return Batches(len(train.targets), optim.batch_size, seed, train.inputs.device)
+    if optim.batch_size is None or optim.epochs is not None:
+        key, wanted = ("batch_size", "a number") if optim.batch_size is None else ("epochs", "null")
+        raise UserError(
+            f"optim.{key}={getattr(optim, key)}: {dataset.name} is a stream, without an end and "
+            f"without epochs; expected {wanted}, and optim.steps"
+        )
+    return Endless(dataset.stream, optim.batch_size)
