@@ -200,6 +200,9 @@ class ExperimentConfig:
     device: str = option("auto", DEVICE)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
+    probe: dict[str, Any] = field(default_factory=dict)
+    probing: ProbingConfig = field(default_factory=ProbingConfig)
+    keep: KeepConfig = field(default_factory=KeepConfig)
     progress: bool = True
     rerun: bool = False
     with_parents: bool = False
@@ -217,10 +220,7 @@ class TrainConfig(ExperimentConfig):
     transform: Transform = MISSING
     objective: Objective = MISSING
     optim: Optimiser = MISSING
-    probe: dict[str, Any] = field(default_factory=dict)
-    probing: ProbingConfig = field(default_factory=ProbingConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
-    keep: KeepConfig = field(default_factory=KeepConfig)
     cuda_graph: bool = True
     tf32: bool = False
     deterministic: bool = False
@@ -240,18 +240,16 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
         "evaluate.train_examples": scale.evaluate_examples,
         "evaluate.test_examples": scale.evaluate_examples,
     }
-    if "probing" not in config:
-        limits = {}  # a study
     for key, node in component_nodes(config):
         kind = component_type(node)
         own = kind.limits(scale) if kind else {}
         limits |= {f"{key}.{option}": limit for option, limit in own.items()}
     for key, limit in limits.items():
-        if limit is None or key in typed:
+        if limit is None or key in typed or key.partition(".")[0] not in config:
             continue
         value = OmegaConf.select(config, key)
         OmegaConf.update(config, key, limit if value is None else min(value, limit))
-    if "probing" in config and scale.growth is not None and "probing.growth" not in typed:
+    if scale.growth is not None and "probing.growth" not in typed:
         config.probing.growth = max(config.probing.growth, scale.growth)
 
 
@@ -264,18 +262,11 @@ def check(config: DictConfig) -> None:
     if config.probing.spacing == Spacing.list and not config.probing.steps:
         raise UserError("probing.steps=[]: probing.spacing=list needs one step or more, [0, 10]")
     plain = OmegaConf.to_object(config)
-    assert isinstance(plain, TrainConfig)
+    assert isinstance(plain, ExperimentConfig)
     for component in components_of(plain):
         component.check(plain)
-    size.check(plain)
-
-
-def check_study(config: DictConfig) -> None:
-    """The same for a study."""
-    check_options(config)
-    plain = OmegaConf.to_object(config)
-    assert isinstance(plain, StudyConfig)
-    plain.study.check(plain)
+    if isinstance(plain, TrainConfig):
+        size.check(plain)
 
 
 def complete_probes(config: DictConfig) -> None:
@@ -298,7 +289,7 @@ def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig]]:
             yield f"probe.{key}", config.probe[key]
 
 
-def components_of(config: TrainConfig) -> Iterator[Component]:
+def components_of(config: ExperimentConfig) -> Iterator[Component]:
     """Every component of a plain config."""
     for value in vars(config).values():
         if isinstance(value, Component):

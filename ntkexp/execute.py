@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp import members
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.finalise import FINALISE, Parent, located, parents
+from ntkexp.finalise import Parent, finalise, located, parents
 from ntkexp.identity import folder_of
 from ntkexp.life import NOTHING, Asked, live, signals
 from ntkexp.outcome import DONE, known
@@ -28,20 +28,19 @@ if TYPE_CHECKING:
 class Command:
     """What a subcommand does with a composed config, in steps that a sweep can take apart.
 
-    `finalise` fills in and checks the config; `prepare` builds and loads what the run needs, so
+    `prepare` builds and loads what the run needs, so
     that whatever is wrong is known before a folder is made; `preload` imports what `prepare` needs
     and refuses what it can refuse without data; `data` are the checksums of the files that a run
     would read here, found without loading them.
     """
 
-    finalise: Callable[[DictConfig, frozenset[str]], None]
     preload: Callable[[DictConfig], None]
     prepare: Callable[[DictConfig], Ready]
     data: Callable[[DictConfig], Mapping[str, str]]
 
     def __call__(self, config: DictConfig, typed: frozenset[str]) -> int:
         """The whole of it, unless it is done already; `typed` are the keys the user set."""
-        self.finalise(config, typed)
+        finalise(config, typed)
         return self.run_if_needed(config, folder_of(config), Asked(typed))
 
     def run_if_needed(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
@@ -135,15 +134,21 @@ def _preload_results() -> None:
 
 
 def _prepare_study(config: DictConfig) -> Ready:
-    from ntkexp.training.parts import Parts
-    from ntkexp.training.prepared import Ready
+    from ntkexp.training import study
 
-    plain = OmegaConf.to_object(located(config))
+    many = members.of_config(config) if config.members else []
+    ready = study.prepare(
+        _study(located(config)), [(values, _study(located(one))) for values, one in many]
+    )
+    return _with_parents(ready, config)
+
+
+def _study(config: DictConfig) -> StudyConfig:
+    plain = OmegaConf.to_object(config)
     assert isinstance(plain, StudyConfig)
-    study = plain.study
-    return _with_parents(Ready(work=Parts(study), tables=study.tables, label=study.name), config)
+    return plain
 
 
-train = Command(FINALISE["train"], _preload_training, _prepare_training, _training_data)
-study = Command(FINALISE["study"], _preload_study, _prepare_study, _files_of_parents)
+train = Command(_preload_training, _prepare_training, _training_data)
+study = Command(_preload_study, _prepare_study, _files_of_parents)
 COMMANDS = {"train": train, "study": study}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
-from ntkexp.config import check, check_study, refuse_added, shrink
+from ntkexp.config import check, refuse_added, shrink
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
 from ntkexp.parents import HANDED_ON, Composed, composed
@@ -24,7 +24,8 @@ _depth = [0]
 _composed: dict[str, Composed] = {}
 
 
-def finalise_training(config: DictConfig, typed: frozenset[str]) -> None:
+def finalise(config: DictConfig, typed: frozenset[str]) -> None:
+    """`typed` are the keys that the user set; nothing else is shrunk."""
     refuse_added(config)
     shrink(config, typed)
     check(config)
@@ -32,19 +33,6 @@ def finalise_training(config: DictConfig, typed: frozenset[str]) -> None:
     for _, member in members.of_config(config) if config.members else ():
         check(member)
         _settle(member)
-
-
-def finalise_study(config: DictConfig, typed: frozenset[str]) -> None:
-    refuse_added(config)
-    shrink(config, typed)
-    check_study(config)
-    _settle(config)
-
-
-FINALISE: Mapping[str, Callable[[DictConfig, frozenset[str]], None]] = {
-    "train": finalise_training,
-    "study": finalise_study,
-}
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
     if given not in _composed:
         with _one_deeper(key, child):
             how = composed(key, node, child)
-            FINALISE[how.command](how.config, how.typed)
+            finalise(how.config, how.typed)
         _composed[given] = how
     return _composed[given]
 

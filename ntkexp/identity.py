@@ -70,6 +70,9 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"work": "study@1" if "study" in config else "supervised@1"}
     for group, kind in GROUPS.items():
         if group == "probe" and group in config:
+            # Studies had no probes before there were any for them.
+            if "study" in config and not config[group]:
+                continue
             found[group] = {
                 key: component(group, _mapping(f"probe.{key}", options), key)
                 for key, options in config[group].items()

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS
 from ntkexp.errors import UserError
 
+Columns = Mapping[str, object]
 RANGE = re.compile(r"range\((-?\d+)(?:,\s*(-?\d+))?(?:,\s*(-?\d+))?\)")
 MOST = 100_000
 # What all networks of a run have in common.

@@ -18,7 +18,7 @@ from tiny_runs import composed
 from ntkexp import studies
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.finalise import finalise_training
+from ntkexp.finalise import finalise
 from ntkexp.training import experiment
 
 DISK = ("train", "+exp=disk")
@@ -211,7 +211,7 @@ def outcome(config: DictConfig, key: str, value: object) -> str:
     changed = copy.deepcopy(config)
     try:
         OmegaConf.update(changed, key, value, merge=True)
-        finalise_training(changed, frozenset({key}))
+        finalise(changed, frozenset({key}))
         plain = OmegaConf.to_object(changed)
         assert isinstance(plain, TrainConfig)
         experiment.build_probes(plain)

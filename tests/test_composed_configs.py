@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tiny_runs import composed
 
 from ntkexp.catalogue import experiments
-from ntkexp.config import ScaleConfig
+from ntkexp.config import ProbingConfig, ScaleConfig
 from ntkexp.identity import identity, plain
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "composed_configs.json"
@@ -50,6 +51,13 @@ ADDED: dict[str, Any] = {
     "device": "auto",
     "checkpoint": {"every_seconds": 60.0},
     "scale": vars(ScaleConfig()),
+    "probe": {},
+    # Of what is left of it by now.
+    "probing": {
+        key: str(value) if isinstance(value, StrEnum) else value
+        for key, value in vars(ProbingConfig()).items()
+        if key != "losses"
+    },
 }
 # Said by configs/scale/small.yaml then, by the components themselves since.
 MOVED = ("train_examples", "test_examples", "width", "base", "steps")

@@ -10,7 +10,7 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 from tiny_runs import hydra_session
 
-from ntkexp.config import check, check_study, shrink
+from ntkexp.config import check, shrink
 from ntkexp.identity import digest, hashed, identity, read_plain
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
@@ -59,10 +59,7 @@ def test_the_words_that_made_a_run_find_it(command: str) -> None:
                 continue
             words = words_of(run)
             config = composer.compose(words)
-            if command == "train":
-                shrink(config, frozenset(typed_keys(words)))
-                check(config)
-            else:
-                check_study(config)
+            shrink(config, frozenset(typed_keys(words)))
+            check(config)
             assert identity(config) == run.name, words
             refuse_other_run(config, run)

@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 
 from ntkexp.errors import UserError
 from ntkexp.execute import Command
+from ntkexp.finalise import finalise
 from ntkexp.identity import folder_of
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
@@ -52,7 +53,7 @@ class Job:
         self.outcome, self.reason, self.log = Outcome.failed, reason, log
 
 
-def jobs_of(composer: Composer, batch: Sequence[Sequence[str]], command: Command) -> list[Job]:
+def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
     """The jobs of a batch of overrides, composed, checked, each run only once."""
     common = set(batch[0]).intersection(*batch)
     axes = frozenset(typed_keys([word for words in batch for word in {*words} - common]))
@@ -60,7 +61,7 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]], command: Command
     for overrides in batch:
         config = composer.compose(overrides)
         asked = Asked(frozenset(typed_keys(overrides)), axes)
-        command.finalise(config, asked.typed)
+        finalise(config, asked.typed)
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.

@@ -27,7 +27,7 @@ def sweep(
 ) -> list[Job]:
     """Run the jobs of a batch of overrides; the exit code goes to `task`."""
     launcher = config.launcher
-    jobs = jobs_of(Composer(loader, config), batch, task.command)
+    jobs = jobs_of(Composer(loader, config), batch)
     for job in jobs:
         look_up(job, task.command, retry_failed=launcher.retry_failed)
     if launcher.dry_run:

@@ -26,7 +26,10 @@ from ntkexp.results.table import Table
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    import torch
     from numpy.typing import NDArray
+
+    from ntkexp.training.work import Work
 
 # table -> rows, file -> array; and what brings some.
 Frames: TypeAlias = "Mapping[str, pd.DataFrame]"
@@ -42,6 +45,14 @@ class Study(Component):
     kind: ClassVar[str] = "study"
     tables: ClassVar[tuple[Table, ...]] = ()
     may_be_infinite: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def work(self, device: torch.device) -> Work | None:
+        """What the loop brings to its end, of a study that is more than a computation in parts.
+
+        Whatever advances step by step (ntkexp/training/work.py): two players, passes over a
+        kernel. It is looked at by probes and kept like a training run.
+        """
+        return None
 
     def parts(self) -> Sequence[Part]:
         """What is worked out one after the other; a commit may come between two.

@@ -1,0 +1,52 @@
+"""From a checked config of a study to what the loop brings to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from ntkexp import probes
+from ntkexp.config import StudyConfig
+from ntkexp.members import Columns
+from ntkexp.results.table import Table
+from ntkexp.training import device as devices
+from ntkexp.training.members import Members, tables_of_members
+from ntkexp.training.parts import Parts
+from ntkexp.training.prepared import Ready
+from ntkexp.training.schedule import looks_of
+from ntkexp.training.work import Work, refuse_unoffered
+
+
+def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] = ()) -> Ready:
+    """The study's own work, or its parts; of many side by side the works of all."""
+    device = devices.resolve(config.device)
+    work: Work = work_of(config, device)
+    tables = tables_of(config)
+    built = [probes.build(config.probe)]
+    if members:
+        columns = [values for values, _ in members]
+        tables = tables_of_members(tables, columns[0])
+        work = Members([work_of(one, device) for _, one in members], columns, tables)
+        built = [probes.build(one.probe) for _, one in members]
+    refuse_unoffered(built[0], work)
+    return Ready(
+        work=work,
+        tables=tables,
+        looks=looks_of(config.probing, work.last),
+        probes=built,
+        keep_at=config.keep.weights,
+        label=config.study.name,
+        about=devices.facts(device),
+    )
+
+
+def work_of(config: StudyConfig, device: torch.device) -> Work:
+    return config.study.work(device) or Parts(config.study)
+
+
+def tables_of(config: StudyConfig) -> list[Table]:
+    found = list(config.study.tables)
+    for probe in probes.build(config.probe).values():
+        found += [table for table in probe.tables if table not in found]
+    return found
