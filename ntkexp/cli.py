@@ -1,4 +1,4 @@
-"""The door: subcommands, and nothing heavier than Hydra behind them until a job begins."""
+"""The command line: subcommands, and nothing heavier than Hydra until a job begins."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _dispatch(words: list[str]) -> int:
     return COMMANDS[command](rest)
 
 
-# Every command imports what it needs when it is called: the door itself stays light.
+# Every command imports what it needs when it is called: this module stays light.
 
 
 def _train(words: list[str]) -> int:

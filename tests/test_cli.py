@@ -1,4 +1,4 @@
-"""What a user sees at the door."""
+"""What a user sees of the command line."""
 
 from __future__ import annotations
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from ntkexp.data.base import Data
     from ntkexp.data.batches import Batches, crop_flip
     from ntkexp.data.dataset import Dataset, Split
-    from ntkexp.data.once import reading_once
+    from ntkexp.data.shared import sharing
     from ntkexp.data.sources import verify
 
-__all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "reading_once", "verify"]
+__all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "sharing", "verify"]
 
 HOMES = {
     "Batches": "batches",
     "Dataset": "dataset",
     "Split": "dataset",
     "crop_flip": "batches",
-    "reading_once": "once",
+    "sharing": "shared",
     "verify": "sources",
 }
 

@@ -13,7 +13,7 @@ from ntkexp.data.image_options import Difficult, ImageKind, Images
 from ntkexp.data.kmnist import Kmnist
 from ntkexp.data.label_noise import redraw_labels
 from ntkexp.data.labelled_images import LabelledImages, Pixels
-from ntkexp.data.once import inputs_once
+from ntkexp.data.shared import shared_inputs
 from ntkexp.data.sources import checksums, read_images, remarks
 from ntkexp.errors import UserError
 from ntkexp.seeds import generator
@@ -188,7 +188,7 @@ def _split(
     inputs.div_(torch.tensor(std, device=device).view(-1, 1, 1))
     difficult = [torch.full((len(part.targets),), part.difficult) for part in parts]
     return Split(
-        inputs=inputs_once(inputs),
+        inputs=shared_inputs(inputs),
         targets=torch.cat([part.targets for part in parts]).to(device),
         clean_targets=torch.cat([part.clean_targets for part in parts]).to(device),
         corrupted=torch.cat([part.corrupted for part in parts]).to(device),

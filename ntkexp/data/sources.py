@@ -15,7 +15,7 @@ from ntkexp.data import image_parquet, torchvision_layout
 from ntkexp.data.decoded import cache_directory
 from ntkexp.data.image_options import Difficult, ImageKind, Images, SplitName
 from ntkexp.data.labelled_images import LabelledImages, SourceFile
-from ntkexp.data.once import images_once
+from ntkexp.data.shared import shared_images
 from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
 
@@ -67,7 +67,7 @@ def read(name: str, split: SplitName, *, progress: bool = True) -> LabelledImage
 
 def read_images(kind: ImageKind, split: SplitName, *, progress: bool = True) -> LabelledImages:
     """One split of an image set. Both splits always come from the same layout."""
-    return images_once(kind.name, split, lambda: _read(kind, split, progress=progress))
+    return shared_images(kind.name, split, lambda: _read(kind, split, progress=progress))
 
 
 def _read(kind: ImageKind, split: SplitName, *, progress: bool) -> LabelledImages:

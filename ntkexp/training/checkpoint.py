@@ -23,7 +23,7 @@ def restored(content: bytes) -> dict[str, Any]:
     return state
 
 
-def together(contents: Sequence[bytes]) -> bytes:
+def stacked(contents: Sequence[bytes]) -> bytes:
     """Tensors of several files as one: those of a name become one, its first dimension theirs."""
     parts = [restored(content) for content in contents]
     return saved({name: torch.stack([part[name] for part in parts]) for name in parts[0]})

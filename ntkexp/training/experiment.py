@@ -71,7 +71,7 @@ def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
 def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
     """Many networks in one run; what they have in common lies in memory once."""
     columns = [values for values, _ in members]
-    with data.reading_once():
+    with data.sharing():
         singles = [prepare(one) for _, one in members]
     written = tables_of_members(singles[0].tables, columns[0])
     works = [cast(Supervised, single.work) for single in singles]

@@ -14,7 +14,7 @@ import pandas as pd
 from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.results.table import Column, ColumnType, Table, int64, string
-from ntkexp.training.checkpoint import together
+from ntkexp.training.checkpoint import stacked
 from ntkexp.training.work import Kept, Work, Written
 
 BURST_SECONDS = 0.2
@@ -183,7 +183,7 @@ class Members(Generic[W]):
     def files(self) -> Mapping[str, bytes]:
         """Each file once: the members' tensors of a name in one, the first dimension theirs."""
         kept = [work.files() for work in self.works]
-        return {name: together([files[name] for files in kept]) for name in kept[0]}
+        return {name: stacked([files[name] for files in kept]) for name in kept[0]}
 
 
 def _kept_of(kept: Kept, member: int, name: str) -> bytes:

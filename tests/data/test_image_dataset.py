@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from ntkexp.data import Dataset, check, load, reading_once
+from ntkexp.data import Dataset, check, load, sharing
 from ntkexp.data.base import Data
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.disk import Disk
@@ -196,10 +196,10 @@ def test_more_examples_than_there_are_is_refused(
         of(Mnist(**changes))
 
 
-def test_members_of_one_seed_hold_their_images_once(made_up: Any) -> None:
+def test_members_of_one_seed_hold_their_shared_images(made_up: Any) -> None:
     made_up.parquet("mnist")
     clean, noisy = Mnist(), Mnist(noise=0.5)
-    with reading_once():
+    with sharing():
         one, same, other = of(clean), of(noisy), of(clean, seed=1)
         for split in ("train", "test"):
             inputs = getattr(one, split).inputs

@@ -19,7 +19,7 @@ import torch
 
 from ntkexp.data import load
 from ntkexp.data.cifar10 import Cifar10
-from ntkexp.data.once import reading_once
+from ntkexp.data.shared import sharing
 from ntkexp.data.sources import checksums, data_directory, read, verify
 from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
@@ -96,7 +96,7 @@ def test_images_are_decoded_once(made_up: Any, tmp_path: Path) -> None:
 
 def test_members_of_one_run_read_once(made_up: Any) -> None:
     made_up.parquet("mnist")
-    with reading_once():
+    with sharing():
         images = read("mnist", "train", progress=False)
         assert read("mnist", "train", progress=False) is images
         assert read("mnist", "test", progress=False) is not images

@@ -24,7 +24,7 @@ _kept: ContextVar[_Kept | None] = ContextVar("what was read before", default=Non
 
 
 @contextmanager
-def reading_once() -> Iterator[None]:
+def sharing() -> Iterator[None]:
     """Inside, images stay in memory once read, and equal inputs of networks are one tensor."""
     before = _kept.set(_Kept())
     try:
@@ -33,8 +33,10 @@ def reading_once() -> Iterator[None]:
         _kept.reset(before)
 
 
-def images_once(name: str, split: SplitName, read: Callable[[], LabelledImages]) -> LabelledImages:
-    """What `read` returns; inside `reading_once` what it returned the first time."""
+def shared_images(
+    name: str, split: SplitName, read: Callable[[], LabelledImages]
+) -> LabelledImages:
+    """What `read` returns; inside `sharing` what it returned the first time."""
     if (kept := _kept.get()) is None:
         return read()
     if (name, split) not in kept.images:
@@ -42,8 +44,8 @@ def images_once(name: str, split: SplitName, read: Callable[[], LabelledImages])
     return kept.images[name, split]
 
 
-def inputs_once(inputs: Tensor) -> Tensor:
-    """The same numbers: inside `reading_once` in the memory of the first who asked for them.
+def shared_inputs(inputs: Tensor) -> Tensor:
+    """The same numbers: inside `sharing` in the memory of the first who asked for them.
 
     Members of one seed see the same images whatever their label noise.
     """
