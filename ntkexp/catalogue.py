@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-
-from ntkexp import projects
 from ntkexp.errors import UserError
+from ntkexp.experiments import Experiment, experiments, swept_by_themselves
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
 from ntkexp.results.lock import held
@@ -20,48 +15,6 @@ from ntkexp.results.status import read_status
 
 OUTPUTS = Path("outputs")
 REFERENCE = OUTPUTS / "reference"
-
-
-@dataclass(frozen=True)
-class Experiment:
-    name: str
-    about: str
-    figures: tuple[int, ...]
-    command: str  # train or study
-    sweep: bool  # its file says over what
-
-    @property
-    def line(self) -> str:
-        many = " -m" if self.sweep else ""
-        return f"ntkexp {self.command}{many} +exp={self.name}"
-
-
-@cache
-def experiments() -> tuple[Experiment, ...]:
-    """Every file of configs/exp, here and in the projects of one's own."""
-    return tuple(_experiment(config) for config in _files())
-
-
-def _files() -> Iterator[DictConfig]:
-    homes = [resources.files("ntkexp.configs"), *projects.configs()]
-    for folder in (home.joinpath("exp") for home in homes):
-        files = folder.iterdir() if folder.is_dir() else ()
-        for file in sorted(files, key=lambda file: file.name):
-            if file.name.endswith(".yaml"):
-                config = OmegaConf.create(file.read_text(encoding="utf-8"))
-                assert isinstance(config, DictConfig)
-                yield config
-
-
-def _experiment(config: DictConfig) -> Experiment:
-    overridden = {key for entry in config.get("defaults", []) for key in entry}
-    return Experiment(
-        name=config.name,
-        about=config.get("about", ""),
-        figures=tuple(config.get("figures", ())),
-        command="study" if "override /study" in overridden else "train",
-        sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
-    )
 
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
@@ -120,15 +73,6 @@ def migration(words: Sequence[str]) -> str:
         moved += one.now is not None
         lines.append(f"{one.before} -> {one.now.name}" if one.now else f"{one.before}: {one.why}")
     return "\n".join([*lines, f"{moved} migrated, {len(lines) - moved} left as they are"])
-
-
-@cache
-def swept_by_themselves() -> dict[str, tuple[str, ...]]:
-    """Experiment -> the keys that its own file sweeps."""
-    return {
-        config.name: tuple(map(str, OmegaConf.select(config, "hydra.sweeper.params") or {}))
-        for config in _files()
-    }
 
 
 def describe(name: str, outputs: Path = OUTPUTS) -> str:

@@ -9,8 +9,8 @@ from importlib import resources
 from omegaconf import DictConfig
 
 from ntkexp import components, projects
-from ntkexp.catalogue import experiments
 from ntkexp.errors import meant, unknown_key
+from ntkexp.experiments import experiments
 from ntkexp.options import plain
 
 

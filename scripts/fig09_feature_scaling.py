@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.linear import scatter as spread_ratio
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 TABLES = ("scaling", "solutions")
 SHOWN = (0.0, 0.5, 0.9, 0.99)

@@ -14,8 +14,8 @@ import runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.claims.curves import accuracy as accuracy_of
-from ntkexp.claims.record import AXES, Record
+from ntkexp.results.curves import accuracy as accuracy_of
+from ntkexp.results.record import Record
 
 TRAIN, TEST = "-", "--"
 # The paper's VGG and ResNet; a narrower one is said to be.
@@ -159,7 +159,7 @@ def _trainings(found: Sequence[Group]) -> list[str]:
     sweep together."""
     alike: dict[str, dict[str, list[Record]]] = {}
     for group in found:
-        swept = str(group.config["name"]) in AXES
+        swept = bool(group.records[0].axes)
         label = str(group.config["name"]) if swept else group.label
         alike.setdefault(group.training, {}).setdefault(label, []).extend(group.records)
     return [

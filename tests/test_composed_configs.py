@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from tiny_runs import composed
 
-from ntkexp.catalogue import experiments
+from ntkexp.experiments import experiments
+from ntkexp.config import ScaleConfig
 from ntkexp.config import ProbingConfig, ScaleConfig
 from ntkexp.identity import identity, plain
 

@@ -9,8 +9,8 @@ from conftest import Ntkexp
 from omegaconf import OmegaConf
 from tiny_runs import composed, train
 
-from ntkexp.catalogue import Experiment, experiments
 from ntkexp.config import TrainConfig
+from ntkexp.experiments import Experiment, experiments
 from ntkexp.identity import identity
 from ntkexp.training.experiment import build_probes
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from ntkexp.claims.horizon import Horizon
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 
 class Case(NamedTuple):

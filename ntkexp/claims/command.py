@@ -11,10 +11,10 @@ from typing import NoReturn
 from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims import LEDGER
 from ntkexp.claims.claim import Claim
-from ntkexp.claims.record import Record, collect
 from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
+from ntkexp.results.record import Record, collect
 
 USAGE = "ntkexp claims [--runs DIR ...] [--figure N] [--json | --markdown | --summary]"
 

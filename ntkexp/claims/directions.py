@@ -6,7 +6,7 @@ import pandas as pd
 
 from ntkexp.claims.claim import Claim, above, below, each_run, percent, times
 from ntkexp.claims.horizon import OWN_END
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 TOP = 10
 

@@ -16,7 +16,7 @@ from ntkexp.claims.claim import (
     within_factor,
 )
 from ntkexp.claims.horizon import iteration
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 RADIUS = np.sqrt(2 / np.pi)
 RANK = 20

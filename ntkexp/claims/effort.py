@@ -5,8 +5,8 @@ Costs were measured on one thread of a machine of two shared cores (docs/reprodu
 
 from __future__ import annotations
 
-from ntkexp.catalogue import experiments
 from ntkexp.claims.horizon import Horizon
+from ntkexp.experiments import experiments
 
 # Convolutional nets whose full size wants a GPU, made here with a quarter of the channels.
 NARROW = ("vgg19_clean", "vgg19_noise20", "vgg19_noise50", "vgg19_clean_lr003",

@@ -21,7 +21,7 @@ from ntkexp.claims.claim import (
 )
 from ntkexp.claims.curves import rank_correlation
 from ntkexp.claims.horizon import OWN_END
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 FROZEN_FROM = 100
 

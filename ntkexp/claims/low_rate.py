@@ -15,10 +15,11 @@ from ntkexp.claims.claim import (
     percent,
     times,
 )
-from ntkexp.claims.curves import cka, effective_ranks, smooth
+from ntkexp.claims.curves import smooth
 from ntkexp.claims.horizon import iteration
-from ntkexp.claims.record import Record
 from ntkexp.claims.spectrum import CLEAN, EARLY, NOISE50, PANELS, TABLES, lowest_share, until
+from ntkexp.results.curves import cka, effective_ranks
+from ntkexp.results.record import Record
 
 SLOW = ("vgg19_clean_lr003", "vgg19_noise50_lr003")
 LONG = 10_000

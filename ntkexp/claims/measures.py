@@ -10,7 +10,7 @@ import pandas as pd
 from ntkexp.claims.claim import FEWEST, Case, Claim, Statistic, above, below
 from ntkexp.claims.curves import agreement, rank_correlation
 from ntkexp.claims.horizon import Horizon
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 PANELS = {
     "complexity_width": "width",

@@ -21,10 +21,11 @@ from ntkexp.claims.claim import (
     plain,
     times,
 )
-from ntkexp.claims.curves import accuracy, cka, effective_ranks, layer_cka, level, smooth
+from ntkexp.claims.curves import level, smooth
 from ntkexp.claims.horizon import Horizon, iteration
-from ntkexp.claims.record import Record
 from ntkexp.claims.spectrum import ALL, CLEAN, NOISE20, NOISE50, PANELS, until
+from ntkexp.results.curves import accuracy, cka, effective_ranks, layer_cka
+from ntkexp.results.record import Record
 
 READING_ERROR = 25
 FROM_PLOT = f"read off the notebooks' plot, to within {READING_ERROR}"

@@ -14,20 +14,17 @@ from ntkexp.claims.claim import (
     percent,
     times,
 )
-from ntkexp.claims.curves import (
+from ntkexp.claims.curves import at, rank_correlation, shown, smooth
+from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, iteration
+from ntkexp.results.curves import (
     accuracy,
-    at,
     best_step,
     effective_ranks,
     fitted_step,
-    rank_correlation,
-    shown,
-    smooth,
     spectra,
     trace_ratio,
 )
-from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, iteration
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 PANELS = {
     "vgg19_clean": "clean",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ntkexp.claims.claim import Claim, Section, below, between, each_run, each_seed
 from ntkexp.claims.horizon import OWN_END
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 # Beyond these the trial step moves units across their kinks, where the network is not smooth.
 SMALL_STEP = 1e-3

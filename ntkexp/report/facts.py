@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ntkexp.catalogue import experiments
-from ntkexp.claims.choice import choose, of_recipe
 from ntkexp.claims.effort import line
-from ntkexp.claims.record import AXES, Record
+from ntkexp.experiments import axes, experiments
+from ntkexp.results.record import Record
+from ntkexp.results.select import of_recipe, shown
 
 RELEASED = "recipe=released"
 # How the stem of a figure of that recipe ends.
@@ -47,10 +47,11 @@ class Group:
     @property
     def swept(self) -> str:
         """What the runs vary besides the seed."""
-        if self.experiment not in AXES:
-            return ""
-        values = sorted({record.axis for record in self.records})
-        return f"{AXES[self.experiment]} = {', '.join(f'{value:g}' for value in values)}"
+        told = []
+        for key in axes(self.experiment):
+            found = {record.config.get(key) for record in self.records}
+            told.append(f"{key} = {', '.join(map(short, sorted(found, key=_place)))}")
+        return "; ".join(told)
 
     @property
     def scale(self) -> str:
@@ -71,9 +72,21 @@ class Group:
     @property
     def config(self) -> Mapping[str, Any]:
         """The config all runs share, by dotted key."""
-        hidden = {*HIDDEN, AXES.get(self.experiment)}
+        hidden = {*HIDDEN, *axes(self.experiment)}
         first = self.records[0].config if self.records else {}
         return {key: value for key, value in first.items() if key not in hidden}
+
+
+def short(value: object) -> str:
+    """A swept value as one would type it."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _place(value: object) -> tuple[bool, float, str]:
+    """Orders swept values: numbers first, by size."""
+    if isinstance(value, int | float):
+        return False, float(value), ""
+    return True, 0.0, str(value)
 
 
 def _hardware(life: Mapping[str, Any]) -> str:
@@ -90,17 +103,17 @@ def groups(records: Sequence[Record]) -> list[Group]:
     found = []
     for known in experiments():
         own = [record for record in records if record.experiment == known.name]
-        chosen = sorted(choose(of_recipe(own, "paper")), key=_order)
+        chosen = sorted(shown(of_recipe(own, "paper")), key=_order)
         found.append(Group(known.name, known.about, tuple(chosen)))
         released = [record for record in own if record.recipe == "released"]
         if released:
-            chosen = sorted(choose(released), key=_order)
+            chosen = sorted(shown(released), key=_order)
             found.append(Group(known.name, known.about, tuple(chosen), "released"))
     return found
 
 
-def _order(record: Record) -> tuple[float, int]:
-    return (record.axis if record.experiment in AXES else 0.0, record.seed)
+def _order(record: Record) -> tuple[tuple[tuple[bool, float, str], ...], int]:
+    return tuple(map(_place, record.swept)), record.seed
 
 
 @dataclass(frozen=True)

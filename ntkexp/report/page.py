@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.claims.record import Record
 from ntkexp.claims.verdict import Finding
 from ntkexp.report.benchmarks import benchmarks
-from ntkexp.report.facts import Drawing, Group
+from ntkexp.report.facts import Drawing, Group, short
 from ntkexp.report.figure import figure
 from ntkexp.report.ledger import ledger
 from ntkexp.report.markup import soft, text
 from ntkexp.report.panels import panels
+from ntkexp.results.record import Record
 
 HERE = resources.files("ntkexp.report")
 
@@ -60,7 +60,8 @@ def _runs(group: Group) -> dict[str, Any]:
 
 
 def _run(group: Group, record: Record) -> dict[str, Any]:
-    swept = f"{group.swept.partition(' ')[0]} {record.axis:g}, " if group.swept else ""
+    values = zip(record.axes, record.swept, strict=True)
+    swept = "".join(f"{key} {short(value)}, " for key, value in values)
     about = [group.about, f"run {record.run}", f"scale {record.scale}", *record.notes]
     return {
         "id": f"{record.experiment}/{record.run}",

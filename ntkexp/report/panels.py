@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.curves import accuracy, cka, effective_ranks, layer_cka, spectra, trace_ratio
-from ntkexp.claims.record import Record
+from ntkexp.results.curves import accuracy, cka, effective_ranks, layer_cka, spectra, trace_ratio
+from ntkexp.results.record import Record
 from ntkexp.theory.float64 import Array
 
 Panel = dict[str, Any]

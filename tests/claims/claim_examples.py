@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims import measures, notebooks
-from ntkexp.claims.record import AXES, Record
+from ntkexp.experiments import axes
+from ntkexp.results.record import Record
 from ntkexp.theory.propositions import IDENTITIES
 
 STEPS = (0, 10, 100, 1000, 10000)
@@ -294,7 +295,7 @@ def sweeps(measure: str, follows: bool, loss: float = 0.01) -> list[Record]:
                 {"step": [8, 9], "complexity": [0.0, values.get(measures.OURS, 1.0)]}
             )
             tables = {"measures": table, "complexity": complexity}
-            found.append(record(experiment, tables, **{AXES[experiment]: 1 + place}))
+            found.append(record(experiment, tables, **{axes(experiment)[0]: 1 + place}))
     return found
 
 

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from conftest import SCRIPTS, TINY_DISK
 
-from ntkexp.claims.record import Record
 from ntkexp.cli import main
 from ntkexp.report.benchmarks import table
 from ntkexp.report.facts import drawings, groups
@@ -21,6 +20,7 @@ from ntkexp.report.figure import inlined
 from ntkexp.report.markup import text
 from ntkexp.report.panels import POINTS, rounded, sampled
 from ntkexp.results.benchmarks import write_timings
+from ntkexp.results.record import Record
 
 pytest.importorskip("plotly", reason="no plotly: pip install 'ntkexp[report]'")
 

@@ -9,9 +9,9 @@ import pytest
 from conftest import SCRIPTS
 
 from ntkexp.claims import LEDGER
-from ntkexp.claims.record import Record, collect
 from ntkexp.claims.verdict import judge
 from ntkexp.results import Run, Table
+from ntkexp.results.record import Record, collect
 from ntkexp.results.table import float64, int64, string
 
 EVALS = Table(

@@ -10,7 +10,7 @@ import pytest
 from conftest import Script
 from tiny_runs import make_images, train
 
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 # Enough steps for a curve from iteration 10 on, of networks as small as they come.
 SMALL = (

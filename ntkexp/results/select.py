@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from ntkexp.claims.record import SCALES, Record
+from ntkexp.results.curves import has_fitted
+from ntkexp.results.record import SCALES, Record
 
 Carries = Callable[[Record], bool]
+# Most of what is said of a curve along training is decided by then; a run that came less far is
+# shown only where there is no other.
+CARRIES = 3000
 
 
 def of_recipe(records: Iterable[Record], recipe: str) -> list[Record]:
@@ -37,6 +42,32 @@ def _rank(members: Sequence[Record]) -> tuple[int, bool, int, int]:
     return SCALES.index(first.scale), first.recipe == "released", -len(members), -farthest
 
 
+def shown(records: Iterable[Record], tables: Iterable[str] = ()) -> list[Record]:
+    """Of one experiment's runs by one recipe those that a figure and the report show: as the ledger
+    chooses, of those that came far enough and have rows in every one of `tables`."""
+    complete = has_rows(records, tables)
+    return choose(complete, carries) or choose(complete)
+
+
+def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:
+    needed = list(tables)
+    return [
+        record
+        for record in records
+        if all(name in record.tables and len(record.tables[name]) for name in needed)
+    ]
+
+
+def carries(record: Record) -> bool:
+    """Whether a run came to its experiment's own end, or far enough for most of what is said."""
+    return own_end(record) or record.iteration >= CARRIES
+
+
+def own_end(record: Record) -> bool:
+    """Whether a run came to the end its experiment sets, and no command set another."""
+    return record.finished and (not record.horizon_typed or has_fitted(record))
+
+
 def choose_jointly(
     records: Mapping[str, Sequence[Record]], carries: Carries = lambda _: True
 ) -> list[Record]:
@@ -54,17 +85,10 @@ def choose_jointly(
 
 
 def _each_once(members: Iterable[Record]) -> list[Record]:
-    farthest: dict[tuple[int, str], Record] = {}
+    farthest: dict[tuple[int, tuple[Any, ...]], Record] = {}
     for record in sorted(members, key=lambda one: one.iteration):
-        farthest[record.seed, _swept(record)] = record
+        farthest[record.seed, record.swept] = record
     return sorted(farthest.values(), key=lambda one: one.run)
-
-
-def _swept(record: Record) -> str:
-    try:
-        return str(record.axis)
-    except KeyError:
-        return ""
 
 
 def _same_images(records: Iterable[Record]) -> bool:

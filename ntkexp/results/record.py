@@ -12,23 +12,15 @@ import pandas as pd
 
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
+from ntkexp.experiments import SEEDS, axes
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
 from ntkexp.results.reading import finished, flat_config, read_table, runs, table_files
 from ntkexp.results.status import read_status
 
-# What a sweep varies on purpose; runs that differ in anything else are not compared.
-AXES = {
-    "easy_difficult_depth": "model.depth",
-    "complexity_width": "model.width",
-    "complexity_noise": "data.noise",
-    "complexity_channels": "model.base",
-    "feature_scaling": "study.half_width",
-}
 # From the evidence that counts most to that which counts least.
 SCALES = ("paper", "narrow", "altered", "small")
 FULL_BASE = 64
-SEEDS = ("seed", "study.seed")
 # How long a run goes on. With a constant rate they leave its steps as they are: a claim's horizon
 # says whether it came far enough.
 HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_patience")
@@ -57,9 +49,19 @@ class Record:
         return int(self.config.get("seed", self.config.get("study.seed", 0)))
 
     @property
+    def axes(self) -> tuple[str, ...]:
+        """What its experiment sweeps over on purpose; runs that differ in more are not compared."""
+        return axes(self.experiment)
+
+    @property
     def axis(self) -> float:
-        """The value of what its experiment sweeps over."""
-        return float(self.config[AXES[self.experiment]])
+        """The value of what its experiment sweeps over, of several keys the first."""
+        return float(self.config[self.axes[0]])
+
+    @property
+    def swept(self) -> tuple[Any, ...]:
+        """The values of all that its experiment sweeps over."""
+        return tuple(self.config.get(key) for key in self.axes)
 
     @property
     def recipe(self) -> str | None:
@@ -92,14 +94,14 @@ class Record:
             return "small"
         altered = [word for word in self.altered if not _among(word, ("model.base",))]
         channels = self.config.get("model.base", FULL_BASE)
-        if channels < FULL_BASE and AXES.get(self.experiment) != "model.base":
+        if channels < FULL_BASE and "model.base" not in self.axes:
             return "altered" if altered else "narrow"
         return "altered" if self.altered else "paper"
 
     @property
     def setting(self) -> tuple[tuple[str, str], ...]:
         """Everything that decides its steps, but the seed and what is swept."""
-        free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, AXES.get(self.experiment, ""))
+        free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, *self.axes)
         if self.config.get("optim.schedule", "constant") == "constant":
             free += HORIZON_KEYS
         told = {key: str(value) for key, value in self.config.items() if not _among(key, free)}
@@ -190,7 +192,7 @@ def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
     >>> typed(["ntkexp", "train", "+exp=disk", "seed=3", "optim.lr=0.1"], "disk")
     ('optim.lr=0.1',)
     """
-    harmless = {*SEEDS, *EXECUTION_KEYS, "exp", "recipe", "scale", AXES.get(experiment, "")}
+    harmless = {*SEEDS, *EXECUTION_KEYS, "exp", "recipe", "scale", *axes(experiment)}
     return tuple(
         word
         for word in argv
