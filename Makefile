@@ -24,7 +24,7 @@ help:
 PIP := -m pip install --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 
 # One stamp an extra: a changed setup.cfg or constraints.txt installs anew.
-$(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt
+$(VENV)/.installed-%: setup.cfg setup.py pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP) -c constraints.txt -e ".$(EXTRA)"
 	touch $@

@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.curves import agreement
-from ntkexp.claims.measures import GAP, OURS
+from ntkexp.papers.alignment.claims.measures import GAP, OURS
 
 EXPERIMENTS = "complexity_width,complexity_noise,complexity_channels"
 TABLES = ("complexity", "measures")

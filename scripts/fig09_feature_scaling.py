@@ -21,7 +21,7 @@ import runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.claims.linear import scatter as spread_ratio
+from ntkexp.papers.alignment.claims.linear import scatter as spread_ratio
 from ntkexp.results.record import Record
 
 TABLES = ("scaling", "solutions")

@@ -112,6 +112,7 @@ class Claim:
     beside it, that decides nothing. `horizon`: how far a run must have come to be evidence.
     `recipes`: with whose training the claim is judged, each on its own. A claim that sets
     experiments side by side is judged `jointly`: only on runs of one scale, and of all of them.
+    `work`: the paper that says it, filled in by the ledger.
     """
 
     id: str
@@ -130,6 +131,7 @@ class Claim:
     recipes: tuple[Recipe, ...] = ("paper",)
     also: tuple[str, Statistic] | None = None
     jointly: bool = False
+    work: str = ""
 
 
 def each_run(

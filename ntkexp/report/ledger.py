@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ntkexp.claims.rendering import ABOUT, commands, notes, recipe_told, row, sections, summary
+from ntkexp.claims.rendering import (
+    ABOUT,
+    commands,
+    notes,
+    recipe_told,
+    row,
+    sections,
+    summary,
+    works,
+)
 from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.report.markup import code, folded, text
 
@@ -19,14 +28,21 @@ EXPLAINED = (
 def ledger(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
     """`drawn` tells under which id a figure stands on the page."""
     parts = "".join(
-        f"<h3>{text(section.value)}</h3><p>{text(ABOUT[section])} {text(summary(members))}.</p>"
-        f"{_table(members, drawn)}"
-        for section, members in sections(findings).items()
+        f"<h3>{text(work.title)}</h3>{_sections(found, drawn)}"
+        for work, found in works(findings).items()
     )
     return (
         f"<p>{EXPLAINED}</p>{_tally(findings)}{parts}"
         + folded("About the runs", map(text, notes(findings)))
         + folded("Commands that make the missing runs", map(code, commands(findings)))
+    )
+
+
+def _sections(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
+    return "".join(
+        f"<h4>{text(section.value)}</h4><p>{text(ABOUT[section])} {text(summary(members))}.</p>"
+        f"{_table(members, drawn)}"
+        for section, members in sections(findings).items()
     )
 
 

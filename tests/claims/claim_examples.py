@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims import measures, notebooks
 from ntkexp.experiments import axes
+from ntkexp.papers.alignment.claims import measures, notebooks
 from ntkexp.results.record import Record
 from ntkexp.theory.propositions import IDENTITIES
 

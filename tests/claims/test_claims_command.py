@@ -53,8 +53,10 @@ def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
 def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
     door: Ntkexp, disk_runs: Path
 ) -> None:
-    told = door("claims", "--runs", str(disk_runs), "--summary").stdout
-    parts = dict(zip(("paper", "notebooks", "identity"), told.split("\n\n**"), strict=True))
+    told = door("claims", "--paper", "alignment", "--runs", str(disk_runs), "--summary").stdout
+    heading, *sections = told.split("\n\n**")
+    assert heading == "### Implicit Regularization via Neural Feature Alignment"
+    parts = dict(zip(("paper", "notebooks", "identity"), sections, strict=True))
     figures = {
         name: [row.split("|")[1].strip() for row in part.splitlines() if row.startswith("| ")][2:]
         for name, part in parts.items()
@@ -69,6 +71,7 @@ def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
     ("words", "told"),
     [
         (["--figure", "99"], "--figure 99: no claims; expected 1 to 14"),
+        (["--paper", "alignement"], "no such paper; did you mean alignment?"),
         (["--runs", "nowhere"], "--runs nowhere: no such folder"),
         (["--jsn"], "usage: ntkexp claims"),
     ],

@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 from claim_examples import EXAMPLES, LONG, disk, notebook, ranks, record, sweeps
 
-from ntkexp.claims import LEDGER
 from ntkexp.claims.claim import Case, above, percent, plain
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import commands
 from ntkexp.claims.verdict import Finding, Verdict, judge, judge_all
 from ntkexp.results.record import Record, typed
 from ntkexp.results.select import choose, choose_jointly
 
+LEDGER = ledger(["alignment"])
 BY_ID = {claim.id: claim for claim in LEDGER}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import SCRIPTS
 
-from ntkexp.claims import LEDGER
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge
 from ntkexp.results import Run, Table
 from ntkexp.results.record import Record, collect
@@ -80,7 +80,7 @@ def test_one_full_size_run_comes_before_three_narrow_ones_in_both(
         kept(tmp_path, seed, base=16, last=5000)
     kept(tmp_path, 0, base=64, last=5000)
     drawn = chosen("vgg19_clean", [tmp_path], ("evals", "spectrum"))
-    claim = next(claim for claim in LEDGER if claim.id == "fig02-erank-drop-clean")
+    claim = next(claim for claim in ledger(["alignment"]) if claim.id == "fig02-erank-drop-clean")
     judged = judge(claim, collect([tmp_path])).records
     assert [run.run for run in drawn] == [run.run for run in judged] == ["paper-64-0"]
 

@@ -17,7 +17,15 @@ from ntkexp.claims.claim import (
 )
 from ntkexp.claims.curves import smooth
 from ntkexp.claims.horizon import iteration
-from ntkexp.claims.spectrum import CLEAN, EARLY, NOISE50, PANELS, TABLES, lowest_share, until
+from ntkexp.papers.alignment.claims.spectrum import (
+    CLEAN,
+    EARLY,
+    NOISE50,
+    PANELS,
+    TABLES,
+    lowest_share,
+    until,
+)
 from ntkexp.results.curves import cka, effective_ranks
 from ntkexp.results.record import Record
 

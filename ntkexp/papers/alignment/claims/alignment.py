@@ -8,7 +8,7 @@ import pandas as pd
 from ntkexp.claims.claim import PAPER_AND_RELEASED, Claim, above, below, each_run, times
 from ntkexp.claims.curves import shown
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
-from ntkexp.claims.spectrum import ALL, CLEAN, EARLY, NOISE50, PANELS
+from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, EARLY, NOISE50, PANELS
 from ntkexp.results.curves import best_step, cka, has_centring, layer_cka
 from ntkexp.results.record import Record
 
