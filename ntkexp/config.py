@@ -193,7 +193,7 @@ class ExperimentConfig:
 
     name: str = option("adhoc", FOLDER_NAME)
     about: str = ""
-    figures: list[int] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)
     paths: PathsConfig = field(default_factory=PathsConfig)
     launcher: LauncherConfig = field(default_factory=LauncherConfig)
     members: Any = None

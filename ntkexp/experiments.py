@@ -23,7 +23,7 @@ SEEDS = ("seed", "study.seed")
 class Experiment:
     name: str
     about: str
-    figures: tuple[int, ...]
+    figures: tuple[str, ...]
     command: str  # train or study
     sweep: bool  # its file says over what
     paper: str = MAIN
@@ -68,7 +68,7 @@ def _experiment(paper: str, config: DictConfig) -> Experiment:
     return Experiment(
         name=config.name,
         about=config.get("about", ""),
-        figures=tuple(config.get("figures", ())),
+        figures=tuple(map(str, config.get("figures", ()))),
         command="study" if "override /study" in overridden else "train",
         sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
         paper=paper,

@@ -94,4 +94,4 @@ def test_no_two_experiments_are_the_same_run() -> None:
 
 def test_every_trained_figure_has_its_experiment() -> None:
     figures = {figure for experiment in TRAINED for figure in experiment.figures}
-    assert {2, 3, 4, 6, 7, 11, 12, 13, 14} <= figures
+    assert {"2", "3", "4", "6", "7", "11", "12", "13", "14"} <= figures

@@ -116,7 +116,7 @@ class Claim:
     """
 
     id: str
-    figure: int | None
+    figure: str | None
     says: str
     paper: str
     number: str

@@ -15,6 +15,7 @@ from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
 from ntkexp.papers.found import known
+from ntkexp.papers.numbers import natural
 from ntkexp.results.record import Record, collect
 
 USAGE = (
@@ -28,7 +29,7 @@ def claims(words: Sequence[str]) -> str:
     asked = ledger(None if given.paper is None else [known(given.paper).name])
     chosen = [claim for claim in asked if given.figure in (None, claim.figure)]
     if not chosen:
-        figures = sorted({claim.figure for claim in asked if claim.figure})
+        figures = sorted({claim.figure for claim in asked if claim.figure}, key=natural)
         raise UserError(
             f"--figure {given.figure}: no claims; expected {figures[0]} to {figures[-1]}"
         )
@@ -59,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ntkexp claims", usage=USAGE, add_help=False)
     parser.add_argument("--runs", nargs="+", type=Path, default=[OUTPUTS])
     parser.add_argument("--paper")
-    parser.add_argument("--figure", type=int)
+    parser.add_argument("--figure")
     form = parser.add_mutually_exclusive_group()
     for name in FORMS:
         form.add_argument(f"--{name}", action="store_true")

@@ -9,6 +9,7 @@ from functools import cache
 from ntkexp.claims.claim import Claim
 from ntkexp.errors import UserError
 from ntkexp.papers import found
+from ntkexp.papers.numbers import natural
 
 
 def ledger(papers: Iterable[str] | None = None) -> tuple[Claim, ...]:
@@ -31,4 +32,4 @@ def _of(paper: found.Paper) -> tuple[Claim, ...]:
                 f"{paper.package}: two claims of the id {claim.id}; expected another id"
             )
         seen.add(claim.id)
-    return tuple(sorted(claims, key=lambda claim: claim.figure or 99))
+    return tuple(sorted(claims, key=lambda claim: natural(claim.figure)))

@@ -11,6 +11,7 @@ from typing import Any
 
 from ntkexp.claims.effort import line
 from ntkexp.experiments import axes, experiments
+from ntkexp.papers.numbers import named, natural
 from ntkexp.results.record import Record
 from ntkexp.results.select import of_recipe, shown
 
@@ -121,14 +122,14 @@ class Drawing:
     """A drawn figure: its file, its caption, and whose runs it shows."""
 
     stem: str
-    number: int | None
+    number: str | None
     svg: str
     caption: str
     groups: tuple[Group, ...]
 
     @property
     def name(self) -> str:
-        return f"Figure {self.number}" if self.number else self.stem.removeprefix("fig_")
+        return named(self.number) if self.number else self.stem.removeprefix("fig_")
 
     @property
     def heading(self) -> str:
@@ -151,7 +152,7 @@ def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawin
     drawn = []
     for file in sorted(folder.glob("fig*.svg")):
         match = re.match(r"fig(\d+)_", file.stem)
-        number = int(match[1]) if match else None
+        number = str(int(match[1])) if match else None
         own = [
             group
             for group in found
@@ -162,7 +163,7 @@ def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawin
             own = [group for group in found if group.experiment.split("_")[0] in file.stem]
         svg = file.read_text(encoding="utf-8")
         drawn.append(Drawing(file.stem, number, svg, caption(scripts, file.stem), tuple(own)))
-    return sorted(drawn, key=lambda drawing: (drawing.number is None, drawing.number, drawing.stem))
+    return sorted(drawn, key=lambda drawing: (natural(drawing.number), drawing.stem))
 
 
 def caption(scripts: Path, stem: str) -> str:

@@ -25,7 +25,7 @@ EXPLAINED = (
 )
 
 
-def ledger(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
+def ledger(findings: Sequence[Finding], drawn: Mapping[str, str]) -> str:
     """`drawn` tells under which id a figure stands on the page."""
     parts = "".join(
         f"<h3>{text(work.title)}</h3>{_sections(found, drawn)}"
@@ -38,7 +38,7 @@ def ledger(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
     )
 
 
-def _sections(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
+def _sections(findings: Sequence[Finding], drawn: Mapping[str, str]) -> str:
     return "".join(
         f"<h4>{text(section.value)}</h4><p>{text(ABOUT[section])} {text(summary(members))}.</p>"
         f"{_table(members, drawn)}"
@@ -46,7 +46,7 @@ def _sections(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
     )
 
 
-def _table(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
+def _table(findings: Sequence[Finding], drawn: Mapping[str, str]) -> str:
     heads = "".join(f"<th>{name}</th>" for name in HEADS)
     rows = "\n".join(_claim(finding, drawn) for finding in findings)
     return (
@@ -69,7 +69,7 @@ def _class(verdict: Verdict) -> str:
     return verdict.replace(" ", "-")
 
 
-def _claim(finding: Finding, drawn: Mapping[int, str]) -> str:
+def _claim(finding: Finding, drawn: Mapping[str, str]) -> str:
     claim, kind = finding.claim, _class(finding.verdict)
     other = "" if finding.recipe == claim.recipes[0] else f"-{finding.recipe}"
     cells = {name: text(cell) for name, cell in row(finding).items()}

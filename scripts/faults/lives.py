@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from faults import machines
+from faults.watch import Fault, Operation, Watch, operations
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from omegaconf import DictConfig
 
-from faults import machines
-from faults.watch import Fault, Operation, Watch, operations
 from ntkexp.cli import main
 
 # Far beyond any undisturbed one, also on a busy machine.

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from PIL import Image
-
 from faults.lives import Life
 from faults.watch import Operation
+from PIL import Image
 
 DISK = (
     "+exp=disk",

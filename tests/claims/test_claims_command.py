@@ -31,7 +31,7 @@ def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> Non
     done = door("claims", "--runs", str(disk_runs), "--figure", "1", "--json")
     assert done.returncode == 0, done.stderr
     entries = json.loads(done.stdout)
-    assert {entry["figure"] for entry in entries} == {1}
+    assert {entry["figure"] for entry in entries} == {"1"}
     start = next(entry for entry in entries if entry["id"] == "fig01-ratio-at-start")
     assert start["seeds"] == 2
     assert len(start["cases"]) == 2

@@ -28,7 +28,7 @@ def test_every_claim_has_its_own_id_and_examples() -> None:
 
 
 def test_every_figure_of_the_paper_has_claims() -> None:
-    assert {claim.figure for claim in LEDGER} >= set(range(1, 15))
+    assert {claim.figure for claim in LEDGER} >= set(map(str, range(1, 15)))
 
 
 @pytest.mark.parametrize("name", BY_ID)

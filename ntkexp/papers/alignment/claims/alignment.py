@@ -78,7 +78,7 @@ def with_centring(kind: str, horizon: Horizon) -> Horizon:
 def _uncentred(kind: str, says: str) -> Claim:
     return Claim(
         id=f"fig12-rise-{kind}",
-        figure=12,
+        figure="12",
         says=says,
         paper="rises",
         number="last over first alignment, test",
@@ -96,7 +96,7 @@ def _uncentred(kind: str, says: str) -> Claim:
 CLAIMS = (
     Claim(
         id="fig03-train-cka-rises",
-        figure=3,
+        figure="3",
         says="The alignment with the labels rises during training, on training examples",
         paper="rises",
         number="highest CKA over that at initialisation, train",
@@ -111,7 +111,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig03-test-cka-rises",
-        figure=3,
+        figure="3",
         says="The alignment with the labels rises during training, on test examples",
         paper="rises",
         number="highest CKA over that at initialisation, test",
@@ -126,7 +126,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig03-intermediate-layers",
-        figure=3,
+        figure="3",
         says="A number of intermediate layers reach an alignment above 0.5",
         paper="> 0.5",
         number="highest CKA of the third best intermediate layer, train or test",
@@ -140,7 +140,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig03-top-layers",
-        figure=3,
+        figure="3",
         says="The alignment of the very top layers stays relatively low",
         paper="low",
         number="highest CKA of the last two layers, mean, over that of the best intermediate one",
@@ -154,7 +154,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig03-test-above-train",
-        figure=3,
+        figure="3",
         says="At high noise the alignment on test examples is far above that on training examples "
         "while the network learns",
         paper="much higher",
@@ -170,7 +170,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig03-peaks-together",
-        figure=3,
+        figure="3",
         says="At high noise the layers' alignments peak when the test accuracy does",
         paper="together",
         number="factor in iterations between a layer's test peak and the accuracy's, median",
@@ -185,7 +185,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig11-rise",
-        figure=11,
+        figure="11",
         says="Alignment on held-out examples rises for three pairs of network and data",
         paper="rises",
         number="last over first CKA, test",

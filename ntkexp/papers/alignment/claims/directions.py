@@ -40,7 +40,7 @@ def last_over_first(record: Record) -> float:
 CLAIMS = (
     Claim(
         id="fig07-top-directions",
-        figure=7,
+        figure="7",
         says="Moving along the top right singular vectors changes the outputs, random moves do not",
         paper="only top ones matter",
         number=f"mean variation along the first {TOP} over that along random directions",
@@ -54,7 +54,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig07-random-directions",
-        figure=7,
+        figure="7",
         says="Random directions have almost no effect",
         paper="almost none",
         number="largest variation along a random direction over that along the first",
@@ -68,7 +68,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig07-hierarchy",
-        figure=7,
+        figure="7",
         says="Among the first 50 singular vectors the effect falls fast",
         paper="falls",
         number="variation along the 50th over that along the first",

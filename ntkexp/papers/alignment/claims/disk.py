@@ -83,7 +83,7 @@ def point_count(record: Record, split: str) -> float:
 CLAIMS = (
     Claim(
         id="fig01-ratio-at-start",
-        figure=1,
+        figure="1",
         says="At initialisation the 20th eigenvalue is a percent or two of the first",
         paper="1.5 %",
         number="λ20 / λ1 at iteration 0",
@@ -97,7 +97,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig01-ratio-at-end",
-        figure=1,
+        figure="1",
         says="After 2000 iterations the 20th eigenvalue is a fraction of a percent of the first",
         paper="0.2 %",
         number="λ20 / λ1 at iteration 2000",
@@ -111,7 +111,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig01-anisotropy",
-        figure=1,
+        figure="1",
         says="The spectrum becomes more anisotropic while the network learns",
         paper="7.5 × (1.5 % over 0.2 %)",
         number="λ20 / λ1 at iteration 0 over that at iteration 2000",
@@ -125,7 +125,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig01-class-structure",
-        figure=1,
+        figure="1",
         says="The top eigenfunctions come to hold more of the class labels",
         paper="more",
         number="share of the labels' variance in the first five eigenfunctions, end less start",
@@ -139,7 +139,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig01-rotation-invariance",
-        figure=1,
+        figure="1",
         says="A rotation-invariant mode, the boundary's circle, is among the top eigenfunctions",
         paper="yes",
         number="most radial of the first five at the end: variance explained by the radius",
@@ -153,7 +153,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig10-labels",
-        figure=10,
+        figure="10",
         says="A point is of class +1 exactly when its radius is at most √(2/π)",
         paper="all",
         number="share of points labelled so",
@@ -168,7 +168,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig10-training-set",
-        figure=10,
+        figure="10",
         says="The training set has 500 points",
         paper="500",
         number="points",
@@ -182,7 +182,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig10-lattice",
-        figure=10,
+        figure="10",
         says="The kernel is evaluated on a lattice of 50 × 50 points",
         paper="2,500",
         number="points",

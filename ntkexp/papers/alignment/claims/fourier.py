@@ -30,7 +30,7 @@ def decay(peaks: pd.DataFrame) -> float:
 CLAIMS = (
     Claim(
         id="fig08-frequency-order",
-        figure=8,
+        figure="8",
         says="Eigenvectors of smaller eigenvalues have higher frequencies",
         paper="increasing",
         number="rank correlation of index and peak frequency, all modes",
@@ -43,7 +43,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig08-first-half",
-        figure=8,
+        figure="8",
         says="In the first half of the spectrum the order is remarkably clean",
         paper="remarkable",
         number="rank correlation of index and peak frequency, first half",
@@ -56,7 +56,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig08-fourier-modes",
-        figure=8,
+        figure="8",
         says="In the first half of the spectrum the eigenvectors are remarkably aligned with "
         "Fourier modes",
         paper="remarkable",
@@ -71,7 +71,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig08-decay",
-        figure=8,
+        figure="8",
         says="The eigenvalues decay fast, λ10 / λ1 is about 4 ‰",
         paper="about 0.4 %",
         number="λ10 / λ1",

@@ -91,7 +91,7 @@ def with_depth(value: Callable[[Record], float]) -> Statistic:
 def _depth(name: str, says: str, number: str, value: Callable[[Record], float], sign: int) -> Claim:
     return Claim(
         id=f"fig13-{name}",
-        figure=13,
+        figure="13",
         says=says,
         paper="with depth" if sign > 0 else "against depth",
         number=f"rank correlation with depth of {number}",
@@ -107,7 +107,7 @@ def _depth(name: str, says: str, number: str, value: Callable[[Record], float], 
 CLAIMS = (
     Claim(
         id="fig04-easy-higher",
-        figure=4,
+        figure="4",
         says="The alignment on easy examples reaches a higher value than on difficult ones",
         paper="higher",
         number="highest easy over highest difficult CKA",
@@ -121,7 +121,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig04-easy-faster",
-        figure=4,
+        figure="4",
         says="The alignment on easy examples rises faster: halfway up, the difficult one is behind",
         paper="faster",
         number="difficult over easy CKA when the easy one is halfway up",
@@ -134,7 +134,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig04-kmnist-rises",
-        figure=4,
+        figure="4",
         says="The alignment on difficult examples from KMNIST rises too",
         paper="rises",
         number="highest difficult CKA over that when the easy one is halfway up",
@@ -148,7 +148,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig04-kmnist-later",
-        figure=4,
+        figure="4",
         says="The alignment on examples from KMNIST rises later than on the easy ones",
         paper="later",
         number="iterations to get halfway up, difficult over easy",

@@ -114,7 +114,7 @@ def l2_follows(record: Record) -> float:
 CLAIMS = (
     Claim(
         id="fig05-supernat-below",
-        figure=5,
+        figure="5",
         says="SuperNat generalises better than gradient descent",
         paper="below",
         number="last test error, SuperNat over gradient descent",
@@ -127,7 +127,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig05-letter-of-17",
-        figure=5,
+        figure="5",
         says="SuperNat as equation (17) has it, with κ = 1 and the mean squared loss, generalises "
         "better than gradient descent",
         paper="below",
@@ -141,7 +141,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig05-supernat-freezes",
-        figure=5,
+        figure="5",
         says="SuperNat slows down and freezes before it fits the noise",
         paper="freezes",
         number=f"relative change of its mean test error after iteration {FROZEN_FROM}",
@@ -155,7 +155,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig05-supernat-stretches",
-        figure=5,
+        figure="5",
         says="At each iteration SuperNat stretches the kernel along the signal",
         paper="at each",
         number="alignment with signal over that with noise, lowest over first, median over seeds",
@@ -169,7 +169,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig05-descent-overfits",
-        figure=5,
+        figure="5",
         says="Gradient descent goes on to fit the noise",
         paper="rises",
         number="its mean test error at the end over its lowest",
@@ -183,7 +183,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig09-scatter",
-        figure=9,
+        figure="9",
         says="For larger c the solutions scatter in a very anisotropic way",
         paper="very",
         number="widest over narrowest spread of the solutions at the largest c",
@@ -197,7 +197,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig09-l2-loose",
-        figure=9,
+        figure="9",
         says="The l2 bound becomes increasingly loose as c approaches 1",
         paper="loose",
         number="l2 bound less test error, at the largest c over that at c = 0",
@@ -211,7 +211,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig09-l2-shape",
-        figure=9,
+        figure="9",
         says="The l2 bound fails to reflect the shape of the test error",
         paper="fails",
         number="rank correlation of bound and error over all c > 0",
@@ -224,7 +224,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig09-optimised-falls",
-        figure=9,
+        figure="9",
         says="The optimised bound falls from white to anisotropic features, as the error does",
         paper="falls",
         number="optimised bound at the largest c over that at c = 0",
@@ -237,7 +237,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig09-optimised-flat",
-        figure=9,
+        figure="9",
         says="The optimised bound does not become loose as c approaches 1",
         paper="flat",
         number="largest over smallest optimised bound among c > 0",

@@ -61,7 +61,7 @@ def ratio(slow: str, fast: str, value: Compared) -> Statistic:
 def _level(slow: str, fast: str) -> Claim:
     return Claim(
         id=f"fig14-level-{fast.removeprefix('vgg19_')}",
-        figure=14,
+        figure="14",
         says="At lr 0.003 the effective rank falls to a level about 3 times higher, "
         f"{PANELS[fast]}",
         paper="about 3 ×",
@@ -82,7 +82,7 @@ def _level(slow: str, fast: str) -> Claim:
 def _enhances(slow: str, fast: str) -> Claim:
     return Claim(
         id=f"fig14-rate-enhances-{fast.removeprefix('vgg19_')}",
-        figure=14,
+        figure="14",
         says=f"A larger learning rate tends to enhance the alignment, {PANELS[fast]}",
         paper="enhances",
         number="highest CKA, train or test, at lr 0.003 over that at lr 0.01, in equally many "
@@ -102,7 +102,7 @@ def _enhances(slow: str, fast: str) -> Claim:
 CLAIMS = (
     Claim(
         id="fig14-early-drop",
-        figure=14,
+        figure="14",
         says="At lr 0.003 the effective rank drops early as well",
         paper="drops",
         number=f"lowest effective rank to iteration {EARLY:,} over the initial one, train",

@@ -119,7 +119,7 @@ def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:
 def _measure(name: str, written: str) -> Claim:
     return Claim(
         id=f"fig06-{name.replace('_', '-')}",
-        figure=6,
+        figure="6",
         says=f"{written} follows the generalisation gap in every setting",
         paper="follows",
         number="agreement with the order of the gaps, from -1 to 1",
@@ -136,7 +136,7 @@ def _measure(name: str, written: str) -> Claim:
 CLAIMS = (
     Claim(
         id="fig06-fitted",
-        figure=6,
+        figure="6",
         says="All networks are trained until their cross-entropy reaches 0.01",
         paper="0.01",
         number="largest final training loss of a sweep",
@@ -152,7 +152,7 @@ CLAIMS = (
     _measure(NEYSHABUR[1], "The bound of Neyshabur et al. (2018)"),
     Claim(
         id="fig06-others",
-        figure=6,
+        figure="6",
         says="They are the only ones to reflect the shape of the gap: no other measure follows it "
         "in all three settings",
         paper="none",
@@ -166,7 +166,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig06-four-million",
-        figure=6,
+        figure="6",
         says="C follows the gap of VGG19 with up to 4 million parameters",
         paper="follows",
         number="agreement with the order of the gaps, from -1 to 1",

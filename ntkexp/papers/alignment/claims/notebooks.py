@@ -66,7 +66,7 @@ def best_layer(record: Record) -> float:
 
 def _curve(
     name: str,
-    figure: int,
+    figure: str,
     experiment: str,
     says: str,
     paper: str,
@@ -78,13 +78,13 @@ def _curve(
     unit: Unit = plain,
 ) -> Claim:
     return Claim(
-        id=f"fig{figure:02d}-notebook-{name}",
+        id=f"fig{figure:0>2}-notebook-{name}",
         figure=figure,
         says=f"{says}, {PANELS[experiment]}",
         paper=paper,
         number=number,
         experiments=(experiment,),
-        tables=("spectrum", "evals") if figure == 2 else ("alignment", "evals"),
+        tables=("spectrum", "evals") if figure == "2" else ("alignment", "evals"),
         statistic=each_run(value),
         holds=holds,
         threshold=threshold,
@@ -103,7 +103,7 @@ def _ranks(experiment: str) -> tuple[Claim, ...]:
     name = experiment.removeprefix("vgg19_")
     early = EARLY_MINIMUM[experiment]
     lowest = _curve(
-        f"early-minimum-{name}", 2, experiment, "Early minimum of the effective rank",
+        f"early-minimum-{name}", "2", experiment, "Early minimum of the effective rank",
         f"{early} ± {READING_ERROR}",
         f"lowest effective rank to iteration {LOW}, train, running median of three probes",
         early_minimum, _around(early), iteration(LOW),
@@ -114,7 +114,7 @@ def _ranks(experiment: str) -> tuple[Claim, ...]:
 def _level(experiment: str, step: int, expected: int) -> Claim:
     name = experiment.removeprefix("vgg19_")
     return _curve(
-        f"level-{name}-{step}", 2, experiment, f"Effective rank at iteration {step:,}",
+        f"level-{name}-{step}", "2", experiment, f"Effective rank at iteration {step:,}",
         f"{expected} ± {READING_ERROR}", "median of the three probes nearest to it, train",
         lambda record: level(effective_ranks(record), step), _around(expected), iteration(step),
     )  # fmt: skip
@@ -123,7 +123,7 @@ def _level(experiment: str, step: int, expected: int) -> Claim:
 def _rise(experiment: str, says: str, holds: Interval) -> Claim:
     low, high = LEVELS[experiment][MEMORISED], LEVELS[experiment][LATE]
     return _curve(
-        f"second-rise-{experiment.removeprefix('vgg19_')}", 2, experiment, says,
+        f"second-rise-{experiment.removeprefix('vgg19_')}", "2", experiment, says,
         f"about {high / low:.1f} ×",
         f"effective rank at iteration {LATE:,} over that at {MEMORISED:,}, train",
         second_rise, holds, iteration(LATE),
@@ -144,30 +144,30 @@ CLAIMS = (
     _rise(NOISE50, "The effective rank rises a second time", _ratio(NOISE50)),
     _rise(CLEAN, "The effective rank does not rise a second time", below(_ratio(CLEAN).high)),
     _curve(
-        "accuracy-falls", 2, NOISE50,
+        "accuracy-falls", "2", NOISE50,
         "The test accuracy peaks and falls while the labels are memorised", "78 % to 52 %",
         "highest less last test accuracy", fall_of_accuracy, above(0.1), iteration(LATE),
         "ours: ten points of the 26 that the plot shows by iteration 350,000", percent,
     ),
     _curve(
-        "total", 3, CLEAN, "The whole kernel's alignment reaches a quarter", "up to 0.25",
+        "total", "3", CLEAN, "The whole kernel's alignment reaches a quarter", "up to 0.25",
         f"highest CKA to iteration {LATE:,}, train or test",
         lambda record: max(float(until(cka(record, s), LATE).max()) for s in ("train", "test")),
         between(0.2, 0.3), iteration(LATE), "read off the notebooks' plot, to within 0.05",
     ),
     _curve(
-        "layers", 3, CLEAN, "The best layer's alignment reaches a half", "up to 0.5",
+        "layers", "3", CLEAN, "The best layer's alignment reaches a half", "up to 0.5",
         "highest CKA of a layer, train or test", best_layer, above(0.45), iteration(LATE),
         "read off the notebooks' plot, to within 0.05",
     ),
     _curve(
-        "train-low", 3, NOISE50, "The train alignment stays low until the labels are memorised",
+        "train-low", "3", NOISE50, "The train alignment stays low until the labels are memorised",
         "< 0.06", f"highest train CKA to iteration {MEMORISED:,}",
         lambda record: float(until(cka(record, "train"), MEMORISED).max()), below(0.06),
         iteration(MEMORISED), "read off the notebooks' plot",
     ),
     _curve(
-        "test-falls", 3, NOISE50, "The test alignment peaks and falls", "falls",
+        "test-falls", "3", NOISE50, "The test alignment peaks and falls", "falls",
         "last test CKA over the highest", what_is_left, below(0.8), iteration(LATE),
         "ours: by a fifth or more", percent,
     ),

@@ -122,7 +122,7 @@ def rise_after_best(record: Record) -> float:
 def _drop(experiment: str, bound: float) -> Claim:
     return Claim(
         id=f"fig02-erank-drop-{experiment.removeprefix('vgg19_')}",
-        figure=2,
+        figure="2",
         says="Early in training the effective rank falls to less than "
         f"{percent.told(bound)} of its initial value, {PANELS[experiment]}",
         paper=f"< {percent.told(bound)}",
@@ -142,7 +142,7 @@ def _drop(experiment: str, bound: float) -> Claim:
 CLAIMS = (
     Claim(
         id="fig02-early-increase",
-        figure=2,
+        figure="2",
         says="The first observation is a significant increase of the spectrum, early in training",
         paper="significant",
         number=f"growth of λ_max and of the mean eigenvalue by iteration {EARLY:,}, the lesser",
@@ -158,7 +158,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-max-growth",
-        figure=2,
+        figure="2",
         says="The largest eigenvalue gains more than two orders of magnitude by 100 % training "
         "accuracy",
         paper="> 100 ×",
@@ -174,7 +174,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-mean-growth",
-        figure=2,
+        figure="2",
         says="The average eigenvalue gains more than two orders of magnitude as well",
         paper="> 100 ×",
         number="mean eigenvalue when fitted over that at initialisation, train",
@@ -189,7 +189,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-anisotropic-growth",
-        figure=2,
+        figure="2",
         says="Larger eigenvalues grow faster than lower ones",
         paper="faster",
         number="growth of λ_max over growth of the median eigenvalue, until fitted, train",
@@ -204,7 +204,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-early-anisotropy",
-        figure=2,
+        figure="2",
         says="This results in a sharp increase of spectrum anisotropy, early in training",
         paper="sharp",
         number="λ_max over the median eigenvalue at the lowest effective rank to iteration "
@@ -222,7 +222,7 @@ CLAIMS = (
     _drop(NOISE50, 0.20),
     Claim(
         id="fig02-t40",
-        figure=2,
+        figure="2",
         says="The 40 largest of 1000 eigenvalues come to hold more than 70 % of the trace",
         paper="> 70 %",
         number=f"highest T_40 to iteration {EARLY:,}, train, running median of three probes",
@@ -237,7 +237,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-train-test-likeness",
-        figure=2,
+        figure="2",
         says="Spectra on training and on test examples look strikingly alike",
         paper="alike",
         number="median factor between train and test, worst of λ_max, mean and effective rank",
@@ -252,7 +252,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-low-while-learning",
-        figure=2,
+        figure="2",
         says="At high noise the train effective rank remains relatively low while the test "
         "accuracy rises",
         paper="low",
@@ -268,7 +268,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-late-rise",
-        figure=2,
+        figure="2",
         says="At high noise the effective rank begins to rise again when the test accuracy falls",
         paper="rises",
         number="highest effective rank after the best test accuracy over that there, train",
@@ -283,7 +283,7 @@ CLAIMS = (
     ),
     Claim(
         id="fig02-erank-against-accuracy",
-        figure=2,
+        figure="2",
         says="At high noise the train kernel's effective rank is anti-correlated with the test "
         "accuracy",
         paper="nicely",
