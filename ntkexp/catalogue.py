@@ -8,50 +8,61 @@ from typing import Any
 
 from ntkexp.errors import UserError
 from ntkexp.experiments import Experiment, experiments, swept_by_themselves
+from ntkexp.papers.found import paper
+from ntkexp.results import folders
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
+from ntkexp.results.folders import runs
 from ntkexp.results.lock import held
 from ntkexp.results.status import read_status
 
 OUTPUTS = Path("outputs")
-REFERENCE = OUTPUTS / "reference"
+REFERENCE = OUTPUTS / folders.REFERENCE
 
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
-    """One line an experiment, and below it one a run."""
+    """Paper by paper a line an experiment, and below it one a run."""
     if words:
         raise UserError(f"ntkexp list takes nothing, got {' '.join(words)}")
     known = experiments()
     first = max(len(experiment.line) for experiment in known)
     second = max(len(_figures(experiment)) for experiment in known)
+    there: dict[str, list[Path]] = {}
+    for run in runs(outputs):
+        there.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
     lines = []
-    for experiment in known:
-        lines.append(
-            f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
-        )
-        lines += [f"    {line}" for line in _runs(outputs / experiment.name)]
-    for folder in sorted(path for path in outputs.glob("*") if path.is_dir()):
-        runs = list(_runs(folder)) if folder.name not in {one.name for one in known} else []
-        if runs:
-            lines += [f"{folder}  (no experiment of this name here)", *(f"    {r}" for r in runs)]
-    return "\n".join(lines)
+    for name in dict.fromkeys(experiment.paper for experiment in known):
+        lines += ["", paper(name).title]
+        for experiment in (one for one in known if one.paper == name):
+            lines.append(
+                f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
+            )
+            lines += [f"    {line}" for line in _told(there.pop(experiment.name, []))]
+    for folder, its in there.items():
+        told = list(_told(its))
+        if told:
+            lines += ["", f"{outputs / folder}  (no experiment of this name here)"]
+            lines += [f"    {line}" for line in told]
+    return "\n".join(lines[1:])
 
 
 def _figures(experiment: Experiment) -> str:
-    return f"Fig {', '.join(map(str, experiment.figures))}" if experiment.figures else ""
+    words = [number for number in experiment.figures if number[0].islower()]
+    numbers = [number for number in experiment.figures if number not in words]
+    told = [f"Fig {', '.join(numbers)}"] if numbers else []
+    return ", ".join([*told, *map(str.capitalize, words)])
 
 
-def _runs(folder: Path) -> Iterator[str]:
-    for status in sorted(folder.glob("*/status.json")):
-        run = status.parent
+def _told(found: Sequence[Path]) -> Iterator[str]:
+    for run in found:
         try:
-            found = read_status(run)
+            status = read_status(run)
         except DamagedRunError as error:
             yield f"{run}  damaged: {error}"
             continue
-        if found is not None:
-            reason = f"  {found['reason']}" if "reason" in found else ""
-            yield f"{run}  {_state(run, found)}  {found.get('time', '')}{reason}"
+        if status is not None:
+            reason = f"  {status['reason']}" if "reason" in status else ""
+            yield f"{run}  {_state(run, status)}  {status.get('time', '')}{reason}"
 
 
 def _state(run: Path, status: dict[str, Any]) -> str:
@@ -99,7 +110,7 @@ def _config(run: Path) -> list[str]:
 def _find(name: str, outputs: Path) -> Path:
     if (Path(name) / "status.json").exists():
         return Path(name)
-    found = [status.parent for status in outputs.glob(f"*/{name}*/status.json")]
+    found = [run for run in runs(outputs) if run.name.startswith(name)]
     if len(found) == 1:
         return found[0]
     if found:

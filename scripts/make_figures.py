@@ -21,7 +21,7 @@ from pathlib import Path
 import ntkexp
 from ntkexp.catalogue import OUTPUTS, REFERENCE
 from ntkexp.results.atomic import write_text
-from ntkexp.results.reading import runs
+from ntkexp.results.folders import runs
 
 HERE = Path(__file__).parent
 FIGURES = OUTPUTS / "figures"

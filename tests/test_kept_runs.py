@@ -16,9 +16,10 @@ from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
 from ntkexp.outcome import refuse_other_run
 from ntkexp.results.card import Card, read_card
+from ntkexp.results.folders import runs
 
 KEPT = Path(__file__).parents[1] / "outputs" / "reference"
-RUNS = sorted(path.parent for path in KEPT.glob("*/*/run.json"))
+RUNS = runs(KEPT)
 
 
 def card_of(run: Path) -> Card:

@@ -15,7 +15,8 @@ from ntkexp.errors import UserError
 from ntkexp.experiments import SEEDS, axes
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
-from ntkexp.results.reading import finished, flat_config, read_table, runs, table_files
+from ntkexp.results.folders import REFERENCE, runs
+from ntkexp.results.reading import finished, flat_config, identity, read_table, table_files
 from ntkexp.results.status import read_status
 
 # From the evidence that counts most to that which counts least.
@@ -151,16 +152,11 @@ class StoredTables(Mapping[str, pd.DataFrame]):
 def collect(roots: Iterable[Path]) -> list[Record]:
     """Every run at or below `roots` or their folders `reference` that is finished, or was kept
     while it went on (scripts/keep_reference.py); each once, a finished one first."""
-    places = [place for root in roots for place in (root, root / "reference")]
-    kept = {_identity(folder): folder for folder in reversed(_kept_unfinished(places))}
-    done = {_identity(folder): folder for folder in reversed(list(finished(places)))}
+    places = [place for root in roots for place in (root, root / REFERENCE)]
+    kept = {identity(folder): folder for folder in reversed(_kept_unfinished(places))}
+    done = {identity(folder): folder for folder in reversed(list(finished(places)))}
     found = sorted((kept | done).items())
     return [record for one, folder in found for record in _record(folder, one in done)]
-
-
-def _identity(folder: Path) -> tuple[str, str]:
-    """One id under two experiments is two runs: each experiment is judged on its own."""
-    return folder.parent.name, folder.name
 
 
 def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
@@ -168,6 +164,7 @@ def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
     for folder in runs(places):
         try:
             if "kept_at" in (read_status(folder) or {}):
+                identity(folder)  # or refused, as damaged
                 found.append(folder)
         except DamagedRunError:
             pass  # `finished` looks at the same folders, and says so
