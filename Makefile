@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 FIG    ?=
+PAPER  ?=
 # Make knows no program by the name of a stamp.
 MAKEFLAGS += --no-builtin-rules
 
@@ -13,7 +14,8 @@ help:
 	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
 	@echo "make test              run every test"
 	@echo "make lint              ruff and mypy"
-	@echo "make figures [FIG=2]   draw every figure that has its runs, name the commands of the others"
+	@echo "make figures           draw every figure that has its runs, name the commands of the others;"
+	@echo "                       FIG=2 for one, PAPER=alignment for those of one paper"
 	@echo "make report            draw what has changed and write outputs/report/index.html, a page to look at"
 	@echo "make bench             time the tangent kernel against other tools"
 	@echo "make small             every training experiment in miniature, on two CPU cores"
@@ -35,10 +37,10 @@ $(VENV)/.installed-report: EXTRA = [report]
 
 demo: $(VENV)/.installed-base
 	$(BIN)/ntkexp train +exp=disk
-	$(BIN)/python scripts/fig10_disk_data.py
+	$(BIN)/python scripts/alignment/fig10_disk_data.py
 	@echo
 	@echo "Figure 1:"
-	@$(BIN)/python scripts/fig01_disk_eigenfunctions.py
+	@$(BIN)/python scripts/alignment/fig01_disk_eigenfunctions.py
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
@@ -49,7 +51,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m mypy
 
 figures: $(VENV)/.installed-base
-	$(BIN)/python scripts/make_figures.py $(FIG)
+	$(BIN)/python scripts/make_figures.py $(if $(PAPER),--paper $(PAPER)) $(FIG)
 
 report: $(VENV)/.installed-report
 	$(BIN)/python scripts/make_figures.py --changed

@@ -23,12 +23,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
-from peers import PEERS, Peer, absent, in_turns, present
 from torch import Tensor, nn
 
 from ntkexp.config import MLPConfig, ModelConfig, VGGConfig
 from ntkexp.models import build
 from ntkexp.results.benchmarks import write_timings
+from ntkexp.scripts.peers import PEERS, Peer, absent, in_turns, present
 from ntkexp.tangent import tangent_kernel
 
 IMAGES, EXAMPLES = (10, 20, 40, 80, 160), 20

@@ -55,6 +55,14 @@ def joined(records: Iterable[Record], tables: Iterable[str]) -> dict[str, pd.Dat
     }
 
 
+def needed(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> list[Record]:
+    """The same as `chosen`; without a run, the command that makes one, and exit code 3."""
+    found = chosen(experiment, places, tables)
+    if not found:
+        stop([missing(experiment, places, tables)])
+    return found
+
+
 def missing(experiment: str, places: Sequence[Path], tables: Iterable[str]) -> str:
     """What is not there, and the command that makes it."""
     where = list(places) or folders(experiment)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,9 @@ from typing import Any
 
 from ntkexp.claims.effort import line
 from ntkexp.experiments import axes, experiments
-from ntkexp.papers.numbers import named, natural
+from ntkexp.papers import MAIN
+from ntkexp.papers.numbers import named
+from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.record import Record
 from ntkexp.results.select import of_recipe, shown
 
@@ -122,10 +122,16 @@ class Drawing:
     """A drawn figure: its file, its caption, and whose runs it shows."""
 
     stem: str
+    paper: str
     number: str | None
     svg: str
     caption: str
     groups: tuple[Group, ...]
+
+    @property
+    def id(self) -> str:
+        """Unique on the page."""
+        return self.stem if self.paper == MAIN else f"{self.paper}-{self.stem}"
 
     @property
     def name(self) -> str:
@@ -145,30 +151,28 @@ class Drawing:
         return " ".join(self.caption.partition("\n")[2].split())
 
 
-def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawing]:
-    """Every SVG of `folder`, figures of the paper first."""
+def drawings(folder: Path, found: Iterable[Group]) -> list[Drawing]:
+    """What is drawn in `folder`, paper by paper, figures with a number first."""
     found = list(found)
-    figures = {known.name: known.figures for known in experiments()}
     drawn = []
-    for file in sorted(folder.glob("fig*.svg")):
-        match = re.match(r"fig(\d+)_", file.stem)
-        number = str(int(match[1])) if match else None
-        own = [
-            group
-            for group in found
-            if (number in figures[group.experiment] if number else group.experiment in file.stem)
-            and (group.recipe == "released") is file.stem.endswith(OF_RELEASED)
-        ]
-        if not own and number is None:
-            own = [group for group in found if group.experiment.split("_")[0] in file.stem]
-        svg = file.read_text(encoding="utf-8")
-        drawn.append(Drawing(file.stem, number, svg, caption(scripts, file.stem), tuple(own)))
-    return sorted(drawn, key=lambda drawing: (natural(drawing.number), drawing.stem))
+    for script in scripts():
+        for recipe, ending in (("paper", ""), ("released", OF_RELEASED)):
+            file = folder_of(script.paper, folder) / f"{script.stem}{ending}.svg"
+            if file.is_file():
+                own = [group for group in _shown_by(script, found) if group.recipe == recipe]
+                svg = file.read_text(encoding="utf-8")
+                drawn.append(
+                    Drawing(file.stem, script.paper, script.figure, svg, script.caption, tuple(own))
+                )
+    return drawn
 
 
-def caption(scripts: Path, stem: str) -> str:
-    """The docstring of the script that draws a figure."""
-    script = scripts / f"{stem.removesuffix(OF_RELEASED)}.py"
-    if not script.is_file():
-        return ""
-    return ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
+def _shown_by(script: Script, found: Sequence[Group]) -> list[Group]:
+    """The runs behind a figure: of the experiments that name it, or else that it is named after."""
+    own = {known.name: known.figures for known in experiments() if known.paper == script.paper}
+    of_paper = [group for group in found if group.experiment in own]
+    if script.figure is not None:
+        return [group for group in of_paper if script.figure in own[group.experiment]]
+    names = {group: group.experiment.rpartition("/")[2] for group in of_paper}
+    whole = [group for group, name in names.items() if name in script.stem]
+    return whole or [group for group, name in names.items() if name.split("_")[0] in script.stem]

@@ -10,10 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from ntkexp.claims.rendering import works
 from ntkexp.claims.verdict import Finding
+from ntkexp.report import figure
 from ntkexp.report.benchmarks import benchmarks
 from ntkexp.report.facts import Drawing, Group, short
-from ntkexp.report.figure import figure
 from ntkexp.report.ledger import ledger
 from ntkexp.report.markup import soft, text
 from ntkexp.report.panels import panels
@@ -32,11 +33,15 @@ def page(
     """One HTML document that needs nothing but itself. `plotly`: the library's script."""
     shown = [group for group in groups if group.records]
     # The first drawing of a figure is that of the paper's recipe.
-    drawn = {drawing.number: drawing.stem for drawing in reversed(drawings) if drawing.number}
+    drawn: dict[tuple[str, str | None], str] = {
+        (one.paper, one.number): one.id for one in reversed(drawings) if one.number
+    }
+    titles = [work.title for work in works(findings)]
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
+        papers=text(", ".join(f"“{title}”" for title in titles)),
         claims=ledger(findings, drawn),
-        figures="\n".join(map(figure, drawings)) or soft("No figure is drawn yet: make figures"),
+        figures=figure.figures(drawings) or soft("No figure is drawn yet: make figures"),
         explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
         benchmarks=benchmarks(tables),
         footer=_footer(shown),

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from faults.lives import Life
-from faults.watch import Operation
 from PIL import Image
+
+from ntkexp.scripts.faults.lives import Life
+from ntkexp.scripts.faults.watch import Operation
 
 DISK = (
     "+exp=disk",

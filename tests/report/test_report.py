@@ -11,7 +11,7 @@ import browser
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SCRIPTS, TINY_DISK
+from conftest import TINY_DISK
 
 from ntkexp.cli import main
 from ntkexp.report.benchmarks import table
@@ -230,7 +230,7 @@ def test_runs_of_the_released_recipe_are_a_group_and_a_drawing_of_their_own(tmp_
     assert found[1].command == "ntkexp train +exp=vgg19_clean recipe=released"
     for stem in ("fig02_spectrum", "fig02_spectrum_released"):
         (tmp_path / f"{stem}.svg").write_text(SVG)
-    paper, released = drawings(tmp_path, SCRIPTS, found)
+    paper, released = drawings(tmp_path, found)
     assert [group.recipe for group in paper.groups] == ["paper"]
     assert [group.recipe for group in released.groups] == ["released"]
     assert released.heading == f"{paper.heading} (recipe=released)"

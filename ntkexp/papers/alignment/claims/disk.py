@@ -16,9 +16,9 @@ from ntkexp.claims.claim import (
     within_factor,
 )
 from ntkexp.claims.horizon import iteration
+from ntkexp.data.disk import RADIUS
 from ntkexp.results.record import Record
 
-RADIUS = np.sqrt(2 / np.pi)
 RANK = 20
 TOP = 5
 RINGS = 24

@@ -9,11 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
-import trained
-from fig11_test_alignment import EXPERIMENTS, TABLES, of_test_examples
 from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing, trained
+from ntkexp.scripts.alignment.fig11_test_alignment import EXPERIMENTS, TABLES, of_test_examples
+
+FIGURE = "12"
 
 # (centring, what is centred, colour, style)
 KINDS = (
@@ -44,9 +46,7 @@ def draw(found: Sequence[trained.Group]) -> Figure:
     return figure
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig12_uncentred", argv)
-
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

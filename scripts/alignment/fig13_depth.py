@@ -10,14 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
-import trained
-from fig04_easy_difficult import SUBSETS, TABLES
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing, trained
+from ntkexp.scripts.alignment.fig04_easy_difficult import SUBSETS, TABLES
+
+FIGURE = "13"
 SWEPT = ("model.depth", "seed")
 
 
@@ -73,14 +74,12 @@ def panel(axes: Axes, beside: Axes, group: trained.Group) -> float:
     return float(np.nanmax(ratio[steps >= drawing.FIRST_ITERATION], initial=1.0))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "easy_difficult_depth", argv)
-    found = trained.groups(given, {given.experiment: TABLES}, swept=SWEPT)
-    figure = draw(found[given.experiment])
-    for path in drawing.save(figure, given.out, "fig13_depth"):
-        print(path)
-    return 0
+def make(given: drawing.Options) -> Figure:
+    (found,) = trained.groups(given, TABLES, swept=SWEPT)
+    return draw(found)
 
+
+main = drawing.main(__file__, __doc__, "easy_difficult_depth", make)
 
 if __name__ == "__main__":
     sys.exit(main())

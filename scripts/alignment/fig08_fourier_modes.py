@@ -8,15 +8,16 @@ a constant with eigenvalue zero, is left out.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing
+
+FIGURE = "8"
 COLOURS = (drawing.BLUE, drawing.ORANGE, drawing.GREEN, drawing.PURPLE, drawing.VERMILION)
 
 
@@ -60,15 +61,8 @@ def spectrum(axes: Axes, peaks: pd.DataFrame) -> None:
     axes.set(yscale="log", xlabel="eigenvector $j$", ylabel=r"$\lambda_j / \lambda_0$")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "fourier_modes", argv)
-    names = ("fourier_magnitude", "eigenvectors", "peak_frequency")
-    tables = drawing.one_run(drawing.load(given, names))
-    figure = draw(*(tables[name] for name in names))
-    for path in drawing.save(figure, given.out, "fig08_fourier_modes"):
-        print(path)
-    return 0
-
+TABLES = ("fourier_magnitude", "eigenvectors", "peak_frequency")
+main = drawing.main(__file__, __doc__, "fourier_modes", drawing.of_one_run(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,14 +9,14 @@ across their kinks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
 
 SMALL_STEP = 1e-4
 
@@ -73,15 +73,8 @@ def power(value: float) -> str:
     return (rf"{mantissa} \cdot " if mantissa != "1" else "") + f"10^{{{int(exponent)}}}"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "local_bias", argv)
-    names = ("local_bias", "local_bias_error")
-    tables = drawing.one_run(drawing.load(given, names))
-    figure = draw(*(tables[name] for name in names))
-    for path in drawing.save(figure, given.out, "fig_local_bias"):
-        print(path)
-    return 0
-
+TABLES = ("local_bias", "local_bias_error")
+main = drawing.main(__file__, __doc__, "local_bias", drawing.of_one_run(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

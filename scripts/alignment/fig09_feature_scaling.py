@@ -13,17 +13,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.papers.alignment.claims.linear import scatter as spread_ratio
 from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
 
+FIGURE = "9"
 TABLES = ("scaling", "solutions")
 SHOWN = (0.0, 0.5, 0.9, 0.99)
 CURVES = (
@@ -85,17 +85,13 @@ def curves(axes: Axes, scaling: pd.DataFrame) -> None:
     axes.set(xlabel="scaling factor $c$", ylim=(0, None))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "feature_scaling", argv)
-    found = runs.chosen(given.experiment, given.runs, TABLES)
-    if not found:
-        runs.stop([runs.missing(given.experiment, given.runs, TABLES)])
+def make(given: drawing.Options) -> Figure:
+    found = runs.needed(given.experiment, given.runs, TABLES)
     first = min(record.seed for record in found)
-    shown = sorted((r for r in found if r.seed == first), key=lambda record: record.axis)
-    for path in drawing.save(draw(shown), given.out, "fig09_feature_scaling"):
-        print(path)
-    return 0
+    return draw(sorted((r for r in found if r.seed == first), key=lambda record: record.axis))
 
+
+main = drawing.main(__file__, __doc__, "feature_scaling", make)
 
 if __name__ == "__main__":
     sys.exit(main())

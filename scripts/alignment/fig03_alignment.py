@@ -11,16 +11,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import pandas as pd
-import trained
-from fig02_spectrum import EXPERIMENTS, heading
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing, trained
+from ntkexp.scripts.alignment.fig02_spectrum import EXPERIMENTS, heading
+
+FIGURE = "3"
 TABLES = ("evals", "alignment")
 
 
@@ -65,9 +66,7 @@ def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
     return len(found)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig03_alignment", argv, True)
-
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,14 +7,14 @@ by eigenvalue: measured, -1 / log(1 - lambda_j / lambda_1), and the inverse that
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
 
 SHOWN = (1, 2, 5, 10, 19)
 POINTS = 14
@@ -60,15 +60,8 @@ def times(axes: Axes, constants: pd.DataFrame) -> None:
     axes.legend()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "linear_modes", argv)
-    names = ("linear_modes", "time_constants")
-    tables = drawing.one_run(drawing.load(given, names))
-    figure = draw(*(tables[name] for name in names))
-    for path in drawing.save(figure, given.out, "fig_linear_modes"):
-        print(path)
-    return 0
-
+TABLES = ("linear_modes", "time_constants")
+main = drawing.main(__file__, __doc__, "linear_modes", drawing.of_one_run(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

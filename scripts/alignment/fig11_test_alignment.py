@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import pandas as pd
-import trained
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing, trained
+
+FIGURE = "11"
 EXPERIMENTS = "mlp_mnist,vgg19_clean,resnet18_cifar10"
 TABLES = ("evals", "alignment")
 
@@ -43,9 +44,7 @@ def draw(found: Sequence[trained.Group]) -> Figure:
     return figure
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig11_test_alignment", argv)
-
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,19 +10,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
-import trained
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
+from ntkexp.data.disk import RADIUS
+from ntkexp.scripts import drawing, trained
+
+FIGURE = "1"
 RANKS = (1, 2, 3, 4, 5, 6, 10, 20)
 ITERATIONS = (0, 20, 100, 300, 2000)
-RADIUS = np.sqrt(2 / np.pi)
-
-
 TABLES = ("eigenfunctions", "eigenvalues", "points")
 
 
@@ -81,14 +80,13 @@ def _nearest(wanted: Sequence[int], found: np.ndarray) -> list[int]:
     return sorted({int(found[np.abs(found - step).argmin()]) for step in wanted})
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "disk", argv)
-    # Of several seeds one is shown: an average of eigenfunctions would mean nothing.
-    group, *_ = trained.groups(given, {given.experiment: TABLES}, swept=("seed",))[given.experiment]
-    for path in drawing.save(draw(group), given.out, "fig01_disk_eigenfunctions"):
-        print(path)
-    return 0
+def make(given: drawing.Options) -> Figure:
+    """Of several seeds one is shown: an average of eigenfunctions would mean nothing."""
+    ((group, *_),) = trained.groups(given, TABLES, swept=("seed",))
+    return draw(group)
 
+
+main = drawing.main(__file__, __doc__, "disk", make)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,13 +8,13 @@ vector for each unit of distance in weight space.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
-import trained
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing, trained
+
+FIGURE = "7"
 TABLES = ("directions",)
 KINDS = (("singular", "singular vectors", drawing.BLUE), ("random", "random", drawing.ORANGE))
 METHODS = (("jvp", "derivative", "o", 3.0), ("perturbation", "step taken", "x", 3.5))
@@ -72,13 +72,12 @@ def draw(group: trained.Group) -> Figure:
     return figure
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "vgg11_directions", argv)
-    (group,) = trained.groups(given, {given.experiment: TABLES})[given.experiment]
-    for path in drawing.save(draw(group), given.out, "fig07_directions"):
-        print(path)
-    return 0
+def make(given: drawing.Options) -> Figure:
+    ((group,),) = trained.groups(given, TABLES)
+    return draw(group)
 
+
+main = drawing.main(__file__, __doc__, "vgg11_directions", make)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import pandas as pd
-import trained
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing, trained
+
+FIGURE = "4"
 EXPERIMENTS = "easy_difficult_noise,easy_difficult_kmnist"
 TABLES = ("evals", "alignment")
 SUBSETS = (("easy", drawing.BLUE), ("difficult", drawing.VERMILION))
@@ -65,9 +66,7 @@ def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
         trained.curve(axes, whole[whole["subset"] == subset], "cka", colour=colour, label=subset)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig04_easy_difficult", argv)
-
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,15 +8,15 @@ margin loss of a multiclass ball: what sampled weights reach, Lemma 12 and Theor
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+
+from ntkexp.scripts import drawing
 
 CLASSES = (("ball (10)", drawing.BLUE, "o"), ("learning flow (12)", drawing.ORANGE, "s"))
 MULTICLASS = (
@@ -68,15 +68,8 @@ def margin_loss(axes: Axes, multiclass: pd.DataFrame) -> None:
     axes.legend(loc="center right")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "rademacher", argv)
-    names = ("rademacher_linear", "rademacher_flow", "rademacher_multiclass")
-    tables = drawing.one_run(drawing.load(given, names))
-    figure = draw(*(tables[name] for name in names))
-    for path in drawing.save(figure, given.out, "fig_rademacher_bounds"):
-        print(path)
-    return 0
-
+TABLES = ("rademacher_linear", "rademacher_flow", "rademacher_multiclass")
+main = drawing.main(__file__, __doc__, "rademacher", drawing.of_one_run(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

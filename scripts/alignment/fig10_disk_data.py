@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-RADIUS = np.sqrt(2 / np.pi)
+from ntkexp.data.disk import RADIUS
+from ntkexp.scripts import drawing
+
+FIGURE = "10"
 PARTS = {"train": ("training set", 5.0), "test": ("lattice", 0.7)}
 
 
@@ -36,14 +36,7 @@ def _scatter(axes: Axes, part: pd.DataFrame, size: float) -> None:
     axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1], aspect="equal")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "disk", argv)
-    points = drawing.load(given, ("points",))["points"]
-    run = sorted(points["run"].unique())[0]
-    for path in drawing.save(draw(points[points["run"] == run]), given.out, "fig10_disk_data"):
-        print(path)
-    return 0
-
+main = drawing.main(__file__, __doc__, "disk", drawing.of_one_run(("points",), draw))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,15 +10,16 @@ where it starts.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing
+
+FIGURE = "5"
 ALGORITHMS = (
     ("gradient_descent", "gradient descent", drawing.VERMILION),
     ("supernat", "SuperNat", drawing.BLUE),
@@ -86,15 +87,8 @@ def from_first_step(axes: Axes, frame: pd.DataFrame) -> None:
     drawing.iteration_axis(axes, frame["step"].max(), first=1)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, "supernat", argv)
-    names = ("test_error", "kappa_error", "kernel_alignment")
-    tables = drawing.one_run(drawing.load(given, names))
-    figure = draw(*(tables[name] for name in names))
-    for path in drawing.save(figure, given.out, "fig05_supernat"):
-        print(path)
-    return 0
-
+TABLES = ("test_error", "kappa_error", "kernel_alignment")
+main = drawing.main(__file__, __doc__, "supernat", drawing.of_one_run(TABLES, draw))
 
 if __name__ == "__main__":
     sys.exit(main())

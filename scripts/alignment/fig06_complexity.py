@@ -14,17 +14,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import trained
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.curves import agreement
 from ntkexp.papers.alignment.claims.measures import GAP, OURS
+from ntkexp.scripts import drawing, trained
 
+FIGURE = "6"
 EXPERIMENTS = "complexity_width,complexity_noise,complexity_channels"
 TABLES = ("complexity", "measures")
 AXES = {
@@ -174,18 +174,16 @@ def agreements(table: pd.DataFrame) -> pd.Series:
     return pd.Series(found, dtype=float)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    given = drawing.options(__doc__, EXPERIMENTS, argv)
-    names = given.experiment.split(",")
-    found = trained.groups(given, dict.fromkeys(names, TABLES), swept=SWEPT)
-    for name in names:
-        words = agreements(values(found[name], AXES[name][0])).round(2)
+def make(given: drawing.Options) -> Figure:
+    found = trained.groups(given, TABLES, swept=SWEPT)
+    for groups in found:
+        name = groups[0].config["name"]
+        words = agreements(values(groups, AXES[name][0])).round(2)
         print(f"{name}: agreement with the order of the gap, 1 to -1\n{words.to_string()}")
-    figure = draw([found[name] for name in names])
-    for path in drawing.save(figure, given.out, "fig06_complexity"):
-        print(path)
-    return 0
+    return draw(found)
 
+
+main = drawing.main(__file__, __doc__, EXPERIMENTS, make)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,19 +11,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import drawing
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import trained
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from ntkexp.scripts import drawing, trained
 from ntkexp.theory.spectrum import effective_rank, trace_ratios
 
+FIGURE = "2"
 EXPERIMENTS = "vgg19_clean,vgg19_noise20,vgg19_noise50"
 TABLES = ("evals", "spectrum")
 HIGHLIGHTED = (40, 80, 160)
@@ -132,9 +132,7 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     return size
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return trained.column_each(__doc__, EXPERIMENTS, TABLES, draw, "fig02_spectrum", argv, True)
-
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
 
 if __name__ == "__main__":
     sys.exit(main())
