@@ -5,6 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 FIG    ?=
 PAPER  ?=
+OF_PAPER := $(if $(PAPER),--paper $(PAPER))
 # Make knows no program by the name of a stamp.
 MAKEFLAGS += --no-builtin-rules
 
@@ -18,7 +19,7 @@ help:
 	@echo "                       FIG=2 for one, PAPER=alignment for those of one paper"
 	@echo "make report            draw what has changed and write outputs/report/index.html, a page to look at"
 	@echo "make bench             time the tangent kernel against other tools"
-	@echo "make small             every training experiment in miniature, on two CPU cores"
+	@echo "make small             every training experiment in miniature (PAPER=alignment: of one paper)"
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
 
 # Compiling every file of torch and scipy, most of them never imported, takes as long as the rest of
@@ -51,7 +52,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m mypy
 
 figures: $(VENV)/.installed-base
-	$(BIN)/python scripts/make_figures.py $(if $(PAPER),--paper $(PAPER)) $(FIG)
+	$(BIN)/python scripts/make_figures.py $(OF_PAPER) $(FIG)
 
 report: $(VENV)/.installed-report
 	$(BIN)/python scripts/make_figures.py --changed
@@ -60,14 +61,8 @@ report: $(VENV)/.installed-report
 bench: $(VENV)/.installed-bench
 	$(BIN)/python scripts/bench_tangent.py
 
-# Together every training experiment there is.
-TRAINED := disk mlp_mnist easy_difficult_noise easy_difficult_kmnist vgg19_clean vgg19_noise20 \
-           vgg19_noise50 vgg19_clean_lr003 vgg19_noise50_lr003 resnet18_cifar10 vgg11_directions
-SWEPT   := easy_difficult_depth complexity_width complexity_noise complexity_channels
-
 small: $(VENV)/.installed-base
-	for exp in $(TRAINED); do $(BIN)/ntkexp train +exp=$$exp scale=small || exit 1; done
-	for exp in $(SWEPT); do $(BIN)/ntkexp train -m +exp=$$exp scale=small || exit 1; done
+	$(BIN)/python scripts/small.py $(OF_PAPER)
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
