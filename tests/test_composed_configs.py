@@ -22,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from tiny_runs import composed
 
 from ntkexp.experiments import experiments
-from ntkexp.config import ScaleConfig
 from ntkexp.config import ProbingConfig, ScaleConfig
 from ntkexp.identity import identity, plain
 

@@ -8,8 +8,8 @@ from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge
 from ntkexp.results import Run, Table
 from ntkexp.results.record import collect
-from ntkexp.scripts.runs import chosen
 from ntkexp.results.table import float64, int64, string
+from ntkexp.scripts.runs import chosen
 
 EVALS = Table(
     "evals",
