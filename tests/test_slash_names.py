@@ -81,7 +81,7 @@ def test_a_file_in_a_folder_of_exp_is_an_experiment(tmp_path: Path) -> None:
     exp = site / "own_project" / "configs" / "exp"
     (exp / "lazy").mkdir()
     text = (exp / "spirals.yaml").read_text().replace("name: spirals", "name: lazy/turns")
-    (exp / "lazy" / "turns.yaml").write_text(text.replace("figures: []", 'figures: ["5.2"]'))
+    (exp / "lazy" / "turns.yaml").write_text(text.replace('"1"', '"5.2"'))
     source = (
         "from ntkexp.cli import main\n"
         "from ntkexp.completion import candidates\n"
