@@ -14,9 +14,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import pytest
-from tiny_runs import make_images
 
 from ntkexp.cli import main
+from tests.tiny_runs import make_images
 
 hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ntkexp")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hydra.types import RunMode
 from omegaconf import OmegaConf
-from tiny_runs import hydra_session
 
 from ntkexp.config import check, shrink
 from ntkexp.identity import digest, hashed, identity, read_plain
@@ -17,6 +16,7 @@ from ntkexp.launch.task import typed_keys
 from ntkexp.outcome import refuse_other_run
 from ntkexp.results.card import Card, read_card
 from ntkexp.results.folders import runs
+from tests.tiny_runs import hydra_session
 
 KEPT = Path(__file__).parents[1] / "outputs" / "reference"
 RUNS = runs(KEPT)

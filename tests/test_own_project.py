@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from installed_project import EXAMPLE, install
 
 import ntkexp
 from ntkexp import results
+from tests.installed_project import EXAMPLE, install
 
 TOP = Path(ntkexp.__file__).parents[1]
 MAKE_FIGURES = "ntkexp.scripts.make_figures"

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SCRIPTS, TINY_DISK, Ntkexp
-from installed_project import install
 
 from ntkexp import results
 from ntkexp.results.record import collect
+from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp
+from tests.installed_project import install
 
 NAME = "lazy/yin_yang"
 NAMED = (*TINY_DISK, f"name={NAME}")
@@ -79,14 +79,14 @@ def test_a_file_in_a_folder_of_exp_is_an_experiment(tmp_path: Path) -> None:
     """Here of a project of one's own: found, offered, composed, trained and listed by its paper."""
     site = install(tmp_path / "site")
     exp = site / "own_project" / "configs" / "exp"
-    (exp / "lazy").mkdir()
-    text = (exp / "spirals.yaml").read_text().replace("name: spirals", "name: lazy/turns")
-    (exp / "lazy" / "turns.yaml").write_text(text.replace('"1"', '"5.2"'))
+    (exp / "others").mkdir()
+    text = (exp / "spirals.yaml").read_text().replace("name: spirals", "name: others/turns")
+    (exp / "others" / "turns.yaml").write_text(text.replace('"1"', '"5.2"'))
     source = (
         "from ntkexp.cli import main\n"
         "from ntkexp.completion import candidates\n"
-        "print(*candidates('ntkexp train +exp=lazy/t'))\n"
-        "words = '+exp=lazy/turns optim.steps=2 data.examples=20 probing.examples=5'.split()\n"
+        "print(*candidates('ntkexp train +exp=others/t'))\n"
+        "words = '+exp=others/turns optim.steps=2 data.examples=20 probing.examples=5'.split()\n"
         "assert main(['train', *words, 'progress=false']) == 0\n"
         "assert main(['list']) == 0\n"
     )
@@ -99,12 +99,12 @@ def test_a_file_in_a_folder_of_exp_is_an_experiment(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == "+exp=lazy/turns"
+    assert lines[0] == "+exp=others/turns"
     (place,) = (
-        n for n, line in enumerate(lines) if line.startswith("ntkexp train +exp=lazy/turns")
+        n for n, line in enumerate(lines) if line.startswith("ntkexp train +exp=others/turns")
     )
     assert "Fig 5.2" in lines[place]
-    assert lines[place - 1] == "lazy"
-    assert lines[place + 1].strip().startswith("outputs/lazy/turns/")
-    (status,) = tmp_path.glob("outputs/lazy/turns/*/status.json")
+    assert lines[place - 1] == "others"
+    assert lines[place + 1].strip().startswith("outputs/others/turns/")
+    (status,) = tmp_path.glob("outputs/others/turns/*/status.json")
     assert json.loads(status.read_text())["state"] == "finished"

@@ -30,9 +30,8 @@ def claims(words: Sequence[str]) -> str:
     chosen = [claim for claim in asked if given.figure in (None, claim.figure)]
     if not chosen:
         figures = sorted({claim.figure for claim in asked if claim.figure}, key=natural)
-        raise UserError(
-            f"--figure {given.figure}: no claims; expected {figures[0]} to {figures[-1]}"
-        )
+        there = ", ".join(figures)
+        raise UserError(f"--figure {given.figure}: no claims; expected one of {there}")
     findings = judged(records_of(given.runs), chosen)
     form = next((form for name, form in FORMS.items() if getattr(given, name)), None)
     return form(findings) if form else as_text(findings, shutil.get_terminal_size().columns)

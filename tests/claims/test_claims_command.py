@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import TINY_DISK, Ntkexp
+
+from tests.conftest import TINY_DISK, Ntkexp
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,9 @@ def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> Non
 
 
 def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
-    done = door("claims", "--runs", str(disk_runs), "--figure", "10", "--markdown")
+    done = door(
+        "claims", "--runs", str(disk_runs), "--paper", "alignment", "--figure", "10", "--markdown"
+    )
     rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 3
     assert len({row.count("|") for row in rows}) == 1
@@ -70,7 +73,11 @@ def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--figure", "99"], "--figure 99: no claims; expected 1 to 14"),
+        (
+            ["--paper", "alignment", "--figure", "99"],
+            "--figure 99: no claims; expected one of 1, 2, 3",
+        ),
+        (["--figure", "2.1"], "--figure 2.1: no claims"),
         (["--paper", "alignement"], "no such paper; did you mean alignment?"),
         (["--runs", "nowhere"], "--runs nowhere: no such folder"),
         (["--jsn"], "usage: ntkexp claims"),

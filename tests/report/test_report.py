@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import browser
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import TINY_DISK
 
 from ntkexp.cli import main
 from ntkexp.report.benchmarks import table
@@ -21,6 +19,8 @@ from ntkexp.report.markup import text
 from ntkexp.report.panels import POINTS, rounded, sampled
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.results.record import Record
+from tests.conftest import TINY_DISK
+from tests.report import browser
 
 pytest.importorskip("plotly", reason="no plotly: pip install 'ntkexp[report]'")
 

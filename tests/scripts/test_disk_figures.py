@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SCRIPTS, TINY_DISK
-from tiny_runs import train
+
+from tests.conftest import SCRIPTS, TINY_DISK
+from tests.tiny_runs import train
 
 STEMS = ["fig01_disk_eigenfunctions", "fig10_disk_data"]
 
@@ -70,7 +71,7 @@ def test_figures_need_no_torch() -> None:
 
 def make_figures(folder: Path, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, SCRIPTS / "make_figures.py", *words],
+        [sys.executable, SCRIPTS / "make_figures.py", "--paper", "alignment", *words],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import Script
-from tiny_runs import make_images, train
 
 from ntkexp.results.record import Record
 from ntkexp.scripts import trained
+from tests.conftest import Script
+from tests.tiny_runs import make_images, train
 
 # Enough steps for a curve from iteration 10 on, of networks as small as they come.
 SMALL = (

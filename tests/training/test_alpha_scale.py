@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, train
 from torch import nn
 
 from ntkexp import execute, models

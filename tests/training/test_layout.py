@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, train
 
 from ntkexp.training import network_learner
 from ntkexp.training.layout import quick_layout
+from tests.tiny_runs import TINY, train
 from ntkexp.training.network_learner import NetworkLearner
 
 pytestmark = pytest.mark.usefixtures("made_images")
