@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from ntkexp.experiments import experiments
 from ntkexp.config import ProbingConfig, ScaleConfig
+from ntkexp.experiments import experiments
 from ntkexp.identity import identity, plain
 from tests.tiny_runs import composed
 

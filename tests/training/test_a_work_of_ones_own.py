@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+
 from tests.conftest import Ntkexp
 
 HERE = Path(__file__).parent

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from tests.tiny_runs import composed, train
 
 from ntkexp import execute
 from ntkexp.errors import UserError
 from ntkexp.training.supervised import Supervised
+from tests.tiny_runs import composed, train
 
 WORDS = (
     "model=mlp",

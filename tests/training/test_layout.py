@@ -10,8 +10,8 @@ import torch
 
 from ntkexp.training import network_learner
 from ntkexp.training.layout import quick_layout
-from tests.tiny_runs import TINY, train
 from ntkexp.training.network_learner import NetworkLearner
+from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
