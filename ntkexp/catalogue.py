@@ -32,7 +32,7 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
         there.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
     lines = []
     for name in dict.fromkeys(experiment.paper for experiment in known):
-        lines += ["", paper(name).title]
+        lines += ["", paper(name).told]
         for experiment in (one for one in known if one.paper == name):
             lines.append(
                 f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"

@@ -30,6 +30,11 @@ class Paper:
     home: Path | None = None
     package: str = ""
 
+    @property
+    def told(self) -> str:
+        """Its title, and by whom."""
+        return f"{self.title}, {self.authors}" if self.authors else self.title
+
     def modules(self, name: str) -> Iterator[ModuleType]:
         """Its file `name`.py; of a folder of this name every file; imported now."""
         if self.home is None:

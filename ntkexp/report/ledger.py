@@ -32,7 +32,7 @@ EXPLAINED = (
 def ledger(findings: Sequence[Finding], drawn: Drawn) -> str:
     """`drawn` tells under which id a figure stands on the page."""
     parts = "".join(
-        f"<h3>{text(work.title)}</h3>{_sections(found, drawn)}"
+        f'<h3 id="claims-{work.name}">{text(work.title)}</h3>{_sections(found, drawn)}'
         for work, found in works(findings).items()
     )
     return (

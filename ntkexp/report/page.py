@@ -12,6 +12,7 @@ import pandas as pd
 
 from ntkexp.claims.rendering import works
 from ntkexp.claims.verdict import Finding
+from ntkexp.papers.found import Paper
 from ntkexp.report import figure
 from ntkexp.report.benchmarks import benchmarks
 from ntkexp.report.facts import Drawing, Group, short
@@ -36,10 +37,11 @@ def page(
     drawn: dict[tuple[str, str | None], str] = {
         (one.paper, one.number): one.id for one in reversed(drawings) if one.number
     }
-    titles = [work.title for work in works(findings)]
+    papers = list(works(findings))
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
-        papers=text(", ".join(f"“{title}”" for title in titles)),
+        papers=text("; ".join(paper.told for paper in papers)),
+        links="".join(map(_link, papers)),
         claims=ledger(findings, drawn),
         figures=figure.figures(drawings) or soft("No figure is drawn yet: make figures"),
         explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
@@ -49,6 +51,10 @@ def page(
         plotly=plotly,
         script=_file("page.js"),
     )
+
+
+def _link(paper: Paper) -> str:
+    return f'<li><a href="#claims-{paper.name}">{text(paper.short)}</a></li>'
 
 
 def _file(name: str) -> str:

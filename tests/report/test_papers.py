@@ -24,7 +24,7 @@ def test_claims_of_one_id_stand_under_their_papers_with_ids_of_their_own() -> No
     drawn = {("idle", "5.1"): "idle-fig51", ("idle", "1"): "idle-fig01"}
     page = ledger([judge(MAIN, []), judge(OTHER, [])], drawn)
     places = [page.index(word) for word in (
-        f"<h3>{TITLE}</h3>", f'id="{MAIN.id}"', "<h3>idle</h3>", f'id="idle-{MAIN.id}"',
+        f">{TITLE}</h3>", f'id="{MAIN.id}"', ">idle</h3>", f'id="idle-{MAIN.id}"',
     )]  # fmt: skip
     assert places == sorted(places)
     # Figure 1 of the main paper is not drawn; that of the other is another figure.

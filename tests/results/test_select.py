@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ntkexp.results.record import typed
-from ntkexp.results.select import choose, choose_jointly
+from ntkexp.results.select import choose, choose_jointly, shown
 from tests.papers.alignment.claim_examples import disk, ranks, record
 
 
@@ -76,3 +76,38 @@ def test_how_long_and_how_often_one_looks_leaves_the_papers_scale_alone(
     if "model.base=16" in words:
         run = replace(run, config={**run.config, "model.base": 16})
     assert run.scale == scale
+
+
+def test_a_sweep_over_two_keys_is_one_setting_with_every_pair_of_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ntkexp.results.record.axes", lambda name: ("model.width", "optim.lr"))
+    tables = disk()[0].tables
+    runs = [
+        record("disk", tables, **{"model.width": width, "optim.lr": rate})
+        for width in (8, 16)
+        for rate in (0.1, 0.2)
+    ]
+    # Another key that differs makes it another setting, with fewer runs.
+    other = record("disk", tables, **{"model.width": 8, "optim.lr": 0.3, "data.noise": 0.5})
+    chosen = choose([*runs, other])
+    assert sorted(run.swept for run in chosen) == sorted(run.swept for run in runs)
+    assert all(run.setting == runs[0].setting for run in chosen)
+
+
+def test_what_an_experiment_sweeps_is_read_from_its_file() -> None:
+    swept = record("complexity_width", {}, **{"model.width": 64})
+    assert (swept.axes, swept.axis) == (("model.width",), 64.0)
+    assert record("easy_difficult_depth", {}).axes == ("model.depth",)  # and the seed
+    assert record("disk", {}).axes == record("unknown", {}).axes == ()
+
+
+def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_there_is_none() -> (
+    None
+):
+    tables = disk()[0].tables
+    short = replace(record("disk", tables), typed=("optim.steps=20",))
+    assert shown([short]) == [short]
+    far = record("disk", tables, **{"model.width": 512})
+    assert shown([short, far]) == [far]
+    assert shown([short, far], tables=["spectrum"]) == []
