@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 FIG    ?=
+PAPER  ?=
+OF_PAPER := $(if $(PAPER),--paper $(PAPER))
 # Make knows no program by the name of a stamp.
 MAKEFLAGS += --no-builtin-rules
 
@@ -13,10 +15,11 @@ help:
 	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
 	@echo "make test              run every test"
 	@echo "make lint              ruff and mypy"
-	@echo "make figures [FIG=2]   draw every figure that has its runs, name the commands of the others"
+	@echo "make figures           draw every figure that has its runs, name the commands of the others;"
+	@echo "                       FIG=2 for one, PAPER=alignment for those of one paper"
 	@echo "make report            draw what has changed and write outputs/report/index.html, a page to look at"
 	@echo "make bench             time the tangent kernel against other tools"
-	@echo "make small             every training experiment in miniature, on two CPU cores"
+	@echo "make small             every training experiment in miniature (PAPER=alignment: of one paper)"
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
 
 # Compiling every file of torch and scipy, most of them never imported, takes as long as the rest of
@@ -24,7 +27,7 @@ help:
 PIP := -m pip install --quiet --disable-pip-version-check $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 
 # One stamp an extra: a changed setup.cfg or constraints.txt installs anew.
-$(VENV)/.installed-%: setup.cfg pyproject.toml constraints.txt
+$(VENV)/.installed-%: setup.cfg setup.py pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP) -c constraints.txt -e ".$(EXTRA)"
 	touch $@
@@ -35,10 +38,10 @@ $(VENV)/.installed-report: EXTRA = [report]
 
 demo: $(VENV)/.installed-base
 	$(BIN)/ntkexp train +exp=disk
-	$(BIN)/python scripts/fig10_disk_data.py
+	$(BIN)/python scripts/alignment/fig10_disk_data.py
 	@echo
 	@echo "Figure 1:"
-	@$(BIN)/python scripts/fig01_disk_eigenfunctions.py
+	@$(BIN)/python scripts/alignment/fig01_disk_eigenfunctions.py
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
@@ -49,7 +52,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m mypy
 
 figures: $(VENV)/.installed-base
-	$(BIN)/python scripts/make_figures.py $(FIG)
+	$(BIN)/python scripts/make_figures.py $(OF_PAPER) $(FIG)
 
 report: $(VENV)/.installed-report
 	$(BIN)/python scripts/make_figures.py --changed
@@ -58,14 +61,8 @@ report: $(VENV)/.installed-report
 bench: $(VENV)/.installed-bench
 	$(BIN)/python scripts/bench_tangent.py
 
-# Together every training experiment there is.
-TRAINED := disk mlp_mnist easy_difficult_noise easy_difficult_kmnist vgg19_clean vgg19_noise20 \
-           vgg19_noise50 vgg19_clean_lr003 vgg19_noise50_lr003 resnet18_cifar10 vgg11_directions
-SWEPT   := easy_difficult_depth complexity_width complexity_noise complexity_channels
-
 small: $(VENV)/.installed-base
-	for exp in $(TRAINED); do $(BIN)/ntkexp train +exp=$$exp scale=small || exit 1; done
-	for exp in $(SWEPT); do $(BIN)/ntkexp train -m +exp=$$exp scale=small || exit 1; done
+	$(BIN)/python scripts/small.py $(OF_PAPER)
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

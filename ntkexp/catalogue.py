@@ -3,102 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-
-from ntkexp import projects
 from ntkexp.errors import UserError
+from ntkexp.experiments import Experiment, experiments, swept_by_themselves
+from ntkexp.papers.found import paper
+from ntkexp.results import folders
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
+from ntkexp.results.folders import runs
 from ntkexp.results.lock import held
 from ntkexp.results.status import read_status
 
 OUTPUTS = Path("outputs")
-REFERENCE = OUTPUTS / "reference"
-
-
-@dataclass(frozen=True)
-class Experiment:
-    name: str
-    about: str
-    figures: tuple[int, ...]
-    command: str  # train or study
-    sweep: bool  # its file says over what
-
-    @property
-    def line(self) -> str:
-        many = " -m" if self.sweep else ""
-        return f"ntkexp {self.command}{many} +exp={self.name}"
-
-
-@cache
-def experiments() -> tuple[Experiment, ...]:
-    """Every file of configs/exp, here and in the projects of one's own."""
-    return tuple(_experiment(config) for config in _files())
-
-
-def _files() -> Iterator[DictConfig]:
-    homes = [resources.files("ntkexp.configs"), *projects.configs()]
-    for folder in (home.joinpath("exp") for home in homes):
-        files = folder.iterdir() if folder.is_dir() else ()
-        for file in sorted(files, key=lambda file: file.name):
-            if file.name.endswith(".yaml"):
-                config = OmegaConf.create(file.read_text(encoding="utf-8"))
-                assert isinstance(config, DictConfig)
-                yield config
-
-
-def _experiment(config: DictConfig) -> Experiment:
-    overridden = {key for entry in config.get("defaults", []) for key in entry}
-    return Experiment(
-        name=config.name,
-        about=config.get("about", ""),
-        figures=tuple(config.get("figures", ())),
-        command="study" if "override /study" in overridden else "train",
-        sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
-    )
+REFERENCE = OUTPUTS / folders.REFERENCE
 
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
-    """One line an experiment, and below it one a run."""
+    """Paper by paper a line an experiment, and below it one a run."""
     if words:
         raise UserError(f"ntkexp list takes nothing, got {' '.join(words)}")
     known = experiments()
     first = max(len(experiment.line) for experiment in known)
     second = max(len(_figures(experiment)) for experiment in known)
+    there: dict[str, list[Path]] = {}
+    for run in runs(outputs):
+        there.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
     lines = []
-    for experiment in known:
-        lines.append(
-            f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
-        )
-        lines += [f"    {line}" for line in _runs(outputs / experiment.name)]
-    for folder in sorted(path for path in outputs.glob("*") if path.is_dir()):
-        runs = list(_runs(folder)) if folder.name not in {one.name for one in known} else []
-        if runs:
-            lines += [f"{folder}  (no experiment of this name here)", *(f"    {r}" for r in runs)]
-    return "\n".join(lines)
+    for name in dict.fromkeys(experiment.paper for experiment in known):
+        lines += ["", paper(name).told]
+        for experiment in (one for one in known if one.paper == name):
+            lines.append(
+                f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
+            )
+            lines += [f"    {line}" for line in _told(there.pop(experiment.name, []))]
+    for folder, its in there.items():
+        told = list(_told(its))
+        if told:
+            lines += ["", f"{outputs / folder}  (no experiment of this name here)"]
+            lines += [f"    {line}" for line in told]
+    return "\n".join(lines[1:])
 
 
 def _figures(experiment: Experiment) -> str:
-    return f"Fig {', '.join(map(str, experiment.figures))}" if experiment.figures else ""
+    words = [number for number in experiment.figures if number[0].islower()]
+    numbers = [number for number in experiment.figures if number not in words]
+    told = [f"Fig {', '.join(numbers)}"] if numbers else []
+    return ", ".join([*told, *map(str.capitalize, words)])
 
 
-def _runs(folder: Path) -> Iterator[str]:
-    for status in sorted(folder.glob("*/status.json")):
-        run = status.parent
+def _told(found: Sequence[Path]) -> Iterator[str]:
+    for run in found:
         try:
-            found = read_status(run)
+            status = read_status(run)
         except DamagedRunError as error:
             yield f"{run}  damaged: {error}"
             continue
-        if found is not None:
-            reason = f"  {found['reason']}" if "reason" in found else ""
-            yield f"{run}  {_state(run, found)}  {found.get('time', '')}{reason}"
+        if status is not None:
+            reason = f"  {status['reason']}" if "reason" in status else ""
+            yield f"{run}  {_state(run, status)}  {status.get('time', '')}{reason}"
 
 
 def _state(run: Path, status: dict[str, Any]) -> str:
@@ -120,15 +84,6 @@ def migration(words: Sequence[str]) -> str:
         moved += one.now is not None
         lines.append(f"{one.before} -> {one.now.name}" if one.now else f"{one.before}: {one.why}")
     return "\n".join([*lines, f"{moved} migrated, {len(lines) - moved} left as they are"])
-
-
-@cache
-def swept_by_themselves() -> dict[str, tuple[str, ...]]:
-    """Experiment -> the keys that its own file sweeps."""
-    return {
-        config.name: tuple(map(str, OmegaConf.select(config, "hydra.sweeper.params") or {}))
-        for config in _files()
-    }
 
 
 def describe(name: str, outputs: Path = OUTPUTS) -> str:
@@ -155,7 +110,7 @@ def _config(run: Path) -> list[str]:
 def _find(name: str, outputs: Path) -> Path:
     if (Path(name) / "status.json").exists():
         return Path(name)
-    found = [status.parent for status in outputs.glob(f"*/{name}*/status.json")]
+    found = [run for run in runs(outputs) if run.name.startswith(name)]
     if len(found) == 1:
         return found[0]
     if found:

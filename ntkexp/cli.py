@@ -23,7 +23,7 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
   ntkexp list                              every experiment, its figures, its runs
   ntkexp show RUN                          a run's config, provenance and last numbers
-  ntkexp claims [--runs DIR] [--json]      does it reproduce the paper? every claim, its verdict
+  ntkexp claims [--paper NAME] [--json]    does it reproduce? every claim, its verdict
   ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
   ntkexp data [NAME ...]                   fetch or verify images, with sizes and checksums
   ntkexp migrate [DIR ...]                 give runs of ntkexp 0.1 the ids of this version

@@ -54,6 +54,12 @@ def candidates(line: str) -> list[str]:
         return [shell for shell in SCRIPTS if shell.startswith(last)] * (command == "completion")
     if last.startswith("-"):
         return [flag for flag in FLAGS if flag.startswith(last)]
+    group, sign, start = last.partition("=")
+    if sign and group.lstrip("+") == "exp":
+        # Hydra offers no names with a slash.
+        from ntkexp.explain import options_of
+
+        return [f"{group}={name}" for name in options_of("exp") if name.startswith(start)]
     from ntkexp import application
 
     overrides = [word for word in rest if not word.startswith("-")]

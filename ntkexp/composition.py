@@ -69,7 +69,7 @@ class ComponentSearchPath(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         search_path.append("ntkexp-components", f"{SCHEME}://ntkexp")
-        for folder in projects.configs():
+        for _, folder in projects.configs():
             search_path.append("ntkexp-projects", f"file://{folder}")
 
 

@@ -53,10 +53,17 @@ EXECUTION_KEYS = (
 )
 DESCRIPTION_KEYS = ("about", "figures")
 
-# A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list.
+# A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list. One slash
+# parts a paper from its experiment, as in lazy/yin_yang. What `reference` holds was kept from
+# elsewhere, and a folder named like a run's id would be taken for a run.
+PART = r"\w[\w.+=-]{0,99}"
 FOLDER_NAME = Rule(
-    lambda name: re.fullmatch(r"\w[\w.+=-]{0,99}", name) is not None,
-    "1 to 100 letters, digits, and . _ + - =, beginning with a letter or digit",
+    lambda name: (
+        re.fullmatch(rf"{PART}(/(?![0-9a-f]{{12}}$){PART})?", name) is not None
+        and name.partition("/")[0] != "reference"
+    ),
+    "1 to 100 letters, digits, and . _ + - =, beginning with a letter or digit; one slash may part "
+    "a paper from its experiment, as in lazy/yin_yang",
 )
 SUBSET = Rule(lambda name: bool(name.strip()), "the name of a subset, such as noisy")
 FOLDER = Rule(
@@ -193,7 +200,7 @@ class ExperimentConfig:
 
     name: str = option("adhoc", FOLDER_NAME)
     about: str = ""
-    figures: list[int] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)
     paths: PathsConfig = field(default_factory=PathsConfig)
     launcher: LauncherConfig = field(default_factory=LauncherConfig)
     members: Any = None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from omegaconf import DictConfig
 
 from ntkexp import components, projects
-from ntkexp.catalogue import experiments
 from ntkexp.errors import meant, unknown_key
+from ntkexp.experiments import experiments
 from ntkexp.options import plain
 
 
@@ -55,10 +56,18 @@ def unknown_option(group: str, option: str) -> str:
 def options_of(group: str) -> list[str]:
     """What may be chosen of a group: files of configs, and components."""
     folder = resources.files("ntkexp.configs").joinpath(group)
-    places = [folder, *(configs / group for configs in projects.configs())]
-    files = [file.name for place in places if place.is_dir() for file in place.iterdir()]
-    found = {name.removesuffix(".yaml") for name in files if name.endswith(".yaml")}
+    places = [folder, *(configs / group for _, configs in projects.configs())]
+    found = {name for place in places for name in _named(place)}
     return sorted(found.union(components.names(group) if group in components.GROUPS else ()))
+
+
+def _named(folder: Traversable, before: str = "") -> Iterator[str]:
+    """The names of the configs in a folder, and in folders of it: `disk`, `lazy/yin_yang`."""
+    for file in folder.iterdir() if folder.is_dir() else ():
+        if file.name.endswith(".yaml"):
+            yield before + file.name.removesuffix(".yaml")
+        elif not before:
+            yield from _named(file, f"{file.name}/")
 
 
 def _unknown_key(key: str, parent: object) -> str:

@@ -23,10 +23,10 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import composition
-from ntkexp.catalogue import experiments
 from ntkexp.components import GROUPS
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError, meant
+from ntkexp.experiments import experiments
 from ntkexp.options import first_line
 from ntkexp.references import is_reference
 

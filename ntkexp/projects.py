@@ -1,7 +1,8 @@
 """Packages that have components, configs, figures and claims: ntkexp, and one's own projects.
 
 A project of one's own is an installed package with the same folders as this one (configs/, data/,
-models/, probes/, studies/ ...; any may be missing) that names itself in its pyproject.toml:
+models/, probes/, claims/, scripts/ ...; any may be missing). It names itself in its
+pyproject.toml:
 
     [project.entry-points."ntkexp.projects"]
     own_project = "own_project"
@@ -37,11 +38,11 @@ def folders(name: str) -> Iterator[tuple[str, Path]]:
             yield package, home / name
 
 
-def configs() -> Iterator[Path]:
-    """The folder of configs of every project of one's own."""
-    for _, home in own():
+def configs() -> Iterator[tuple[str, Path]]:
+    """(package, folder of its configs) of every project of one's own."""
+    for package, home in own():
         if (home / "configs").is_dir():
-            yield home / "configs"
+            yield package, home / "configs"
 
 
 def _folder(package: str, entry: str) -> Path:

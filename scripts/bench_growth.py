@@ -23,12 +23,13 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 import torch
-from peers import PEERS, Peer, absent, in_turns, present
 from torch import Tensor, nn
 
-from ntkexp.config import MLPConfig, ModelConfig, VGGConfig
-from ntkexp.models import build
+from ntkexp.models import Model, build
+from ntkexp.models.mlp import Mlp
+from ntkexp.models.vgg import Vgg
 from ntkexp.results.benchmarks import write_timings
+from ntkexp.scripts.peers import PEERS, Peer, absent, in_turns, present
 from ntkexp.tangent import tangent_kernel
 
 IMAGES, EXAMPLES = (10, 20, 40, 80, 160), 20
@@ -38,14 +39,14 @@ FIGURE = Path("docs/tangent_growth.png")
 
 
 def vgg11(images: int) -> tuple[nn.Module, Tensor]:
-    return _of(VGGConfig(depth=11), (3, 32, 32), images)
+    return _of(Vgg(depth=11), (3, 32, 32), images)
 
 
 def mlp(width: int) -> tuple[nn.Module, Tensor]:
-    return _of(MLPConfig(depth=6, width=width), (1, 28, 28), EXAMPLES)
+    return _of(Mlp(depth=6, width=width), (1, 28, 28), EXAMPLES)
 
 
-def _of(config: ModelConfig, shape: tuple[int, ...], images: int) -> tuple[nn.Module, Tensor]:
+def _of(config: Model, shape: tuple[int, ...], images: int) -> tuple[nn.Module, Tensor]:
     draws = torch.Generator().manual_seed(0)
     return build(config, shape, 10, seed=0).eval(), torch.randn(images, *shape, generator=draws)
 

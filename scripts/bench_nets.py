@@ -27,12 +27,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from peers import ROOM_BYTES, in_turns, of_loops, of_torch_func
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.data.torchvision_import import torchvision_datasets
 from ntkexp.results.benchmarks import write_timings
+from ntkexp.scripts.peers import ROOM_BYTES, in_turns, of_loops, of_torch_func
 from ntkexp.tangent import tangent_kernel
 
 EXAMPLES, CLASSES = 8, 10

@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peers import PEERS, absent, in_turns
 from torch import nn
 
 from ntkexp.models import build
@@ -38,6 +37,7 @@ from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Resnet18
 from ntkexp.models.vgg import Vgg
 from ntkexp.results.benchmarks import write_timings
+from ntkexp.scripts.peers import PEERS, absent, in_turns
 from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
 from ntkexp.training.device import resolve, threads_or_gpu
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,6 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import runs
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
@@ -22,8 +21,11 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.errors import UserError
+from ntkexp.papers.scripts import folder_of, paper_of
 from ntkexp.results.atomic import make_folder
+from ntkexp.scripts import runs
 
 # Inches: one column, and the text width, of the paper's two-column page.
 COLUMN, PAGE = 3.25, 6.75
@@ -36,7 +38,6 @@ PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
 FEW = 9
 BAD_INPUT = 2
-FIRST_ITERATION = 10
 
 STYLE = {
     "font.size": 8,
@@ -68,15 +69,48 @@ plt.rcParams.update(STYLE)
 
 @dataclass(frozen=True)
 class Options:
-    """What a figure's command line says; `runs` is empty unless given."""
+    """What a figure's command line says; `runs` is empty unless given. A figure of several
+    experiments names them with commas between."""
 
     experiment: str
     runs: tuple[Path, ...]
     out: Path
 
+    @property
+    def experiments(self) -> list[str]:
+        return self.experiment.split(",")
 
-def options(about: str | None, experiment: str, argv: Sequence[str] | None = None) -> Options:
-    """The command line every figure has; `experiment` is the one it draws unless told."""
+
+# From the command line to a figure, or to several by what their names end in.
+Make = Callable[[Options], Figure | Mapping[str, Figure]]
+
+
+def main(
+    file: str, about: str | None, experiment: str, make: Make
+) -> Callable[[Sequence[str] | None], int]:
+    """The whole script of a figure: it is saved under the name of its `file`.
+
+    `about` is the file's docstring, which is the figure's caption; `experiment` is drawn unless
+    the command line names another.
+    """
+    script = Path(file)
+
+    def run(argv: Sequence[str] | None = None) -> int:
+        given = options(about, experiment, folder_of(paper_of(script)), argv)
+        drawn = make(given)
+        figures = drawn if isinstance(drawn, Mapping) else {"": drawn}
+        for suffix, figure in figures.items():
+            for path in save(figure, given.out, script.stem + suffix):
+                print(path)
+        return 0
+
+    return run
+
+
+def options(
+    about: str | None, experiment: str, out: Path, argv: Sequence[str] | None = None
+) -> Options:
+    """The command line every figure has; `experiment` and `out` stand unless told."""
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -89,7 +123,7 @@ def options(about: str | None, experiment: str, argv: Sequence[str] | None = Non
         help="folders of runs (default: outputs/EXP and outputs/reference/EXP)",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("outputs/figures"), metavar="DIR", help="where to draw"
+        "--out", type=Path, default=out, metavar="DIR", help="where to draw (default: %(default)s)"
     )
     parser.add_argument(
         "--exp", default=experiment, metavar="NAME", help="the experiment (default: %(default)s)"
@@ -98,18 +132,19 @@ def options(about: str | None, experiment: str, argv: Sequence[str] | None = Non
     return Options(given.exp, tuple(given.runs), given.out)
 
 
-def load(
-    given: Options, tables: Iterable[str], *, experiment: str | None = None
-) -> dict[str, pd.DataFrame]:
-    """The named tables of the runs; without them, the command that makes them and exit code 3.
+def load(given: Options, tables: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """The named tables of the runs; without them, the command that makes them and exit code 3."""
+    return runs.joined(runs.needed(given.experiment, given.runs, tables), tables)
 
-    A figure of several experiments calls this once for each, naming it.
-    """
-    name, wanted = experiment or given.experiment, list(tables)
-    found = runs.chosen(name, given.runs, wanted)
-    if not found:
-        runs.stop([runs.missing(name, given.runs, wanted)])
-    return runs.joined(found, wanted)
+
+def of_one_run(tables: Sequence[str], draw: Callable[..., Figure]) -> Make:
+    """Makes a figure from these tables of one run: `draw` takes them in this order."""
+
+    def make(given: Options) -> Figure:
+        found = one_run(load(given, tables))
+        return draw(*(found[name] for name in tables))
+
+    return make
 
 
 def one_run(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

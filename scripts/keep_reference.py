@@ -26,14 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--begun", action="store_true", help="also runs that still go on")
     parser.add_argument("experiments", nargs="*", help="only these; default all")
     given = parser.parse_args(argv)
-    places = [
-        place
-        for root in given.runs
-        for place in sorted(root.glob("*"))
-        if place.is_dir()
-        and place.resolve() != given.out.resolve()
-        and (not given.experiments or place.name in given.experiments)
-    ]
+    names = given.experiments or ["*"]
+    found = {place for root in given.runs for name in names for place in root.glob(name)}
+    places = sorted(p for p in found if p.is_dir() and p.resolve() != given.out.resolve())
     for copy in keep(places, given.out):
         print(copy)
     if given.begun:

@@ -42,7 +42,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "theory": (("ntkexp/theory/*.py", "ntkexp/theory/measures/*.py"), ("tests/theory",)),
     "rules": (("ntkexp/tangent/rules/*.py",), ("tests/tangent",)),
-    "claims": (("ntkexp/claims/*.py",), ("tests/claims",)),
+    "claims": (
+        ("ntkexp/claims/*.py", "ntkexp/papers/alignment/claims/*.py"),
+        ("tests/claims", "tests/papers"),
+    ),
 }
 COMPARISONS = {"Lt": "<=", "LtE": "<", "Gt": ">=", "GtE": ">", "Eq": "!=", "NotEq": "=="}
 COMPARISONS |= {"Is": "is not", "IsNot": "is", "In": "not in", "NotIn": "in"}

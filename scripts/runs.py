@@ -9,15 +9,11 @@ from typing import NoReturn
 
 import pandas as pd
 
-from ntkexp.claims.choice import choose, of_recipe
 from ntkexp.claims.effort import line
-from ntkexp.claims.horizon import own_end
-from ntkexp.claims.record import Record, collect
+from ntkexp.results.record import Record, collect
+from ntkexp.results.select import has_rows, of_recipe, shown
 
 MISSING_RUNS = 3
-# Most of what is said of a curve along training is decided by then; a run that came less far is
-# drawn only where there is no other.
-CARRIES = 3000
 
 
 def chosen(
@@ -28,13 +24,13 @@ def chosen(
     `places`: folders of runs; without them the user's own and those of the reference.
     """
     roots = list(places) or folders(experiment)
-    complete = [
+    own = [
         record
         for record in of_recipe(collect(root for root in roots if root.is_dir()), recipe)
         if record.experiment == experiment
-        and all(name in record.tables and len(record.tables[name]) for name in tables)
     ]
-    found = choose(complete, carries) or choose(complete)
+    complete = has_rows(own, tables)
+    found = shown(complete)
     settings = {record.setting for record in complete}
     if len(settings) > 1:
         print(
@@ -43,11 +39,6 @@ def chosen(
             file=sys.stderr,
         )
     return found
-
-
-def carries(record: Record) -> bool:
-    """Whether a run came to its experiment's own end, or far enough for most of what is said."""
-    return own_end(record) or record.iteration >= CARRIES
 
 
 def folders(experiment: str) -> list[Path]:
@@ -62,6 +53,14 @@ def joined(records: Iterable[Record], tables: Iterable[str]) -> dict[str, pd.Dat
         name: pd.concat([r.tables[name].assign(run=r.run) for r in found], ignore_index=True)
         for name in tables
     }
+
+
+def needed(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> list[Record]:
+    """The same as `chosen`; without a run, the command that makes one, and exit code 3."""
+    found = chosen(experiment, places, tables)
+    if not found:
+        stop([missing(experiment, places, tables)])
+    return found
 
 
 def missing(experiment: str, places: Sequence[Path], tables: Iterable[str]) -> str:

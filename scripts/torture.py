@@ -33,14 +33,14 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import hydra  # noqa: F401
 import torch
-from faults import table
-from faults.campaign import Campaign, Skipped
-from faults.kinds import KINDS
-from faults.lives import adopt_orphans, compose_once
-from faults.works import WORKS, Reference, Work, make_images
 
 import ntkexp.training.experiment  # noqa: F401
 from ntkexp.cli import main as ntkexp_main
+from ntkexp.scripts.faults import table
+from ntkexp.scripts.faults.campaign import Campaign, Skipped
+from ntkexp.scripts.faults.kinds import KINDS
+from ntkexp.scripts.faults.lives import adopt_orphans, compose_once
+from ntkexp.scripts.faults.works import WORKS, Reference, Work, make_images
 
 
 @dataclass

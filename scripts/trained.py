@@ -7,19 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import drawing
 import numpy as np
 import pandas as pd
-import runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.claims.curves import accuracy as accuracy_of
-from ntkexp.claims.record import AXES, Record
+from ntkexp.results.curves import accuracy as accuracy_of
+from ntkexp.results.record import FULL_BASE, Record
+from ntkexp.scripts import drawing, runs
 
 TRAIN, TEST = "-", "--"
-# The paper's VGG and ResNet; a narrower one is said to be.
-FULL_CHANNELS = 64
 # Of the notes below a figure.
 CHARACTERS_PER_INCH = 19
 
@@ -70,9 +67,9 @@ class Group:
 
     @property
     def channels(self) -> int | None:
-        """Of the first layer, where they are fewer than the paper's 64."""
-        channels: int = self.config.get("model.base", FULL_CHANNELS)
-        return channels if channels < FULL_CHANNELS else None
+        """Of the first layer, where they are fewer than the paper's."""
+        channels: int = self.config.get("model.base", FULL_BASE)
+        return channels if channels < FULL_BASE else None
 
     @property
     def made_smaller(self) -> str:
@@ -84,26 +81,21 @@ class Group:
 
 
 def groups(
-    given: drawing.Options,
-    wanted: Mapping[str, Iterable[str]],
-    *,
-    swept: Sequence[str] = (),
-    recipe: str = "paper",
-) -> dict[str, list[Group]]:
-    """For each experiment with the tables it needs: its runs, one group for each swept value.
+    given: drawing.Options, tables: Sequence[str], *, swept: Sequence[str] = ()
+) -> list[list[Group]]:
+    """For each experiment that is drawn its runs with these tables, one group a swept value.
 
     Runs are chosen as the ledger chooses them. Experiments without runs are named with the commands
     that make them, and the script ends with code 3.
     """
-    tables = {name: list(needed) for name, needed in wanted.items()}
-    found = {name: _groups(given, name, tables[name], swept, recipe) for name in tables}
+    found = {name: _groups(given, name, tables, swept, "paper") for name in given.experiments}
     if absent := [name for name, its in found.items() if not its]:
-        runs.stop(runs.missing(name, given.runs, tables[name]) for name in absent)
-    return found
+        runs.stop(runs.missing(name, given.runs, tables) for name in absent)
+    return list(found.values())
 
 
 def _groups(
-    given: drawing.Options, name: str, tables: list[str], swept: Sequence[str], recipe: str
+    given: drawing.Options, name: str, tables: Sequence[str], swept: Sequence[str], recipe: str
 ) -> list[Group]:
     values: dict[tuple[Any, ...], list[Record]] = {}
     for record in runs.chosen(name, given.runs, tables, recipe):
@@ -111,31 +103,22 @@ def _groups(
     return [Group(tuple(values[key]), runs.joined(values[key], tables)) for key in sorted(values)]
 
 
-def column_each(
-    about: str | None,
-    experiments: str,
-    tables: Sequence[str],
-    draw: Callable[[list[Group]], Figure],
-    stem: str,
-    argv: Sequence[str] | None,
-    released: bool = False,
-) -> int:
-    """The whole script of a figure with one column an experiment, named with commas between.
+def columns(
+    tables: Sequence[str], draw: Callable[[list[Group]], Figure], *, released: bool = False
+) -> drawing.Make:
+    """Makes a figure with one column an experiment.
 
     `released`: where there are runs of recipe=released, a second figure of those.
     """
-    given = drawing.options(about, experiments, argv)
-    names = given.experiment.split(",")
-    found = groups(given, dict.fromkeys(names, tables))
-    drawn = {stem: [found[name][0] for name in names]}
-    if released:
-        others = [_groups(given, name, list(tables), (), "released") for name in names]
-        drawn[f"{stem}_released"] = [its[0] for its in others if its]
-    for name, columns in drawn.items():
-        if columns:
-            for path in drawing.save(draw(columns), given.out, name):
-                print(path)
-    return 0
+
+    def make(given: drawing.Options) -> dict[str, Figure]:
+        drawn = {"": [its[0] for its in groups(given, tables)]}
+        if released:
+            others = (_groups(given, name, tables, (), "released") for name in given.experiments)
+            drawn["_released"] = [its[0] for its in others if its]
+        return {suffix: draw(found) for suffix, found in drawn.items() if found}
+
+    return make
 
 
 def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
@@ -159,7 +142,7 @@ def _trainings(found: Sequence[Group]) -> list[str]:
     sweep together."""
     alike: dict[str, dict[str, list[Record]]] = {}
     for group in found:
-        swept = str(group.config["name"]) in AXES
+        swept = bool(group.records[0].axes)
         label = str(group.config["name"]) if swept else group.label
         alike.setdefault(group.training, {}).setdefault(label, []).extend(group.records)
     return [
@@ -205,7 +188,7 @@ def _miniatures(found: list[Group]) -> list[str]:
     lines = []
     for smaller, named in ways.items():
         counts = sorted(set().union(*named.values()))
-        told = f"{', '.join(map(str, counts))} channels for {FULL_CHANNELS}" if counts else ""
+        told = f"{', '.join(map(str, counts))} channels for {FULL_BASE}" if counts else ""
         lines.append(f"miniature ({', '.join(named)}): " + (told + smaller).removeprefix(", "))
     return lines
 

@@ -14,9 +14,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import pytest
-from tiny_runs import make_images
 
 from ntkexp.cli import main
+from tests.tiny_runs import make_images
 
 hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ntkexp")
@@ -74,12 +74,12 @@ def door(
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    """The `main` of a figure's script, by its stem; scripts find each other in their own folder."""
+def script() -> Script:
+    """The `main` of a figure's script, by its stem."""
 
     def load(stem: str) -> Callable[[list[str]], int]:
-        monkeypatch.syspath_prepend(str(SCRIPTS))
-        main: Callable[[list[str]], int] = runpy.run_path(str(SCRIPTS / f"{stem}.py"))["main"]
+        (path,) = SCRIPTS.glob(f"*/{stem}.py")
+        main: Callable[[list[str]], int] = runpy.run_path(str(path))["main"]
         return main
 
     return load

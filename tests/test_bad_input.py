@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ntkexp
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from tiny_runs import composed
 
 from ntkexp import studies
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.finalise import finalise
 from ntkexp.training import experiment
+from tests.conftest import Ntkexp
+from tests.tiny_runs import composed
 
 DISK = ("train", "+exp=disk")
 MNIST = ("train", "+exp=mlp_mnist")

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import TINY_DISK, Ntkexp
 
 import ntkexp as package
 from ntkexp import studies
+from tests.conftest import TINY_DISK, Ntkexp
 
 BAD = [
     (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),

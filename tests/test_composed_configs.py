@@ -1,9 +1,9 @@
 """What every experiment composes to, and its id, as they were when the snapshot was taken.
 
-    python tests/test_composed_configs.py     writes the snapshot anew
+    python -m tests.test_composed_configs alignment     writes the snapshot of a paper anew
 
-A key that was added since, or one whose value moved, is listed here by hand: whoever changes what
-an experiment is has to say so.
+A paper has a snapshot once it has runs to keep. A key that was added since, or one whose value
+moved, is listed here by hand: whoever changes what an experiment is has to say so.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from tiny_runs import composed
-
-from ntkexp.catalogue import experiments
 from ntkexp.config import ProbingConfig, ScaleConfig
+from ntkexp.experiments import experiments
 from ntkexp.identity import identity, plain
+from tests.tiny_runs import composed
 
-SNAPSHOT = Path(__file__).parent / "snapshots" / "composed_configs.json"
+SNAPSHOTS = Path(__file__).parent / "snapshots" / "composed_configs"
 CHOICES = ("", "scale=small", "recipe=released", "recipe=released scale=small")
 ITS_KEY = object()
 # Added since the snapshot was taken: dotted key -> value, where a `*` is any key.
@@ -63,9 +60,9 @@ ADDED: dict[str, Any] = {
 MOVED = ("train_examples", "test_examples", "width", "base", "steps")
 
 
-def cases() -> Iterator[tuple[str, list[str], str]]:
-    """(name of the case, words, command) of every experiment and choice."""
-    for experiment in experiments():
+def cases(paper: str) -> Iterator[tuple[str, list[str], str]]:
+    """(name of the case, words, command) of every experiment of a paper and every choice."""
+    for experiment in (one for one in experiments() if one.paper == paper):
         for choice in CHOICES if experiment.command == "train" else ("",):
             words = [f"+exp={experiment.name}", *choice.split()]
             yield " ".join(words), words, experiment.command
@@ -101,11 +98,17 @@ def without_moved(config: dict[str, Any]) -> dict[str, Any]:
     return config | {"scale": {k: v for k, v in config["scale"].items() if k not in MOVED}}
 
 
+KEPT = {path.stem: path for path in sorted(SNAPSHOTS.glob("*.json"))}
+CASES = [(KEPT[paper], *case) for paper in KEPT for case in cases(paper)]
+
+
 @pytest.mark.parametrize(
-    ("name", "words", "command"), list(cases()), ids=[name for name, _, _ in cases()]
+    ("snapshot", "name", "words", "command"), CASES, ids=[name for _, name, _, _ in CASES]
 )
-def test_an_experiment_composes_to_what_it_was(name: str, words: list[str], command: str) -> None:
-    before = json.loads(SNAPSHOT.read_text(encoding="utf-8"))[name]
+def test_an_experiment_composes_to_what_it_was(
+    snapshot: Path, name: str, words: list[str], command: str
+) -> None:
+    before = json.loads(snapshot.read_text(encoding="utf-8"))[name]
     now = told(words, command)
     expected = without_moved(without_added(before["config"]))
     assert without_moved(without_added(now["config"])) == expected
@@ -113,6 +116,6 @@ def test_an_experiment_composes_to_what_it_was(name: str, words: list[str], comm
 
 
 if __name__ == "__main__":
-    found = {name: told(words, command) for name, words, command in cases()}
-    SNAPSHOT.parent.mkdir(exist_ok=True)
-    SNAPSHOT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    found = {name: told(words, command) for name, words, command in cases(sys.argv[1])}
+    text = json.dumps(found, indent=1, sort_keys=True) + "\n"
+    (SNAPSHOTS / f"{sys.argv[1]}.json").write_text(text, encoding="utf-8")

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from tiny_runs import composed
 
 from ntkexp import identity as identities
-from ntkexp.catalogue import experiments
 from ntkexp.errors import UserError
+from ntkexp.experiments import experiments
 from ntkexp.identity import digest, hashed, identity, plain, read_plain
 from ntkexp.models.mlp import Mlp
 from ntkexp.optim.sgd import Sgd
+from tests.tiny_runs import composed
 
 
 def told(*words: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hydra.types import RunMode
 from omegaconf import OmegaConf
-from tiny_runs import hydra_session
 
 from ntkexp.config import check, shrink
 from ntkexp.identity import digest, hashed, identity, read_plain
@@ -16,9 +15,11 @@ from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
 from ntkexp.outcome import refuse_other_run
 from ntkexp.results.card import Card, read_card
+from ntkexp.results.folders import runs
+from tests.tiny_runs import hydra_session
 
 KEPT = Path(__file__).parents[1] / "outputs" / "reference"
-RUNS = sorted(path.parent for path in KEPT.glob("*/*/run.json"))
+RUNS = runs(KEPT)
 
 
 def card_of(run: Path) -> Card:

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import TINY_DISK, Ntkexp
-from tiny_runs import TINY, make_images
 
 from ntkexp import results
 from ntkexp.execute import train
 from ntkexp.results.status import begun, read_status
+from tests.conftest import TINY_DISK, Ntkexp
+from tests.tiny_runs import TINY, make_images
 
 LONG_DISK = (*TINY_DISK, "optim.steps=1000000", "optim.stop_loss=null", "probing.growth=2")
 MNIST = ("train", "+exp=mlp_mnist", *TINY, "model.width=8", "model.depth=2", "optim.steps=20")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from installed_project import EXAMPLE, install
 
 import ntkexp
 from ntkexp import results
+from tests.installed_project import EXAMPLE, install
 
 TOP = Path(ntkexp.__file__).parents[1]
+MAKE_FIGURES = "ntkexp.scripts.make_figures"
 TINY = ("optim.steps=3", "data.examples=20", "probing.examples=5", "progress=false")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -54,9 +56,46 @@ def test_its_experiment_runs_is_listed_and_drawn(run: Run, site: Path, tmp_path:
     assert "units: 16" in (kept / "config.yaml").read_text()
     again = run("train", "+exp=spirals", "scale=small", *TINY, site=site)
     assert "done already" in again.stdout
-    drawn = run(site=site, program="own_project.scripts.fig_spirals")
-    assert drawn.returncode == 0, drawn.stderr
-    assert (tmp_path / "fig_spirals.svg").exists()
+    figure = tmp_path / "outputs" / "figures" / "own_project" / "fig_spirals.svg"
+    words = ("--paper", "own_project", "1")
+    for program, given in (("own_project.scripts.fig_spirals", ()), (MAKE_FIGURES, words)):
+        drawn = run(*given, site=site, program=program)
+        assert drawn.returncode == 0, drawn.stderr
+        assert figure.exists()
+        figure.unlink()
+
+
+def test_its_claims_are_judged_beside_those_of_papers(run: Run, site: Path, tmp_path: Path) -> None:
+    words = ("claims", "--paper", "own_project", "--json")
+    (before,) = json.loads(run(*words, site=site).stdout)
+    assert (before["work"], before["figure"]) == ("own_project", "1")
+    assert before["verdict"] == "no runs"
+    assert before["commands"] == ["ntkexp train +exp=spirals  (not measured)"]
+    assert run("train", "+exp=spirals", *TINY, "optim.steps=100", site=site).returncode == 0
+    (after,) = json.loads(run(*words, site=site).stdout)
+    assert after["verdict"] in ("holds", "fails")
+    told = run("claims", "--figure", "1", "--summary", site=site).stdout
+    assert told.index("### Implicit Regularization") < told.index("### A project of one's own")
+    # Without the project its claims are gone, and so is its paper.
+    assert "no such paper" in run(*words).stderr
+
+
+def test_a_paper_in_a_folder_of_papers_is_found_and_keeps_its_keys_apart(
+    run: Run, site: Path
+) -> None:
+    claims = (site / "own_project" / "claims" / "spirals.py").read_text()
+    home = site / "own_project" / "papers" / "lazier"
+    home.mkdir(parents=True)
+    (home / "__init__.py").write_text('TITLE = "On laziness"\n')
+    (home / "claims.py").write_text(claims.replace('"1"', '"A.3"'))
+    (one,) = json.loads(run("claims", "--figure", "A.3", "--json", site=site).stdout)
+    assert (one["id"], one["work"]) == ("norm-grows", "lazier")
+    assert "### On laziness" in run("claims", "--paper", "lazier", "--summary", site=site).stdout
+    (home / "claims.py").write_text(claims + "CLAIMS = CLAIMS + CLAIMS\n")
+    twice = run("claims", "--paper", "lazier", site=site)
+    assert twice.returncode == 2
+    assert "two claims of the id norm-grows" in twice.stderr
+    assert run("claims", "--paper", "own_project", site=site).returncode == 0
 
 
 def test_its_components_go_with_those_here_and_are_checked_alike(run: Run, site: Path) -> None:

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny_runs import make_images
 
 import ntkexp
+from tests.tiny_runs import make_images
 
 TOP = Path(__file__).parents[1]
 SECTION = (TOP / "README.md").read_text(encoding="utf-8").partition("## Adding to it")[2]

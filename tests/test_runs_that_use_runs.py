@@ -11,8 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from conftest import TINY_DISK, Ntkexp
 from torch import Tensor
+
+from tests.conftest import TINY_DISK, Ntkexp
 
 # The run that is needed: of the same data, network and seed, trained for twelve steps.
 PARENT = """weights={run: disk, set: {
@@ -180,13 +181,12 @@ def test_fresh_layers_are_drawn_as_ever(
 
 
 def test_arrays_and_tables_of_a_study_serve_another(
-    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    assert door("study", "study=made_studies.Draws", "name=draws").returncode == 0
+    assert door("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
     folder = only("draws").relative_to(tmp_path)
     words = [f"study.array.run={folder}", "study.array.file=draw1.npy", f"study.sums.run={folder}"]
-    read = ["study", "study=made_studies.Reader", "name=reader", *words]
+    read = ["study", "study=tests.made_studies.Reader", "name=reader", *words]
     done = door(*read, "study.sums.file=sums.parquet")
     assert done.returncode == 0, done.stderr
     found = pd.read_parquet(only("reader") / "read.parquet")

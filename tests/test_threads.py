@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 from omegaconf import OmegaConf
-from tiny_runs import composed
 from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp import models, multiplications, threads
 from ntkexp.config import TrainConfig
 from ntkexp.threads import Wanted, by_work, quota, set_waiting, settled, wanted
+from tests.tiny_runs import composed
 
 MILLION = 1_000_000
 LIGHT = ("+exp=mlp_mnist",)

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import SCRIPTS
 
-sys.path.insert(0, str(SCRIPTS))
-
-from faults import table
-from faults.verdict import Verdict, compare, compare_tables
-from faults.watch import Fault, Operation, Watch, operations
+from ntkexp.scripts.faults import table
+from ntkexp.scripts.faults.verdict import Verdict, compare, compare_tables
+from ntkexp.scripts.faults.watch import Fault, Operation, Watch, operations
+from tests.conftest import SCRIPTS
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="follows processes through /proc")
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from ntkexp.claims.horizon import Horizon
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
 
 
 class Case(NamedTuple):
@@ -112,10 +112,11 @@ class Claim:
     beside it, that decides nothing. `horizon`: how far a run must have come to be evidence.
     `recipes`: with whose training the claim is judged, each on its own. A claim that sets
     experiments side by side is judged `jointly`: only on runs of one scale, and of all of them.
+    `work`: the paper that says it, filled in by the ledger.
     """
 
     id: str
-    figure: int | None
+    figure: str | None
     says: str
     paper: str
     number: str
@@ -130,6 +131,7 @@ class Claim:
     recipes: tuple[Recipe, ...] = ("paper",)
     also: tuple[str, Statistic] | None = None
     jointly: bool = False
+    work: str = ""
 
 
 def each_run(

@@ -9,23 +9,29 @@ from pathlib import Path
 from typing import NoReturn
 
 from ntkexp.catalogue import OUTPUTS
-from ntkexp.claims import LEDGER
 from ntkexp.claims.claim import Claim
-from ntkexp.claims.record import Record, collect
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
+from ntkexp.papers.found import known
+from ntkexp.papers.numbers import natural
+from ntkexp.results.record import Record, collect
 
-USAGE = "ntkexp claims [--runs DIR ...] [--figure N] [--json | --markdown | --summary]"
+USAGE = (
+    "ntkexp claims [--runs DIR ...] [--paper NAME] [--figure N] [--json | --markdown | --summary]"
+)
 
 
 def claims(words: Sequence[str]) -> str:
     """The ledger as the command line asks for it."""
     given = _parser().parse_args(words)
-    chosen = [claim for claim in LEDGER if given.figure in (None, claim.figure)]
+    asked = ledger(None if given.paper is None else [known(given.paper).name])
+    chosen = [claim for claim in asked if given.figure in (None, claim.figure)]
     if not chosen:
-        known = sorted({claim.figure for claim in LEDGER if claim.figure})
-        raise UserError(f"--figure {given.figure}: no claims; expected {known[0]} to {known[-1]}")
+        figures = sorted({claim.figure for claim in asked if claim.figure}, key=natural)
+        there = ", ".join(figures)
+        raise UserError(f"--figure {given.figure}: no claims; expected one of {there}")
     findings = judged(records_of(given.runs), chosen)
     form = next((form for name, form in FORMS.items() if getattr(given, name)), None)
     return form(findings) if form else as_text(findings, shutil.get_terminal_size().columns)
@@ -39,8 +45,9 @@ def records_of(roots: Sequence[Path]) -> list[Record]:
     return collect(roots)
 
 
-def judged(records: Sequence[Record], ledger: Iterable[Claim] = LEDGER) -> list[Finding]:
-    return judge_all(ledger, records)
+def judged(records: Sequence[Record], claims: Iterable[Claim] | None = None) -> list[Finding]:
+    """`claims`: all there are unless told."""
+    return judge_all(ledger() if claims is None else claims, records)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,7 +58,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ntkexp claims", usage=USAGE, add_help=False)
     parser.add_argument("--runs", nargs="+", type=Path, default=[OUTPUTS])
-    parser.add_argument("--figure", type=int)
+    parser.add_argument("--paper")
+    parser.add_argument("--figure")
     form = parser.add_mutually_exclusive_group()
     for name in FORMS:
         form.add_argument(f"--{name}", action="store_true")

@@ -1,41 +1,28 @@
 """The command that makes a missing run, and what it costs: "no runs" says what would change it.
 
-Costs were measured on one thread of a machine of two shared cores (docs/reproduction.md).
+A paper names the costs of its experiments in its `costs.py`, as far as they were measured.
 """
 
 from __future__ import annotations
 
-from ntkexp.catalogue import experiments
-from ntkexp.claims.horizon import Horizon
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
-# Convolutional nets whose full size wants a GPU, made here with a quarter of the channels.
-NARROW = ("vgg19_clean", "vgg19_noise20", "vgg19_noise50", "vgg19_clean_lr003",
-          "vgg19_noise50_lr003", "resnet18_cifar10")  # fmt: skip
-NARROW_WORDS = "model.base=16 evaluate.train_examples=5000 evaluate.test_examples=5000"
-# With 16 channels, looks included: VGG19 does 4 to 5, ResNet18 did 5,000 in 76 minutes.
-ITERATIONS_A_SECOND = {"vgg19": 4.5, "resnet18": 1.1}
-# An iteration of VGG19 at full size, the same machine.
-FULL_SECONDS = 2.8
-# Images an epoch over the batch size of each recipe.
-EPOCH = {"paper": 500, "released": 391}
-DEFAULT_EPOCHS = 200
-COSTS = {
-    "disk": "a minute a seed",
-    "mlp_mnist": "5 minutes a seed",
-    "easy_difficult_noise": "3 minutes a seed",
-    "easy_difficult_kmnist": "3 minutes a seed",
-    "easy_difficult_depth": "an hour for twelve networks",
-    "complexity_width": "20 to 45 minutes a seed",
-    "complexity_noise": "hours, and not fitted at a constant rate of 0.05 from 20 % noise on",
-    "complexity_channels": "hours on a GPU, not measured; scale=small: 8 minutes a seed",
-    "vgg11_directions": "on a GPU, not measured; with model.base=16 22 minutes",
-    "supernat": "3 seconds",
-    "feature_scaling": "half a minute",
-    "fourier_modes": "5 seconds",
-    "rademacher": "5 seconds",
-    "local_bias": "10 seconds",
-    "linear_modes": "3 seconds",
-}
+from ntkexp.claims.horizon import Horizon
+from ntkexp.experiments import experiments
+from ntkexp.papers import MAIN, found
+
+
+class Cost(NamedTuple):
+    """`words`: what the command needs beside its experiment for that cost."""
+
+    told: str
+    words: str = ""
+
+
+# Of an experiment: in words, or by recipe and horizon.
+Costs = Mapping[str, str | Callable[[str, Horizon], Cost]]
 
 
 def line(experiment: str) -> str:
@@ -51,27 +38,24 @@ def command(experiment: str, recipe: str, horizon: Horizon) -> str:
     >>> command("disk", "paper", iteration(2000))
     'ntkexp train +exp=disk  (a minute a seed)'
     """
-    words = [line(experiment), *(["recipe=released"] if recipe == "released" else [])]
-    if experiment in NARROW:
-        needed = -(-(horizon.iterations or 0) // EPOCH[recipe])
-        epochs = [f"optim.epochs={needed}"] if needed > DEFAULT_EPOCHS else []
-        words += [NARROW_WORDS, *epochs]
-    return f"{' '.join(words)}  ({_cost(experiment, horizon)})"
+    cost = _costs(_paper_of(experiment)).get(experiment, "not measured")
+    told = Cost(cost) if isinstance(cost, str) else cost(recipe, horizon)
+    words = [line(experiment), *(["recipe=released"] if recipe == "released" else []), told.words]
+    return f"{' '.join(filter(None, words))}  ({told.told})"
 
 
-def _cost(experiment: str, horizon: Horizon) -> str:
-    if experiment not in NARROW:
-        return COSTS.get(experiment, "not measured")
-    if horizon.iterations is None:
-        return f"until {horizon.told}; how long that takes is not known"
-    net = experiment.partition("_")[0]
-    narrow = _duration(horizon.iterations / ITERATIONS_A_SECOND[net])
-    told = f"to iteration {horizon.iterations:,}: {narrow} of a core"
-    if net != "vgg19":
-        return told
-    full = _duration(horizon.iterations * FULL_SECONDS)
-    return f"{told}; at full size, without model.base=16, {full}"
-
-
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     return f"{seconds / 3600:.2g} hours" if seconds >= 3600 else f"{seconds / 60:.0f} minutes"
+
+
+def _paper_of(experiment: str) -> str:
+    papers = {known.name: known.paper for known in experiments()}
+    return papers.get(experiment, experiment.partition("/")[0] if "/" in experiment else MAIN)
+
+
+@cache
+def _costs(paper: str) -> Costs:
+    costs: dict[str, Any] = {}
+    for module in found.paper(paper).modules("costs"):
+        costs |= module.COSTS
+    return costs

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ntkexp.claims.curves import FITTED, accuracy
-from ntkexp.claims.record import Record
+from ntkexp.results.curves import accuracy, has_fitted
+from ntkexp.results.record import Record
+from ntkexp.results.select import own_end
 
 # Test accuracies are taken on 5,000 images or more, with a standard error of .7 points at most.
 FALLEN = 0.05
@@ -37,22 +38,12 @@ def either(first: Horizon, second: Horizon) -> Horizon:
     )
 
 
-def has_fitted(record: Record) -> bool:
-    """Whether the training accuracy came to 100 %."""
-    return "evals" in record.tables and bool((accuracy(record, "train") >= FITTED).any())
-
-
 def has_overfitted(record: Record) -> bool:
     """Whether the test accuracy has fallen from its best, by more than it fluctuates."""
     if "evals" not in record.tables:
         return False
     curve = accuracy(record, "test")
     return bool(curve.max() - curve.iloc[-1] >= FALLEN)
-
-
-def own_end(record: Record) -> bool:
-    """Whether a run came to the end its experiment sets, and no command set another."""
-    return record.finished and (not record.horizon_typed or has_fitted(record))
 
 
 FITTED_TRAINING = Horizon("100 % training accuracy", has_fitted)

@@ -1,16 +1,17 @@
-"""The ledger for a terminal, for a Markdown page, and for programs."""
+"""The ledger, paper by paper, for a terminal, for a Markdown page, and for programs."""
 
 from __future__ import annotations
 
 import json
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ntkexp.claims.claim import Section
 from ntkexp.claims.effort import command
 from ntkexp.claims.horizon import Horizon
 from ntkexp.claims.verdict import Finding, Verdict
+from ntkexp.papers.found import Paper, paper
 
 COLUMNS = ("figure", "claim", "paper", "holds if", "measured", "verdict", "scale")
 # What each column takes of the terminal's width: weights, but for the narrow ones their characters.
@@ -22,6 +23,14 @@ ABOUT = {
     Section.notebooks: "Curves of the authors' notebooks, judged on runs of their code's recipe.",
     Section.identity: "What holds by construction or by proof; a failure would be an error here.",
 }
+
+
+def works(findings: Iterable[Finding]) -> dict[Paper, list[Finding]]:
+    """The findings of each paper that has any, in the ledger's order."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.claim.work, []).append(finding)
+    return {paper(name): members for name, members in found.items()}
 
 
 def sections(findings: Iterable[Finding]) -> dict[Section, list[Finding]]:
@@ -55,11 +64,13 @@ def as_text(findings: Sequence[Finding], width: int) -> str:
     free = max(width, LEAST_WIDTH) - sum(FIXED.values()) - 2 * (len(COLUMNS) - 1)
     widths = FIXED | {name: free * part // sum(SHARES.values()) for name, part in SHARES.items()}
     lines: list[str] = []
-    for section, members in sections(findings).items():
-        lines += [section.value.upper(), ABOUT[section], ""]
-        lines += [_line({name: name for name in COLUMNS}, widths)]
-        lines += [_line(row(finding), widths) for finding in members]
-        lines += ["", summary(members), ""]
+    for work, found in works(findings).items():
+        lines += [work.title, ""]
+        for section, members in sections(found).items():
+            lines += [section.value.upper(), ABOUT[section], ""]
+            lines += [_line({name: name for name in COLUMNS}, widths)]
+            lines += [_line(row(finding), widths) for finding in members]
+            lines += ["", summary(members), ""]
     lines += [f"note: {word}" for word in notes(findings)]
     return "\n".join([*lines, *(f"to make: {word}" for word in commands(findings))])
 
@@ -118,42 +129,49 @@ def as_markdown(findings: Sequence[Finding]) -> str:
     """The whole ledger: with horizons, and where every threshold comes from."""
     names = (*COLUMNS, "horizon", "threshold")
     lines: list[str] = []
-    for section, members in sections(findings).items():
-        lines += [f"## {section.value}", "", f"{ABOUT[section]} {summary(members)}.", ""]
-        lines += [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
-        for finding in members:
-            cells = row(finding) | {
-                "verdict": f"**{finding.verdict}**",
-                "horizon": finding.claim.horizon.told,
-                "threshold": finding.claim.threshold,
-            }
-            lines.append(f"| {' | '.join(_escaped(cells[name]) for name in names)} |")
-        lines.append("")
+    for work, found in works(findings).items():
+        lines += [f"# {work.title}", ""]
+        for section, members in sections(found).items():
+            lines += [f"## {section.value}", "", f"{ABOUT[section]} {summary(members)}.", ""]
+            lines += [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+            for finding in members:
+                cells = row(finding) | {
+                    "verdict": f"**{finding.verdict}**",
+                    "horizon": finding.claim.horizon.told,
+                    "threshold": finding.claim.threshold,
+                }
+                lines.append(f"| {' | '.join(_escaped(cells[name]) for name in names)} |")
+            lines.append("")
     lines += [f"- {note}" for note in notes(findings)]
     return "\n".join([*lines, *(f"- to make: `{word}`" for word in commands(findings))])
 
 
 def as_summary(findings: Sequence[Finding]) -> str:
-    """For each section a row a figure: how many claims have which verdict, and at which scale."""
+    """For each paper and section a row a figure: how many claims have which verdict, and at which
+    scale."""
     lines: list[str] = []
-    for section, members in sections(findings).items():
-        lines += [f"**{section.value}.** {summary(members)}.", ""]
-        lines += [
-            f"| figure | {' | '.join(Verdict)} | scale |",
-            f"|{' --- |' * (len(Verdict) + 2)}",
-        ]
-        rows: dict[str, list[Finding]] = {}
-        for finding in members:
-            rows.setdefault(f"{finding.claim.figure or 'text'}{recipe_told(finding)}", []).append(
-                finding
-            )
-        for name, found in rows.items():
-            verdicts = [one.verdict for one in found]
-            counts = " | ".join(str(verdicts.count(verdict) or "") for verdict in Verdict)
-            scales = dict.fromkeys(s for one in found for s in one.scale.split(", ") if s)
-            lines.append(f"| {name} | {counts} | {', '.join(scales)} |")
-        lines.append("")
+    for work, found in works(findings).items():
+        lines += [f"### {work.title}", ""]
+        for section, members in sections(found).items():
+            lines += [f"**{section.value}.** {summary(members)}.", ""]
+            lines += [
+                f"| figure | {' | '.join(Verdict)} | scale |",
+                f"|{' --- |' * (len(Verdict) + 2)}",
+            ]
+            lines += [*_by_figure(members), ""]
     return "\n".join(lines).rstrip()
+
+
+def _by_figure(findings: Sequence[Finding]) -> Iterator[str]:
+    rows: dict[str, list[Finding]] = {}
+    for finding in findings:
+        name = f"{finding.claim.figure or 'text'}{recipe_told(finding)}"
+        rows.setdefault(name, []).append(finding)
+    for name, found in rows.items():
+        verdicts = [one.verdict for one in found]
+        counts = " | ".join(str(verdicts.count(verdict) or "") for verdict in Verdict)
+        scales = dict.fromkeys(s for one in found for s in one.scale.split(", ") if s)
+        yield f"| {name} | {counts} | {', '.join(scales)} |"
 
 
 def _escaped(cell: str) -> str:
@@ -169,6 +187,7 @@ def entry(finding: Finding) -> dict[str, object]:
     claim = finding.claim
     return {
         "id": claim.id,
+        "work": claim.work,
         "section": claim.section.name,
         "figure": claim.figure,
         "recipe": finding.recipe,

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ntkexp.claims.choice import choose, choose_jointly, of_recipe
 from ntkexp.claims.claim import Case, Claim
-from ntkexp.claims.record import SCALES, Record
+from ntkexp.results.record import SCALES, Record
+from ntkexp.results.select import choose, choose_jointly, of_recipe
 
 
 class Verdict(StrEnum):

@@ -5,6 +5,7 @@ ntkexp train +exp=disk data.train_examples=200
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # As they are made: two coordinates in float64 and in float32, a label, two marks.
 BYTES_PER_POINT = 2 * 8 + 2 * 4 + 8 + 2
+RADIUS = math.sqrt(2 / math.pi)  # the disk covers half of the square
 
 
 @dataclass

@@ -3,16 +3,12 @@ Alignment", https://arxiv.org/abs/2008.00938)."""
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.disk import Disk
+from ntkexp.data.disk import RADIUS, Disk
 from ntkexp.seeds import generator
-
-RADIUS = math.sqrt(2 / math.pi)  # the disk covers half of the square
 
 
 def load_disk(config: Disk, seed: int, device: torch.device) -> Dataset:

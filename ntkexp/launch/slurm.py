@@ -9,6 +9,7 @@ import shutil
 import signal
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -37,7 +38,7 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
     executor = _executor(launcher)  # before anything is written
     for job in jobs:
         # Somewhere else: a folder relative to here means nothing there.
-        job.config.paths.outputs = str(job.folder.parent.parent.absolute())
+        job.config.paths.outputs = str(Path(job.config.paths.outputs).absolute())
         if job.config.rerun:
             # Here and now: a job that comes back after a preemption must not begin again.
             with Run(job.folder, ()) as earlier:

@@ -10,6 +10,7 @@ from typing import NoReturn
 from ntkexp.catalogue import OUTPUTS, REFERENCE
 from ntkexp.claims.command import judged, records_of
 from ntkexp.errors import UserError
+from ntkexp.papers.scripts import FIGURES
 from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
 from ntkexp.results.atomic import make_folder, write_text
@@ -28,7 +29,7 @@ def report(words: Sequence[str]) -> Path:
     found = groups(records)
     text = page(
         judged(records),
-        drawings(given.figures, Path("scripts"), found),
+        drawings(given.figures, found),
         found,
         read_timings(*given.bench),
         plotly_script(),
@@ -57,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
     parser.add_argument("--runs", nargs="+", type=Path, default=[OUTPUTS])
-    parser.add_argument("--figures", type=Path, default=OUTPUTS / "figures")
+    parser.add_argument("--figures", type=Path, default=FIGURES)
     parser.add_argument("--bench", nargs="+", type=Path, default=BENCH)
     parser.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
     return parser

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ntkexp.catalogue import experiments
-from ntkexp.claims.choice import choose, of_recipe
 from ntkexp.claims.effort import line
-from ntkexp.claims.record import AXES, Record
+from ntkexp.experiments import axes, experiments
+from ntkexp.papers import MAIN
+from ntkexp.papers.numbers import named
+from ntkexp.papers.scripts import Script, folder_of, scripts
+from ntkexp.results.record import Record
+from ntkexp.results.select import of_recipe, shown
 
 RELEASED = "recipe=released"
 # How the stem of a figure of that recipe ends.
@@ -47,10 +48,11 @@ class Group:
     @property
     def swept(self) -> str:
         """What the runs vary besides the seed."""
-        if self.experiment not in AXES:
-            return ""
-        values = sorted({record.axis for record in self.records})
-        return f"{AXES[self.experiment]} = {', '.join(f'{value:g}' for value in values)}"
+        told = []
+        for key in axes(self.experiment):
+            found = {record.config.get(key) for record in self.records}
+            told.append(f"{key} = {', '.join(map(short, sorted(found, key=_place)))}")
+        return "; ".join(told)
 
     @property
     def scale(self) -> str:
@@ -71,9 +73,21 @@ class Group:
     @property
     def config(self) -> Mapping[str, Any]:
         """The config all runs share, by dotted key."""
-        hidden = {*HIDDEN, AXES.get(self.experiment)}
+        hidden = {*HIDDEN, *axes(self.experiment)}
         first = self.records[0].config if self.records else {}
         return {key: value for key, value in first.items() if key not in hidden}
+
+
+def short(value: object) -> str:
+    """A swept value as one would type it."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _place(value: object) -> tuple[bool, float, str]:
+    """Orders swept values: numbers first, by size."""
+    if isinstance(value, int | float):
+        return False, float(value), ""
+    return True, 0.0, str(value)
 
 
 def _hardware(life: Mapping[str, Any]) -> str:
@@ -90,17 +104,17 @@ def groups(records: Sequence[Record]) -> list[Group]:
     found = []
     for known in experiments():
         own = [record for record in records if record.experiment == known.name]
-        chosen = sorted(choose(of_recipe(own, "paper")), key=_order)
+        chosen = sorted(shown(of_recipe(own, "paper")), key=_order)
         found.append(Group(known.name, known.about, tuple(chosen)))
         released = [record for record in own if record.recipe == "released"]
         if released:
-            chosen = sorted(choose(released), key=_order)
+            chosen = sorted(shown(released), key=_order)
             found.append(Group(known.name, known.about, tuple(chosen), "released"))
     return found
 
 
-def _order(record: Record) -> tuple[float, int]:
-    return (record.axis if record.experiment in AXES else 0.0, record.seed)
+def _order(record: Record) -> tuple[tuple[tuple[bool, float, str], ...], int]:
+    return tuple(map(_place, record.swept)), record.seed
 
 
 @dataclass(frozen=True)
@@ -108,14 +122,20 @@ class Drawing:
     """A drawn figure: its file, its caption, and whose runs it shows."""
 
     stem: str
-    number: int | None
+    paper: str
+    number: str | None
     svg: str
     caption: str
     groups: tuple[Group, ...]
 
     @property
+    def id(self) -> str:
+        """Unique on the page."""
+        return self.stem if self.paper == MAIN else f"{self.paper}-{self.stem}"
+
+    @property
     def name(self) -> str:
-        return f"Figure {self.number}" if self.number else self.stem.removeprefix("fig_")
+        return named(self.number) if self.number else self.stem.removeprefix("fig_")
 
     @property
     def heading(self) -> str:
@@ -131,30 +151,28 @@ class Drawing:
         return " ".join(self.caption.partition("\n")[2].split())
 
 
-def drawings(folder: Path, scripts: Path, found: Iterable[Group]) -> list[Drawing]:
-    """Every SVG of `folder`, figures of the paper first."""
+def drawings(folder: Path, found: Iterable[Group]) -> list[Drawing]:
+    """What is drawn in `folder`, paper by paper, figures with a number first."""
     found = list(found)
-    figures = {known.name: known.figures for known in experiments()}
     drawn = []
-    for file in sorted(folder.glob("fig*.svg")):
-        match = re.match(r"fig(\d+)_", file.stem)
-        number = int(match[1]) if match else None
-        own = [
-            group
-            for group in found
-            if (number in figures[group.experiment] if number else group.experiment in file.stem)
-            and (group.recipe == "released") is file.stem.endswith(OF_RELEASED)
-        ]
-        if not own and number is None:
-            own = [group for group in found if group.experiment.split("_")[0] in file.stem]
-        svg = file.read_text(encoding="utf-8")
-        drawn.append(Drawing(file.stem, number, svg, caption(scripts, file.stem), tuple(own)))
-    return sorted(drawn, key=lambda drawing: (drawing.number is None, drawing.number, drawing.stem))
+    for script in scripts():
+        for recipe, ending in (("paper", ""), ("released", OF_RELEASED)):
+            file = folder_of(script.paper, folder) / f"{script.stem}{ending}.svg"
+            if file.is_file():
+                own = [group for group in _shown_by(script, found) if group.recipe == recipe]
+                svg = file.read_text(encoding="utf-8")
+                drawn.append(
+                    Drawing(file.stem, script.paper, script.figure, svg, script.caption, tuple(own))
+                )
+    return drawn
 
 
-def caption(scripts: Path, stem: str) -> str:
-    """The docstring of the script that draws a figure."""
-    script = scripts / f"{stem.removesuffix(OF_RELEASED)}.py"
-    if not script.is_file():
-        return ""
-    return ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
+def _shown_by(script: Script, found: Sequence[Group]) -> list[Group]:
+    """The runs behind a figure: of the experiments that name it, or else that it is named after."""
+    own = {known.name: known.figures for known in experiments() if known.paper == script.paper}
+    of_paper = [group for group in found if group.experiment in own]
+    if script.figure is not None:
+        return [group for group in of_paper if script.figure in own[group.experiment]]
+    names = {group: group.experiment.rpartition("/")[2] for group in of_paper}
+    whole = [group for group, name in names.items() if name in script.stem]
+    return whole or [group for group, name in names.items() if name.split("_")[0] in script.stem]

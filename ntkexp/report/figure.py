@@ -6,15 +6,26 @@ import html
 import re
 from collections.abc import Sequence
 
+from ntkexp.papers.found import paper
 from ntkexp.report.facts import Drawing, Group
 from ntkexp.report.markup import pre, soft, text
 
 
+def figures(drawings: Sequence[Drawing]) -> str:
+    """All that are drawn, under the titles of their papers."""
+    parts = []
+    for place, drawing in enumerate(drawings):
+        if place == 0 or drawings[place - 1].paper != drawing.paper:
+            parts.append(f"<h3>{text(paper(drawing.paper).title)}</h3>")
+        parts.append(figure(drawing))
+    return "\n".join(parts)
+
+
 def figure(drawing: Drawing) -> str:
     return (
-        f'<article class="sheet" id="{drawing.stem}"><h3>{text(drawing.heading)}</h3>'
+        f'<article class="sheet" id="{drawing.id}"><h4>{text(drawing.heading)}</h4>'
         f"{soft(drawing.told)}"
-        f'<div class="drawing">{inlined(drawing.svg, drawing.stem, drawing.heading)}</div>'
+        f'<div class="drawing">{inlined(drawing.svg, drawing.id, drawing.heading)}</div>'
         f"{''.join(map(_facts, drawing.groups))}</article>"
     )
 

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ntkexp.claims.rendering import ABOUT, commands, notes, recipe_told, row, sections, summary
+from ntkexp.claims.claim import Claim
+from ntkexp.claims.rendering import (
+    ABOUT,
+    commands,
+    notes,
+    recipe_told,
+    row,
+    sections,
+    summary,
+    works,
+)
 from ntkexp.claims.verdict import Finding, Verdict
+from ntkexp.papers import MAIN
 from ntkexp.report.markup import code, folded, text
 
+# (paper, number of a figure) -> its id on the page
+Drawn = Mapping[tuple[str, str | None], str]
 HEADS = ("Figure", "Claim", "Paper", "Holds if", "Measured", "Verdict", "Scale")
 EXPLAINED = (
     "A claim holds <em>partly</em> when it does for some of its seeds or panels; <em>no runs</em>: "
@@ -16,12 +29,11 @@ EXPLAINED = (
 )
 
 
-def ledger(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
+def ledger(findings: Sequence[Finding], drawn: Drawn) -> str:
     """`drawn` tells under which id a figure stands on the page."""
     parts = "".join(
-        f"<h3>{text(section.value)}</h3><p>{text(ABOUT[section])} {text(summary(members))}.</p>"
-        f"{_table(members, drawn)}"
-        for section, members in sections(findings).items()
+        f'<h3 id="claims-{work.name}">{text(work.title)}</h3>{_sections(found, drawn)}'
+        for work, found in works(findings).items()
     )
     return (
         f"<p>{EXPLAINED}</p>{_tally(findings)}{parts}"
@@ -30,7 +42,15 @@ def ledger(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
     )
 
 
-def _table(findings: Sequence[Finding], drawn: Mapping[int, str]) -> str:
+def _sections(findings: Sequence[Finding], drawn: Drawn) -> str:
+    return "".join(
+        f"<h4>{text(section.value)}</h4><p>{text(ABOUT[section])} {text(summary(members))}.</p>"
+        f"{_table(members, drawn)}"
+        for section, members in sections(findings).items()
+    )
+
+
+def _table(findings: Sequence[Finding], drawn: Drawn) -> str:
     heads = "".join(f"<th>{name}</th>" for name in HEADS)
     rows = "\n".join(_claim(finding, drawn) for finding in findings)
     return (
@@ -53,26 +73,30 @@ def _class(verdict: Verdict) -> str:
     return verdict.replace(" ", "-")
 
 
-def _claim(finding: Finding, drawn: Mapping[int, str]) -> str:
+def _claim(finding: Finding, drawn: Drawn) -> str:
     claim, kind = finding.claim, _class(finding.verdict)
     other = "" if finding.recipe == claim.recipes[0] else f"-{finding.recipe}"
     cells = {name: text(cell) for name, cell in row(finding).items()}
     figure = cells["figure"]
-    if claim.figure is not None and claim.figure in drawn:
-        figure = f'<a href="#{drawn[claim.figure]}">{figure}</a>'
+    if (claim.work, claim.figure) in drawn:
+        figure = f'<a href="#{drawn[claim.work, claim.figure]}">{figure}</a>'
     named = "".join(
         f'<td class="wide {name.replace(" ", "-")}" data-name="{name.capitalize()}">{cells[name]}'
         "</td>"
         for name in ("paper", "holds if", "measured")
     )
     return (
-        f'<tr id="{claim.id}{other}" data-verdict="{kind}">'
+        f'<tr id="{_id(claim)}{other}" data-verdict="{kind}">'
         f'<td data-name="Figure">{figure}</td>'
         f'<td class="wide">{text(claim.says)}<br>'
         f'<span class="soft small">{text(_told(finding))}</span></td>{named}'
         f'<td><span class="verdict {kind}">{finding.verdict}</span></td>'
         f'<td class="wide" data-name="Scale">{cells["scale"]}</td></tr>'
     )
+
+
+def _id(claim: Claim) -> str:
+    return claim.id if claim.work == MAIN else f"{claim.work}-{claim.id}"
 
 
 def _told(finding: Finding) -> str:

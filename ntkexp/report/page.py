@@ -10,14 +10,16 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.claims.record import Record
+from ntkexp.claims.rendering import works
 from ntkexp.claims.verdict import Finding
+from ntkexp.papers.found import Paper
+from ntkexp.report import figure
 from ntkexp.report.benchmarks import benchmarks
-from ntkexp.report.facts import Drawing, Group
-from ntkexp.report.figure import figure
+from ntkexp.report.facts import Drawing, Group, short
 from ntkexp.report.ledger import ledger
 from ntkexp.report.markup import soft, text
 from ntkexp.report.panels import panels
+from ntkexp.results.record import Record
 
 HERE = resources.files("ntkexp.report")
 
@@ -32,11 +34,16 @@ def page(
     """One HTML document that needs nothing but itself. `plotly`: the library's script."""
     shown = [group for group in groups if group.records]
     # The first drawing of a figure is that of the paper's recipe.
-    drawn = {drawing.number: drawing.stem for drawing in reversed(drawings) if drawing.number}
+    drawn: dict[tuple[str, str | None], str] = {
+        (one.paper, one.number): one.id for one in reversed(drawings) if one.number
+    }
+    papers = list(works(findings))
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
+        papers=text("; ".join(paper.told for paper in papers)),
+        links="".join(map(_link, papers)),
         claims=ledger(findings, drawn),
-        figures="\n".join(map(figure, drawings)) or soft("No figure is drawn yet: make figures"),
+        figures=figure.figures(drawings) or soft("No figure is drawn yet: make figures"),
         explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
         benchmarks=benchmarks(tables),
         footer=_footer(shown),
@@ -44,6 +51,10 @@ def page(
         plotly=plotly,
         script=_file("page.js"),
     )
+
+
+def _link(paper: Paper) -> str:
+    return f'<li><a href="#claims-{paper.name}">{text(paper.short)}</a></li>'
 
 
 def _file(name: str) -> str:
@@ -60,7 +71,8 @@ def _runs(group: Group) -> dict[str, Any]:
 
 
 def _run(group: Group, record: Record) -> dict[str, Any]:
-    swept = f"{group.swept.partition(' ')[0]} {record.axis:g}, " if group.swept else ""
+    values = zip(record.axes, record.swept, strict=True)
+    swept = "".join(f"{key} {short(value)}, " for key, value in values)
     about = [group.about, f"run {record.run}", f"scale {record.scale}", *record.notes]
     return {
         "id": f"{record.experiment}/{record.run}",

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.curves import accuracy, cka, effective_ranks, layer_cka, spectra, trace_ratio
-from ntkexp.claims.record import Record
+from ntkexp.data.disk import RADIUS
+from ntkexp.results.curves import accuracy, cka, effective_ranks, layer_cka, spectra, trace_ratio
+from ntkexp.results.record import Record
 from ntkexp.theory.float64 import Array
 
 Panel = dict[str, Any]
@@ -184,7 +185,7 @@ def _eigenfunctions(record: Record) -> Iterator[Panel]:
         "steps": list(images),
         "ranks": [int(rank) for rank in ranks],
         "side": side,
-        "radius": math.sqrt(2 / math.pi),
+        "radius": RADIUS,
         "shares": [rounded(row) for row in shares.loc[list(images), ranks].to_numpy()],
         "images": [base64.b64encode(image).decode() for image in images.values()],
     }

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ntkexp.results.reading import finished, load, runs
+    from ntkexp.results.folders import runs
+    from ntkexp.results.reading import finished, load
     from ntkexp.results.status import read_status
     from ntkexp.results.store import Run
     from ntkexp.results.table import Table
@@ -21,7 +22,7 @@ HOMES = {
     "finished": "reading",
     "load": "reading",
     "read_status": "status",
-    "runs": "reading",
+    "runs": "folders",
 }
 
 

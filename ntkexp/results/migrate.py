@@ -16,7 +16,7 @@ from ntkexp.identity import digest, hashed, identity_of_version_1, read_plain
 from ntkexp.results.atomic import cannot_write, write_text
 from ntkexp.results.card import FILE, Card, read_card
 from ntkexp.results.facts import last_life
-from ntkexp.results.reading import runs
+from ntkexp.results.folders import runs
 from ntkexp.results.status import read_status
 
 # Words of a command line that say how it is done, not what.

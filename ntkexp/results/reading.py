@@ -16,7 +16,9 @@ import yaml
 
 from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS, SCHEMA_VERSION
 from ntkexp.errors import UserError
+from ntkexp.results.card import read_card
 from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.folders import runs
 from ntkexp.results.status import read_status, refuse_damaged
 
 # Facts of a run that say nothing of what was computed never become columns.
@@ -95,8 +97,10 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
     for folder in runs(paths):
         try:
             status = read_status(folder)
-            one = (folder.parent.name, folder.name)
-            if status is None or status["state"] != "finished" or one in seen:
+            if status is None or status["state"] != "finished":
+                continue
+            one = identity(folder)
+            if one in seen:
                 continue
             _refuse_other_schema(folder, status)
             refuse_damaged(folder, status)
@@ -108,11 +112,10 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
         yield folder
 
 
-def runs(paths: Iterable[Path | str] | Path | str) -> list[Path]:
-    """Every run folder at or under `paths`, whatever its state."""
-    roots = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
-    found = {status.parent for root in roots for status in _statuses(root)}
-    return sorted(found)
+def identity(folder: Path) -> tuple[str, str]:
+    """(experiment, id) of a run: one id under two experiments is two runs."""
+    card = read_card(folder)
+    return card.experiment if card else str(flat_config(folder).get("name")), folder.name
 
 
 def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
@@ -140,11 +143,6 @@ def flat_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise DamagedRunError(file, "is not a mapping")
     return dict(_flatten({k: v for k, v in config.items() if k not in UNTOLD}))
-
-
-def _statuses(root: Path) -> Iterator[Path]:
-    for pattern in ("status.json", "*/status.json", "*/*/status.json"):
-        yield from root.glob(pattern)
 
 
 def _flatten(node: dict[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

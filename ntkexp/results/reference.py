@@ -23,12 +23,12 @@ from ntkexp.results.atomic import make_folder, replacing, write_text
 from ntkexp.results.begun import committed_tables, last_iteration
 from ntkexp.results.card import FILE, read_card
 from ntkexp.results.commits import StoredFile
+from ntkexp.results.folders import runs
 from ntkexp.results.reading import (
     TableFile,
     finished,
     flat_config,
     read_table,
-    runs,
     table_files,
 )
 from ntkexp.results.status import read_status, status_text
@@ -118,8 +118,9 @@ def _copy(
     folder: Path, copy: Path, tables: Mapping[str, pa.Table], status: Mapping[str, Any]
 ) -> None:
     told, listed = {}, {}
+    experiment = str(flat_config(folder)["name"])
     for name, whole in tables.items():
-        thinning = _thinning(copy.parent.name, name)
+        thinning = _thinning(experiment, name)
         part = whole if thinning is None else _thinned(whole, thinning)
         _write(copy / f"{name}.parquet", part)
         listed[f"{name}.parquet"] = _facts(copy / f"{name}.parquet") | {"rows": part.num_rows}

@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from omegaconf import DictConfig
 
-from faults import machines
-from faults.watch import Fault, Operation, Watch, operations
 from ntkexp.cli import main
+from ntkexp.scripts.faults import machines
+from ntkexp.scripts.faults.watch import Fault, Operation, Watch, operations
 
 # Far beyond any undisturbed one, also on a busy machine.
 LIMIT_SECONDS = 120.0

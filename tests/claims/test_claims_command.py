@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import TINY_DISK, Ntkexp
+
+from tests.conftest import TINY_DISK, Ntkexp
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> Non
     done = door("claims", "--runs", str(disk_runs), "--figure", "1", "--json")
     assert done.returncode == 0, done.stderr
     entries = json.loads(done.stdout)
-    assert {entry["figure"] for entry in entries} == {1}
+    assert {entry["figure"] for entry in entries} == {"1"}
     start = next(entry for entry in entries if entry["id"] == "fig01-ratio-at-start")
     assert start["seeds"] == 2
     assert len(start["cases"]) == 2
@@ -44,7 +45,9 @@ def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> Non
 
 
 def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
-    done = door("claims", "--runs", str(disk_runs), "--figure", "10", "--markdown")
+    done = door(
+        "claims", "--runs", str(disk_runs), "--paper", "alignment", "--figure", "10", "--markdown"
+    )
     rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 3
     assert len({row.count("|") for row in rows}) == 1
@@ -53,8 +56,10 @@ def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
 def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
     door: Ntkexp, disk_runs: Path
 ) -> None:
-    told = door("claims", "--runs", str(disk_runs), "--summary").stdout
-    parts = dict(zip(("paper", "notebooks", "identity"), told.split("\n\n**"), strict=True))
+    told = door("claims", "--paper", "alignment", "--runs", str(disk_runs), "--summary").stdout
+    heading, *sections = told.split("\n\n**")
+    assert heading == "### Implicit Regularization via Neural Feature Alignment"
+    parts = dict(zip(("paper", "notebooks", "identity"), sections, strict=True))
     figures = {
         name: [row.split("|")[1].strip() for row in part.splitlines() if row.startswith("| ")][2:]
         for name, part in parts.items()
@@ -68,7 +73,12 @@ def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--figure", "99"], "--figure 99: no claims; expected 1 to 14"),
+        (
+            ["--paper", "alignment", "--figure", "99"],
+            "--figure 99: no claims; expected one of 1, 2, 3",
+        ),
+        (["--figure", "2.1"], "--figure 2.1: no claims"),
+        (["--paper", "alignement"], "no such paper; did you mean alignment?"),
         (["--runs", "nowhere"], "--runs nowhere: no such folder"),
         (["--jsn"], "usage: ntkexp claims"),
     ],

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import TINY_DISK
+
+from tests.conftest import TINY_DISK
 
 KILLER = Path(__file__).with_name("sweep_killer.py")
 SWEEP = (

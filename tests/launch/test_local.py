@@ -10,9 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from conftest import TINY_DISK, Ntkexp
-
 from ntkexp.results.status import begun
+from tests.conftest import TINY_DISK, Ntkexp
 
 FAILING = Path(__file__).with_name("failing_jobs.py")
 

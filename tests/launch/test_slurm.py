@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TINY_DISK, Ntkexp
+
+from tests.conftest import TINY_DISK, Ntkexp
 
 pytest.importorskip("submitit", reason="needs the extra slurm: pip install 'ntkexp[slurm]'")
 

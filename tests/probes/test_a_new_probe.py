@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tiny_runs import TINY
 
 import ntkexp
+from tests.tiny_runs import TINY
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

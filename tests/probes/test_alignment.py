@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 import torch
 from omegaconf import OmegaConf
-from tiny_runs import TINY, composed, train
 
 from ntkexp import data, models
 from ntkexp.errors import UserError
@@ -18,6 +17,7 @@ from ntkexp.probes import NetworkView
 from ntkexp.theory.alignment import ALIGNMENTS, label_cka
 from ntkexp.theory.centring import centre, centre_labels
 from ntkexp.training.experiment import build_probes, probe_batches
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import Ntkexp
 from omegaconf import OmegaConf
-from tiny_runs import TINY, composed, train
 
 from ntkexp import data, models
 from ntkexp.config import TrainConfig
 from ntkexp.theory.complexity import complexity
 from ntkexp.training.experiment import build_probes, probe_batches
+from tests.conftest import Ntkexp
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

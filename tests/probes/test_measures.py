@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, composed, train
 from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.probes.computations.measures import path_norm
 from ntkexp.theory.measures import deep, norms, paths, two_layer
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_runs import TINY, train
+
+from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

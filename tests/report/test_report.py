@@ -7,13 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import browser
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SCRIPTS, TINY_DISK
 
-from ntkexp.claims.record import Record
 from ntkexp.cli import main
 from ntkexp.report.benchmarks import table
 from ntkexp.report.facts import drawings, groups
@@ -21,6 +18,9 @@ from ntkexp.report.figure import inlined
 from ntkexp.report.markup import text
 from ntkexp.report.panels import POINTS, rounded, sampled
 from ntkexp.results.benchmarks import write_timings
+from ntkexp.results.record import Record
+from tests.conftest import TINY_DISK
+from tests.report import browser
 
 pytest.importorskip("plotly", reason="no plotly: pip install 'ntkexp[report]'")
 
@@ -230,7 +230,7 @@ def test_runs_of_the_released_recipe_are_a_group_and_a_drawing_of_their_own(tmp_
     assert found[1].command == "ntkexp train +exp=vgg19_clean recipe=released"
     for stem in ("fig02_spectrum", "fig02_spectrum_released"):
         (tmp_path / f"{stem}.svg").write_text(SVG)
-    paper, released = drawings(tmp_path, SCRIPTS, found)
+    paper, released = drawings(tmp_path, found)
     assert [group.recipe for group in paper.groups] == ["paper"]
     assert [group.recipe for group in released.groups] == ["released"]
     assert released.heading == f"{paper.heading} (recipe=released)"

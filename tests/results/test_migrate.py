@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import TINY_DISK, Ntkexp
 
 from ntkexp import results
 from ntkexp.identity import identity_of_version_1, read_plain
 from ntkexp.results.card import read_card
 from ntkexp.results.migrate import typed_in
 from ntkexp.results.status import read_status, status_text
+from tests.conftest import TINY_DISK, Ntkexp
 
 OLDER = ("probing", "batch_norm")  # an option that runs of the time did not have
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from ntkexp import results
-from ntkexp.claims.record import collect
 from ntkexp.results import Run, Table
 from ntkexp.results.commits import Commit
+from ntkexp.results.record import collect
 from ntkexp.results.reference import keep, keep_begun, size_bytes, without_folders
 from ntkexp.results.table import float64, int64
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from conftest import SCRIPTS
-
-from ntkexp.claims import LEDGER
-from ntkexp.claims.record import Record, collect
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge
 from ntkexp.results import Run, Table
+from ntkexp.results.record import collect
 from ntkexp.results.table import float64, int64, string
+from ntkexp.scripts.runs import chosen
 
 EVALS = Table(
     "evals",
@@ -37,7 +34,6 @@ model: {{name: vgg, depth: 19, base: {base}}}
 optim: {{lr: 0.01, schedule: constant}}
 scale: {{name: paper}}
 """
-Choose = Callable[..., list[Record]]
 
 
 def kept(root: Path, seed: int, base: int, last: int, recipe: str = "paper") -> None:
@@ -63,30 +59,20 @@ def kept(root: Path, seed: int, base: int, last: int, recipe: str = "paper") -> 
         run.finish()
 
 
-@pytest.fixture
-def chosen(monkeypatch: pytest.MonkeyPatch) -> Choose:
-    """The choice that all figures' scripts make."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    import runs  # type: ignore[import-not-found]
-
-    choose: Choose = runs.chosen
-    return choose
-
-
 def test_one_full_size_run_comes_before_three_narrow_ones_in_both(
-    tmp_path: Path, chosen: Choose
+    tmp_path: Path,
 ) -> None:
     for seed in range(3):
         kept(tmp_path, seed, base=16, last=5000)
     kept(tmp_path, 0, base=64, last=5000)
     drawn = chosen("vgg19_clean", [tmp_path], ("evals", "spectrum"))
-    claim = next(claim for claim in LEDGER if claim.id == "fig02-erank-drop-clean")
+    claim = next(claim for claim in ledger(["alignment"]) if claim.id == "fig02-erank-drop-clean")
     judged = judge(claim, collect([tmp_path])).records
     assert [run.run for run in drawn] == [run.run for run in judged] == ["paper-64-0"]
 
 
 def test_a_full_size_run_of_a_few_steps_stands_behind_a_narrow_one_that_decides_claims(
-    tmp_path: Path, chosen: Choose
+    tmp_path: Path,
 ) -> None:
     kept(tmp_path, 0, base=16, last=5000)
     kept(tmp_path, 0, base=64, last=300)
@@ -97,7 +83,7 @@ def test_a_full_size_run_of_a_few_steps_stands_behind_a_narrow_one_that_decides_
     assert drawn.run == "paper-16-0"
 
 
-def test_each_recipe_is_drawn_for_itself(tmp_path: Path, chosen: Choose) -> None:
+def test_each_recipe_is_drawn_for_itself(tmp_path: Path) -> None:
     kept(tmp_path, 0, base=16, last=5000)
     kept(tmp_path, 0, base=16, last=9000, recipe="released")
     for recipe in ("paper", "released"):

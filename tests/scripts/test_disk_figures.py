@@ -7,15 +7,24 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SCRIPTS, TINY_DISK
-from tiny_runs import train
+
+from tests.conftest import SCRIPTS, TINY_DISK
+from tests.tiny_runs import train
 
 STEMS = ["fig01_disk_eigenfunctions", "fig10_disk_data"]
 
 
 def drawn(stem: str, folder: Path, out: str, *flags: str) -> dict[str, bytes]:
     done = subprocess.run(
-        [sys.executable, *flags, SCRIPTS / f"{stem}.py", "--runs", "runs", "--out", out],
+        [
+            sys.executable,
+            *flags,
+            SCRIPTS / "alignment" / f"{stem}.py",
+            "--runs",
+            "runs",
+            "--out",
+            out,
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -35,7 +44,10 @@ def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, st
 @pytest.mark.parametrize("stem", STEMS)
 def test_without_runs_it_says_which_command_makes_them(tmp_path: Path, stem: str) -> None:
     done = subprocess.run(
-        [sys.executable, SCRIPTS / f"{stem}.py"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, SCRIPTS / "alignment" / f"{stem}.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 3
     assert "ntkexp train +exp=disk" in done.stderr
@@ -47,11 +59,10 @@ def test_figures_need_no_torch() -> None:
         "for path in sys.argv[1:]:\n    runpy.run_path(path)\n"
         "assert 'torch' not in sys.modules\n"
     )
-    scripts = sorted(SCRIPTS.glob("fig*.py"))
+    scripts = sorted(SCRIPTS.glob("*/fig*.py"))
     assert len(scripts) >= 14
     done = subprocess.run(
         [sys.executable, "-c", source, *scripts],
-        env={"PYTHONPATH": str(SCRIPTS)},
         capture_output=True,
         text=True,
     )
@@ -60,7 +71,7 @@ def test_figures_need_no_torch() -> None:
 
 def make_figures(folder: Path, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, SCRIPTS / "make_figures.py", *words],
+        [sys.executable, SCRIPTS / "make_figures.py", "--paper", "alignment", *words],
         cwd=folder,
         capture_output=True,
         text=True,

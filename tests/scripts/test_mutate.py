@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import ast
-import sys
 
-from conftest import SCRIPTS
-
-sys.path.insert(0, str(SCRIPTS))
-
-from mutate import ROOMS, changes_of, drawn
+from ntkexp.scripts.mutate import ROOMS, changes_of, drawn
 
 CODE = '''\
 """Says what it is."""

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import SCRIPTS
+
+from tests.conftest import SCRIPTS
 
 # Writes down the words it gets. `stop`: runs until SIGTERM; `fail`: fails; else it finishes.
 STAND_IN = """#!/usr/bin/env bash

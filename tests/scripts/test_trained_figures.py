@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from conftest import Script
-from tiny_runs import make_images, train
 
-from ntkexp.claims.record import Record
+from ntkexp.results.record import Record
+from ntkexp.scripts import trained
+from tests.conftest import Script
+from tests.tiny_runs import make_images, train
 
 # Enough steps for a curve from iteration 10 on, of networks as small as they come.
 SMALL = (
@@ -133,10 +134,8 @@ def test_without_runs_it_names_every_command_that_makes_them(
         assert command in told
 
 
-def test_captions_tell_a_smaller_miniature_from_a_larger_one(script: Script) -> None:
-    trained = script("fig02_spectrum").__globals__["trained"]
-
-    def group(name: str, base: int, scale: str) -> object:
+def test_captions_tell_a_smaller_miniature_from_a_larger_one() -> None:
+    def group(name: str, base: int, scale: str) -> trained.Group:
         config = {"name": name, "model.name": "vgg", "model.depth": 19, "model.base": base}
         config |= {"data.name": "cifar10", "data.train_examples": 2000, "probing.examples": 40}
         return trained.Group((Record(name, "run", config | {"scale.name": scale}, {}),), {})

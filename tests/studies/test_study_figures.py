@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Script
 from omegaconf import OmegaConf
 
 from ntkexp import studies
 from ntkexp.results import Run
+from tests.conftest import Script
 
 # study -> its script, and options that make it a matter of milliseconds
 FIGURES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from grid_parts import Net, Of, images, linear, of, sequences, table, tokens, vectors, weight
 from torch import Tensor, nn
 from torch.nn import functional
+
+from tests.tangent.grid_parts import (
+    Net,
+    Of,
+    images,
+    linear,
+    of,
+    sequences,
+    table,
+    tokens,
+    vectors,
+    weight,
+)
 
 
 def scaled(m: Of, x: Tensor) -> Tensor:

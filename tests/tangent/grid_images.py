@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 import torch
-from grid_parts import Net, Pool, images, linear, of, seq, vectors
 from torch import Tensor, nn
+
+from tests.tangent.grid_parts import Net, Pool, images, linear, of, seq, vectors
 
 CONV = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
 BACK = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import torch
-from grid_broadcast import BROADCAST
-from grid_images import NORMS, convolutions
-from grid_parts import Net
-from grid_plain import PLAIN, SHARED
-from grid_sequences import SEQUENCES
-from grid_unusual import UNUSUAL
 from torch import Tensor, nn
+
+from tests.tangent.grid_broadcast import BROADCAST
+from tests.tangent.grid_images import NORMS, convolutions
+from tests.tangent.grid_parts import Net
+from tests.tangent.grid_plain import PLAIN, SHARED
+from tests.tangent.grid_sequences import SEQUENCES
+from tests.tangent.grid_unusual import UNUSUAL
 
 NETS: dict[str, Net] = {
     **dict(convolutions()),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from grid_parts import Net, Pool, images, linear, of, seq, table, tokens, vectors
 from torch import nn
 from torch.nn import functional
+
+from tests.tangent.grid_parts import Net, Pool, images, linear, of, seq, table, tokens, vectors
 
 PLAIN: dict[str, Net] = {
     "linear": (lambda: nn.Linear(4, 3), vectors()),

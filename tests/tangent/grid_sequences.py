@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from grid_parts import Net, linear, of, seq, sequences, tokens, weight
 from torch import Tensor, nn
+
+from tests.tangent.grid_parts import Net, linear, of, seq, sequences, tokens, weight
 
 
 class First(nn.Module):

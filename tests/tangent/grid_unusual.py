@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import torch
-from grid_parts import Net, Of, Pool, images, linear, of, seq, vectors, weight
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations, parametrize
 from torch.utils.checkpoint import checkpoint
+
+from tests.tangent.grid_parts import Net, Of, Pool, images, linear, of, seq, vectors, weight
 
 
 class Quiet(nn.Linear):

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pytest
 import torch
-from dense_jacobian import jacobian
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -19,6 +18,7 @@ from ntkexp.errors import UserError
 from ntkexp.tangent import SharedForward, tangent_kernel, tangent_trace
 from ntkexp.tangent.chain import chain_of, squared_length
 from ntkexp.tangent.trace import signs
+from tests.tangent.dense_jacobian import jacobian
 
 
 def mlp(*widths: int, inplace: bool = False) -> nn.Sequential:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dense_jacobian import distance
-from trap_nets import CASES, case
 
 from ntkexp.tangent import tangent_kernel, tangent_trace
+from tests.tangent.dense_jacobian import distance
+from tests.tangent.trap_nets import CASES, case
 
 pytestmark = [
     pytest.mark.cuda,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dense_jacobian import distance, jacobian, layer_kernels
-from grid_nets import NETS, built
 
 from ntkexp.tangent import tangent_kernel
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
+from tests.tangent.grid_nets import NETS, built
 
 
 def test_there_are_enough_nets() -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from dense_jacobian import distance, jacobian, layer_kernels
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import checked, tangent_kernel, tangent_trace
 from ntkexp.tangent.fingerprint import fingerprint
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 COUPLE = False
 STRENGTH = 0.0

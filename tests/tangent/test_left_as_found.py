@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from grid_nets import built
 from torch import Tensor, nn
-from trap_nets import case
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import tangent_kernel, tangent_kernels, tangent_trace
+from tests.tangent.grid_nets import built
+from tests.tangent.trap_nets import case
 
 MEASUREMENTS: dict[str, Callable[[nn.Module, Tensor], object]] = {
     "kernel": tangent_kernel,

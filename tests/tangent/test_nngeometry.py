@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dense_jacobian import distance, jacobian, layer_kernels
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
-from trap_nets import images
 
 from ntkexp.tangent import tangent_kernel
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
+from tests.tangent.trap_nets import images
 
 gram = pytest.importorskip("nngeometry.gram")
 

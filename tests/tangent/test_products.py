@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dense_jacobian import jacobian
-from trap_nets import CASES, case
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import (
@@ -16,6 +14,8 @@ from ntkexp.tangent import (
     tangent_kernel,
     top_eigenvectors,
 )
+from tests.tangent.dense_jacobian import jacobian
+from tests.tangent.trap_nets import CASES, case
 
 
 @pytest.mark.parametrize("name", CASES)

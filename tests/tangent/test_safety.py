@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from dense_jacobian import distance, jacobian, layer_kernels
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import SharedForward, tangent_kernel, tangent_kernel_tiles, tangent_trace
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 SEGFAULT = """
 import torch

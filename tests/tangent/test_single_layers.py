@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dense_jacobian import distance, jacobian, layer_kernels
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -14,6 +13,7 @@ from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.positions import Columns
 from ntkexp.tangent.routes import ROUTES, Pairs, Shape
 from ntkexp.tangent.workspace import Workspace
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 EVEN_KERNELS = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")

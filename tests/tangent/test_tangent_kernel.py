@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dense_jacobian import distance, jacobian, layer_kernels
-from grid_nets import built
 from torch import nn
-from trap_nets import CASES, case
 
 from ntkexp.tangent import tangent_kernel, tangent_kernels
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
+from tests.tangent.grid_nets import built
+from tests.tangent.trap_nets import CASES, case
 
 EXACT = 1e-10
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from grid_nets import built
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles
+from tests.tangent.grid_nets import built
 
 
 def mlp() -> tuple[nn.Module, Tensor]:

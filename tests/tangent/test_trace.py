@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from dense_jacobian import jacobian, layer_kernels
 from torch import nn
-from trap_nets import CASES, case
 
 from ntkexp.tangent import SharedForward, tangent_kernel, tangent_trace
+from tests.tangent.dense_jacobian import jacobian, layer_kernels
+from tests.tangent.trap_nets import CASES, case
 
 DRAWS = 120
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import Ntkexp
+
+from tests.conftest import Ntkexp
 
 HERE = Path(__file__).parent
 DRIVER = HERE / "kill_driver.py"
 GAME = (
-    "study=made_players.TwoPlayers",
+    "study=tests.training.made_players.TwoPlayers",
     "probe=[made_players.Norms]",
     "probing.spacing=linear",
     "probing.every=10",
@@ -32,7 +33,7 @@ def draws(door: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     for home in (HERE, HERE.parent):
         monkeypatch.syspath_prepend(str(home))
     monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent}")
-    assert door("study", "study=made_studies.Draws", "name=draws").returncode == 0
+    assert door("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
     (folder,) = (tmp_path / "outputs" / "draws").iterdir()
     return f"study.x.run={folder.relative_to(tmp_path)}"
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, composed, train
 from torch import nn
 
 from ntkexp import execute, models
@@ -20,6 +19,7 @@ from ntkexp.tangent import tangent_kernel
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.alpha_scale import AlphaScale, Offset
 from ntkexp.transforms.base import Transformed
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, train
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp.optim.sgd_update import SgdUpdate
 from ntkexp.training.captured import WARM_UP, Captured, Replay
+from tests.tiny_runs import TINY, train
 
 Work = Callable[[], tuple[Tensor, ...]]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import composed, train
 
 from ntkexp import execute
 from ntkexp.errors import UserError
 from ntkexp.training.supervised import Supervised
+from tests.tiny_runs import composed, train
 
 WORDS = (
     "model=mlp",
@@ -25,8 +25,8 @@ WORDS = (
     "progress=false",
     "device=cpu",
 )
-DROPPING = ("data=disk", "data.grid=5", "model=made_learning.Dropping")
-ENDLESS = ("data=made_learning.Endless",)
+DROPPING = ("data=disk", "data.grid=5", "model=tests.training.made_learning.Dropping")
+ENDLESS = ("data=tests.training.made_learning.Endless",)
 
 
 def dropping(*words: str) -> list[str]:

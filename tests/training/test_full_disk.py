@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import TINY_DISK, Ntkexp
 
 from ntkexp.results.status import begun
+from tests.conftest import TINY_DISK, Ntkexp
 
 JOB = (*TINY_DISK, "probe.eigenfunctions.count=30", "data.grid=20", "checkpoint.every_seconds=0")
 

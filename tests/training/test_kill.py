@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TINY_DISK
 
 from ntkexp.results.status import begun
+from tests.conftest import TINY_DISK
 
 DRIVER = Path(__file__).with_name("kill_driver.py")
 JOB = (*TINY_DISK, "optim.steps=100", "probing.growth=1.3", "optim.batch_size=16", "data.grid=10")

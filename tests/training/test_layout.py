@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, train
 
 from ntkexp.training import network_learner
 from ntkexp.training.layout import quick_layout
 from ntkexp.training.network_learner import NetworkLearner
+from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

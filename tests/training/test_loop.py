@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_runs import TINY, composed, train
 
 from ntkexp import execute
 from ntkexp.config import ProbingConfig, Spacing
@@ -21,6 +20,7 @@ from ntkexp.training import supervised
 from ntkexp.training.parts import Parts
 from ntkexp.training.schedule import learning_rate, looks_of
 from ntkexp.training.work import refuse_unoffered
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

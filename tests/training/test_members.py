@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, train
 
 from ntkexp.errors import UserError
 from ntkexp.training import members, supervised
+from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

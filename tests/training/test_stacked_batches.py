@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 from omegaconf import OmegaConf
-from tiny_runs import TINY, composed, make_images
 
 from ntkexp.config import TrainConfig
 from ntkexp.training import experiment
 from ntkexp.training.stacked_batches import StackedBatches
 from ntkexp.training.supervised import Supervised
+from tests.tiny_runs import TINY, composed, make_images
 
 NET = ("model=mlp", "data=mnist", "model.depth=1", "model.width=3", "probe=[]")
 STEPS = ("optim.batch_size=25", "optim.steps=8")

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, composed, train
 from torch.nn import functional
 
 from ntkexp import execute
 from ntkexp.training.supervised import Supervised
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
 WORDS = (*TINY, "model=mlp", "data=mnist", "model.depth=1", "model.width=20", "optim.steps=20")
-MADE = ("transform=made_transforms.FromZero",)
+MADE = ("transform=tests.training.made_transforms.FromZero",)
 
 
 def test_it_trains_the_transformed_function_at_its_rate(tmp_path: Path) -> None:

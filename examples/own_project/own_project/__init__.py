@@ -1,1 +1,1 @@
-"""A project of one's own: a dataset, a network, a probe, an experiment and a figure."""
+"""A project of one's own: a dataset, a network, a probe, an experiment, a claim and a figure."""

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp import models
+from ntkexp.data.disk import RADIUS
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.progress import track
@@ -51,7 +52,7 @@ def of_network(config: LocalBias, seed: int) -> Frames:
 def disk(n: int, seed: int) -> tuple[Tensor, Tensor]:
     """Points uniform in [-1, 1]^2; 1 where the radius is at most sqrt(2 / pi), else 0."""
     x = np.random.default_rng(seed).uniform(-1, 1, size=(n, 2))
-    inside = np.linalg.norm(x, axis=1) <= np.sqrt(2 / np.pi)
+    inside = np.linalg.norm(x, axis=1) <= RADIUS
     return torch.from_numpy(x), torch.from_numpy(inside.astype(np.float64))
 
 

@@ -2,11 +2,18 @@
 
 import matplotlib.pyplot as plt
 
-from ntkexp import results
+from ntkexp.scripts import drawing
+
+FIGURE = "1"
+
+
+def draw(norms):
+    figure, axes = plt.subplots()
+    axes.plot(norms["step"], norms["norm"])
+    return figure
+
+
+main = drawing.main(__file__, __doc__, "spirals", drawing.of_one_run(("weight_norm",), draw))
 
 if __name__ == "__main__":
-    norms = results.load("outputs/spirals")["weight_norm"]
-    for run, rows in norms.groupby("run"):
-        plt.plot(rows["step"], rows["norm"], label=run)
-    plt.legend()
-    plt.savefig("fig_spirals.svg")
+    main()

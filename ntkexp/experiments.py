@@ -1,0 +1,89 @@
+"""The experiments one can run: every file of configs/exp, here and in projects of one's own.
+
+Read as they stand, without composing them. Imports no torch and no pandas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp import projects
+from ntkexp.papers import MAIN
+
+SEEDS = ("seed", "study.seed")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    about: str
+    figures: tuple[str, ...]
+    command: str  # train or study
+    sweep: bool  # its file says over what
+    paper: str = MAIN
+
+    @property
+    def line(self) -> str:
+        many = " -m" if self.sweep else ""
+        return f"ntkexp {self.command}{many} +exp={self.name}"
+
+
+@cache
+def experiments() -> tuple[Experiment, ...]:
+    """Every file of configs/exp, here and in the projects of one's own."""
+    return tuple(_experiment(paper, config) for paper, config in _files())
+
+
+def _files() -> Iterator[tuple[str, DictConfig]]:
+    """(paper, config) of every experiment: those in a folder of their own belong to its paper."""
+    homes = [(MAIN, resources.files("ntkexp.configs")), *projects.configs()]
+    for paper, home in homes:
+        places = sorted(_below(home.joinpath("exp")), key=lambda place: place.name)
+        yield from ((paper, config) for config in _read(places))
+        for folder in places:
+            inside = sorted(_below(folder), key=lambda file: file.name)
+            yield from ((folder.name, config) for config in _read(inside))
+
+
+def _below(folder: Traversable) -> list[Traversable]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _read(files: Iterable[Traversable]) -> Iterator[DictConfig]:
+    for file in files:
+        if file.name.endswith(".yaml"):
+            config = OmegaConf.create(file.read_text(encoding="utf-8"))
+            assert isinstance(config, DictConfig)
+            yield config
+
+
+def _experiment(paper: str, config: DictConfig) -> Experiment:
+    overridden = {key for entry in config.get("defaults", []) for key in entry}
+    return Experiment(
+        name=config.name,
+        about=config.get("about", ""),
+        figures=tuple(map(str, config.get("figures", ()))),
+        command="study" if "override /study" in overridden else "train",
+        sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
+        paper=paper,
+    )
+
+
+@cache
+def swept_by_themselves() -> dict[str, tuple[str, ...]]:
+    """Experiment -> the keys that its own file sweeps."""
+    return {
+        config.name: tuple(map(str, OmegaConf.select(config, "hydra.sweeper.params") or {}))
+        for _, config in _files()
+    }
+
+
+def axes(experiment: str) -> tuple[str, ...]:
+    """What an experiment sweeps over by itself besides the seed; nothing for one not known here."""
+    return tuple(key for key in swept_by_themselves().get(experiment, ()) if key not in SEEDS)

@@ -1,0 +1,210 @@
+"""Figures 3, 11 and 12: alignment of the tangent kernel with the labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.claim import PAPER_AND_RELEASED, Claim, above, below, each_run, times
+from ntkexp.claims.curves import shown
+from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
+from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, EARLY, NOISE50, PANELS
+from ntkexp.results.curves import best_step, cka, has_centring, layer_cka
+from ntkexp.results.record import Record
+
+TABLES = ("alignment", "evals")
+NETWORKS = {"mlp_mnist": "MLP, MNIST", CLEAN: "VGG19, CIFAR-10", "resnet18_cifar10": "ResNet18"}
+# "A number of" layers is at least three; "the very top ones" are the last two.
+SEVERAL = 3
+TOP_LAYERS = 2
+# Where the notebooks' layers come to .5; a net that has fitted does not go on.
+LATE = either(iteration(100_000), FITTED_TRAINING)
+
+
+def rise(record: Record, split: str, centring: str = "class") -> float:
+    """The highest alignment over that at initialisation."""
+    curve = cka(record, split, centring=centring)
+    return float(curve.max() / curve.iloc[0])
+
+
+def last_over_first(record: Record, centring: str) -> float:
+    curve = cka(record, "test", centring=centring)
+    return float(curve.iloc[-1] / curve.iloc[0])
+
+
+def layer_peaks(record: Record) -> np.ndarray:
+    """The highest alignment that each layer reaches, on training or test examples."""
+    both = pd.concat([layer_cka(record, split) for split in ("train", "test")])
+    return both.max().to_numpy()
+
+
+def third_intermediate(record: Record) -> float:
+    """The peak of the third best of the layers between the first and the top two."""
+    intermediate = np.sort(layer_peaks(record)[1:-TOP_LAYERS])
+    return float(intermediate[-SEVERAL]) if len(intermediate) >= SEVERAL else float("nan")
+
+
+def top_over_intermediate(record: Record) -> float:
+    peaks = layer_peaks(record)
+    return float(peaks[-TOP_LAYERS:].mean() / peaks[1:-TOP_LAYERS].max())
+
+
+def test_over_train_while_learning(record: Record) -> float:
+    """Highest test alignment over highest train alignment, up to the best test accuracy."""
+    until = best_step(record)
+    highest = {}
+    for split in ("train", "test"):
+        curve = shown(cka(record, split))
+        highest[split] = curve[curve.index <= max(until, curve.index[0])].max()
+    return float(highest["test"] / highest["train"])
+
+
+def peaks_apart(record: Record) -> float:
+    """The factor in iterations between a layer's peak and that of test accuracy; the median."""
+    peaks = layer_cka(record, "test").idxmax().to_numpy(np.float64)
+    factors = np.abs(np.log((1 + peaks) / (1 + best_step(record))))
+    return float(np.exp(np.median(factors)))
+
+
+def with_centring(kind: str, horizon: Horizon) -> Horizon:
+    """Of runs made since the probe measures this kind of alignment."""
+    return Horizon(
+        horizon.told,
+        lambda record: has_centring(record, kind) and horizon(record),
+        horizon.iterations,
+    )
+
+
+def _uncentred(kind: str, says: str) -> Claim:
+    return Claim(
+        id=f"fig12-rise-{kind}",
+        figure="12",
+        says=says,
+        paper="rises",
+        number="last over first alignment, test",
+        experiments=tuple(NETWORKS),
+        tables=("alignment",),
+        statistic=each_run(lambda record: last_over_first(record, kind), NETWORKS),
+        holds=above(1.0),
+        threshold="the sign of the text's word; which of the two the paper draws it does not say",
+        horizon=with_centring(kind, iteration(EARLY)),
+        unit=times,
+        recipes=PAPER_AND_RELEASED,
+    )
+
+
+CLAIMS = (
+    Claim(
+        id="fig03-train-cka-rises",
+        figure="3",
+        says="The alignment with the labels rises during training, on training examples",
+        paper="rises",
+        number="highest CKA over that at initialisation, train",
+        experiments=ALL,
+        tables=TABLES,
+        statistic=each_run(lambda record: rise(record, "train"), PANELS),
+        holds=above(1.5),
+        threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
+        horizon=iteration(EARLY),
+        unit=times,
+        recipes=PAPER_AND_RELEASED,
+    ),
+    Claim(
+        id="fig03-test-cka-rises",
+        figure="3",
+        says="The alignment with the labels rises during training, on test examples",
+        paper="rises",
+        number="highest CKA over that at initialisation, test",
+        experiments=ALL,
+        tables=TABLES,
+        statistic=each_run(lambda record: rise(record, "test"), PANELS),
+        holds=above(1.5),
+        threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
+        horizon=iteration(EARLY),
+        unit=times,
+        recipes=PAPER_AND_RELEASED,
+    ),
+    Claim(
+        id="fig03-intermediate-layers",
+        figure="3",
+        says="A number of intermediate layers reach an alignment above 0.5",
+        paper="> 0.5",
+        number="highest CKA of the third best intermediate layer, train or test",
+        experiments=ALL,
+        tables=TABLES,
+        statistic=each_run(third_intermediate, PANELS),
+        holds=above(0.5),
+        threshold="the text's number; ours: `a number of` is three",
+        horizon=LATE,
+        recipes=PAPER_AND_RELEASED,
+    ),
+    Claim(
+        id="fig03-top-layers",
+        figure="3",
+        says="The alignment of the very top layers stays relatively low",
+        paper="low",
+        number="highest CKA of the last two layers, mean, over that of the best intermediate one",
+        experiments=ALL,
+        tables=TABLES,
+        statistic=each_run(top_over_intermediate, PANELS),
+        holds=below(0.75),
+        threshold="ours, for `relatively low`: three quarters of the best intermediate layer",
+        horizon=LATE,
+        recipes=PAPER_AND_RELEASED,
+    ),
+    Claim(
+        id="fig03-test-above-train",
+        figure="3",
+        says="At high noise the alignment on test examples is far above that on training examples "
+        "while the network learns",
+        paper="much higher",
+        number="highest test CKA over highest train CKA up to the best test accuracy",
+        experiments=(NOISE50,),
+        tables=TABLES,
+        statistic=each_run(test_over_train_while_learning),
+        holds=above(1.5),
+        threshold="ours, for `much higher`: half as high again",
+        horizon=iteration(EARLY),
+        unit=times,
+        recipes=PAPER_AND_RELEASED,
+    ),
+    Claim(
+        id="fig03-peaks-together",
+        figure="3",
+        says="At high noise the layers' alignments peak when the test accuracy does",
+        paper="together",
+        number="factor in iterations between a layer's test peak and the accuracy's, median",
+        experiments=(NOISE50,),
+        tables=TABLES,
+        statistic=each_run(peaks_apart),
+        holds=below(np.sqrt(10)),
+        threshold="ours: half a decade on the figure's axis",
+        horizon=OVERFITTED,
+        unit=times,
+        recipes=PAPER_AND_RELEASED,
+    ),
+    Claim(
+        id="fig11-rise",
+        figure="11",
+        says="Alignment on held-out examples rises for three pairs of network and data",
+        paper="rises",
+        number="last over first CKA, test",
+        experiments=tuple(NETWORKS),
+        tables=("alignment",),
+        statistic=each_run(lambda record: last_over_first(record, "class"), NETWORKS),
+        holds=above(1.0),
+        threshold="the sign of the text's word",
+        horizon=iteration(EARLY),
+        unit=times,
+        recipes=PAPER_AND_RELEASED,
+    ),
+    _uncentred(
+        "none",
+        "Alignment with neither kernel nor labels centred rises on held-out examples as well",
+    ),
+    _uncentred(
+        "labels",
+        "Uncentred alignment as the authors' code has it, with centred labels, rises on held-out "
+        "examples as well",
+    ),
+)

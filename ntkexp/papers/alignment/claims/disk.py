@@ -1,0 +1,197 @@
+"""Figures 1 and 10: the disk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.claim import (
+    Claim,
+    Section,
+    above,
+    between,
+    each_run,
+    percent,
+    times,
+    within_factor,
+)
+from ntkexp.claims.horizon import iteration
+from ntkexp.data.disk import RADIUS
+from ntkexp.results.record import Record
+
+RANK = 20
+TOP = 5
+RINGS = 24
+START, TWO_THOUSAND = iteration(0), iteration(2000)
+
+
+def eigenvalue_ratio(record: Record, iteration: int) -> float:
+    """lambda_20 / lambda_1 at the probe nearest to an iteration; nan of a run with fewer."""
+    table = record.tables["eigenvalues"].pivot(index="step", columns="rank", values="eigenvalue")
+    if RANK not in table:
+        return float("nan")
+    row = table.iloc[np.abs(table.index.to_numpy() - iteration).argmin()]
+    return float(row[RANK] / row[1])
+
+
+def near(record: Record, iteration: int) -> int:
+    """The probe nearest to an iteration."""
+    steps = record.tables["eigenvalues"]["step"].unique()
+    return int(steps[np.abs(steps - iteration).argmin()])
+
+
+def eigenfunctions(record: Record, step: int) -> tuple[np.ndarray, pd.DataFrame]:
+    """The first eigenfunctions as columns (points, TOP), and the points of the lattice."""
+    points = record.tables["points"]
+    lattice = points[points["split"] == "test"].set_index("point").sort_index()
+    frame = record.tables["eigenfunctions"]
+    now = frame[(frame["step"] == step) & (frame["rank"] <= TOP)]
+    table = now.pivot(index="point", columns="rank", values="value").sort_index()
+    return table.to_numpy(np.float64), lattice
+
+
+def label_share(record: Record, step: int) -> float:
+    """How much of the labels' variance lies in the span of the first five eigenfunctions."""
+    functions, lattice = eigenfunctions(record, step)
+    labels = lattice["label"].to_numpy(np.float64)
+    labels -= labels.mean()
+    products = functions.T @ labels / np.sqrt((functions**2).sum(axis=0))
+    return float((products**2).sum() / (labels @ labels))
+
+
+def radial_share(record: Record, step: int) -> float:
+    """How much of an eigenfunction's variance is a function of the radius; the most of the first
+    five."""
+    functions, lattice = eigenfunctions(record, step)
+    radius = np.hypot(lattice["x"].to_numpy(), lattice["y"].to_numpy())
+    rings = np.digitize(radius, np.linspace(0, np.sqrt(2), RINGS + 1))
+    frame = pd.DataFrame(functions)
+    profile = frame.groupby(rings).transform("mean")
+    return float((profile.var(ddof=0) / frame.var(ddof=0)).max())
+
+
+def rightly_labelled(record: Record) -> float:
+    points = record.tables["points"]
+    inside = np.hypot(points["x"], points["y"]) <= RADIUS
+    return float((inside == (points["label"] == 1)).mean())
+
+
+def point_count(record: Record, split: str) -> float:
+    return float((record.tables["points"]["split"] == split).sum())
+
+
+CLAIMS = (
+    Claim(
+        id="fig01-ratio-at-start",
+        figure="1",
+        says="At initialisation the 20th eigenvalue is a percent or two of the first",
+        paper="1.5 %",
+        number="λ20 / λ1 at iteration 0",
+        experiments=("disk",),
+        tables=("eigenvalues",),
+        statistic=each_run(lambda record: eigenvalue_ratio(record, 0)),
+        holds=within_factor(0.015, 2),
+        threshold="the text's number, within a factor of two: it is one network's",
+        horizon=START,
+        unit=percent,
+    ),
+    Claim(
+        id="fig01-ratio-at-end",
+        figure="1",
+        says="After 2000 iterations the 20th eigenvalue is a fraction of a percent of the first",
+        paper="0.2 %",
+        number="λ20 / λ1 at iteration 2000",
+        experiments=("disk",),
+        tables=("eigenvalues",),
+        statistic=each_run(lambda record: eigenvalue_ratio(record, 2000)),
+        holds=within_factor(0.002, 2),
+        threshold="the text's number, within a factor of two: it is one network's",
+        horizon=TWO_THOUSAND,
+        unit=percent,
+    ),
+    Claim(
+        id="fig01-anisotropy",
+        figure="1",
+        says="The spectrum becomes more anisotropic while the network learns",
+        paper="7.5 × (1.5 % over 0.2 %)",
+        number="λ20 / λ1 at iteration 0 over that at iteration 2000",
+        experiments=("disk",),
+        tables=("eigenvalues",),
+        statistic=each_run(lambda r: eigenvalue_ratio(r, 0) / eigenvalue_ratio(r, 2000)),
+        holds=above(7.5 / 2),
+        threshold="the text's two numbers, their ratio within a factor of two from below",
+        horizon=TWO_THOUSAND,
+        unit=times,
+    ),
+    Claim(
+        id="fig01-class-structure",
+        figure="1",
+        says="The top eigenfunctions come to hold more of the class labels",
+        paper="more",
+        number="share of the labels' variance in the first five eigenfunctions, end less start",
+        experiments=("disk",),
+        tables=("eigenfunctions", "points", "eigenvalues"),
+        statistic=each_run(lambda r: label_share(r, near(r, 2000)) - label_share(r, 0)),
+        holds=above(0.0),
+        threshold="the sign of the text's word",
+        horizon=TWO_THOUSAND,
+        unit=percent,
+    ),
+    Claim(
+        id="fig01-rotation-invariance",
+        figure="1",
+        says="A rotation-invariant mode, the boundary's circle, is among the top eigenfunctions",
+        paper="yes",
+        number="most radial of the first five at the end: variance explained by the radius",
+        experiments=("disk",),
+        tables=("eigenfunctions", "points", "eigenvalues"),
+        statistic=each_run(lambda r: radial_share(r, near(r, 2000))),
+        holds=above(0.75),
+        threshold="ours: three quarters of a mode's variance",
+        horizon=TWO_THOUSAND,
+        unit=percent,
+    ),
+    Claim(
+        id="fig10-labels",
+        figure="10",
+        says="A point is of class +1 exactly when its radius is at most √(2/π)",
+        paper="all",
+        number="share of points labelled so",
+        experiments=("disk",),
+        tables=("points",),
+        statistic=each_run(rightly_labelled),
+        holds=between(1.0, 1.0),
+        threshold="the text's number",
+        horizon=START,
+        section=Section.identity,
+        unit=percent,
+    ),
+    Claim(
+        id="fig10-training-set",
+        figure="10",
+        says="The training set has 500 points",
+        paper="500",
+        number="points",
+        experiments=("disk",),
+        tables=("points",),
+        statistic=each_run(lambda record: point_count(record, "train")),
+        holds=between(500, 500),
+        threshold="the text's number",
+        horizon=START,
+        section=Section.identity,
+    ),
+    Claim(
+        id="fig10-lattice",
+        figure="10",
+        says="The kernel is evaluated on a lattice of 50 × 50 points",
+        paper="2,500",
+        number="points",
+        experiments=("disk",),
+        tables=("points",),
+        statistic=each_run(lambda record: point_count(record, "test")),
+        holds=between(2500, 2500),
+        threshold="the text's number",
+        horizon=START,
+        section=Section.identity,
+    ),
+)

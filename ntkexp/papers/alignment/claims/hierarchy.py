@@ -1,0 +1,205 @@
+"""Figures 4 and 13: easy examples before difficult ones, and what depth does to that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.claim import Claim, Statistic, above, below, each_run, each_sweep, times
+from ntkexp.claims.curves import at, crossing, rank_correlation, shown
+from ntkexp.claims.horizon import OWN_END
+from ntkexp.results.curves import cka
+from ntkexp.results.record import Record
+
+PANELS = {"easy_difficult_noise": "random labels", "easy_difficult_kmnist": "KMNIST"}
+KMNIST = "easy_difficult_kmnist"
+DEPTH = "easy_difficult_depth"
+
+
+def curves(record: Record) -> tuple[pd.Series, pd.Series]:
+    return cka(record, "train", subset="easy"), cka(record, "train", subset="difficult")
+
+
+def highest_ratio(record: Record) -> float:
+    easy, difficult = curves(record)
+    return float(easy.max() / difficult.max())
+
+
+def behind(record: Record) -> float:
+    """Difficult over easy alignment when the easy one is halfway up."""
+    easy, difficult = curves(record)
+    half = crossing(easy, 0.5)
+    return at(difficult, half) / at(easy, half)
+
+
+def late_rise(record: Record) -> float:
+    """Highest difficult alignment after the easy one is halfway up, over its value there."""
+    easy, difficult = curves(record)
+    half = crossing(easy, 0.5)
+    return float(difficult[difficult.index >= half].max()) / at(difficult, half)
+
+
+def delay(record: Record) -> float:
+    """How many times more iterations the difficult alignment takes to get halfway up."""
+    easy, difficult = curves(record)
+    return (1 + crossing(difficult, 0.5)) / (1 + crossing(easy, 0.5))
+
+
+def start(record: Record) -> float:
+    """The iteration at which the easy alignment has made a tenth of its rise."""
+    return crossing(curves(record)[0], 0.1)
+
+
+def steepness(record: Record) -> float:
+    """CKA per decade of iterations from a tenth to half of the easy rise: the figure's slope."""
+    easy = curves(record)[0]
+    return 0.4 * float(easy.max() - easy.iloc[0]) / float(np.log10(duration(record)))
+
+
+def duration(record: Record) -> float:
+    """Iterations from a tenth to half of the rise of the easy alignment, as a factor: its length
+    on the figure's axis."""
+    easy = curves(record)[0]
+    return (1 + crossing(easy, 0.5)) / (1 + crossing(easy, 0.1))
+
+
+def decades_above_half(record: Record) -> float:
+    """For how many decades of iterations easy over difficult alignment is at least half of its
+    highest: probes are log-spaced, so the few last ones would decide a count of iterations."""
+    easy, difficult = curves(record)
+    ratio = shown(easy / difficult)
+    reach = np.diff(np.log10(ratio.index.to_numpy(np.float64)), append=np.nan)
+    return float(np.nansum(reach[(ratio >= ratio.max() / 2).to_numpy()]))
+
+
+def highest_easy(record: Record) -> float:
+    return float(curves(record)[0].max())
+
+
+def with_depth(value: Callable[[Record], float]) -> Statistic:
+    """The rank correlation of a value with depth, over the depths of one seed."""
+
+    def trend(records: Sequence[Record]) -> float:
+        depths = np.array([record.axis for record in records])
+        return rank_correlation(depths, np.array([value(record) for record in records]))
+
+    return each_sweep(trend, {DEPTH: ""})
+
+
+def _depth(name: str, says: str, number: str, value: Callable[[Record], float], sign: int) -> Claim:
+    return Claim(
+        id=f"fig13-{name}",
+        figure="13",
+        says=says,
+        paper="with depth" if sign > 0 else "against depth",
+        number=f"rank correlation with depth of {number}",
+        experiments=(DEPTH,),
+        tables=("alignment",),
+        statistic=with_depth(value),
+        holds=above(0.5) if sign > 0 else below(-0.5),
+        threshold="ours: of the pairs of depths three quarters or more in order, of each seed",
+        horizon=OWN_END,
+    )
+
+
+CLAIMS = (
+    Claim(
+        id="fig04-easy-higher",
+        figure="4",
+        says="The alignment on easy examples reaches a higher value than on difficult ones",
+        paper="higher",
+        number="highest easy over highest difficult CKA",
+        experiments=tuple(PANELS),
+        tables=("alignment",),
+        statistic=each_run(highest_ratio, PANELS),
+        holds=above(1.0),
+        threshold="the sign of the text's word",
+        horizon=OWN_END,
+        unit=times,
+    ),
+    Claim(
+        id="fig04-easy-faster",
+        figure="4",
+        says="The alignment on easy examples rises faster: halfway up, the difficult one is behind",
+        paper="faster",
+        number="difficult over easy CKA when the easy one is halfway up",
+        experiments=tuple(PANELS),
+        tables=("alignment",),
+        statistic=each_run(behind, PANELS),
+        holds=below(0.9),
+        threshold="ours: by a tenth or more",
+        horizon=OWN_END,
+    ),
+    Claim(
+        id="fig04-kmnist-rises",
+        figure="4",
+        says="The alignment on difficult examples from KMNIST rises too",
+        paper="rises",
+        number="highest difficult CKA over that when the easy one is halfway up",
+        experiments=(KMNIST,),
+        tables=("alignment",),
+        statistic=each_run(late_rise),
+        holds=above(1.25),
+        threshold="ours: by a quarter or more",
+        horizon=OWN_END,
+        unit=times,
+    ),
+    Claim(
+        id="fig04-kmnist-later",
+        figure="4",
+        says="The alignment on examples from KMNIST rises later than on the easy ones",
+        paper="later",
+        number="iterations to get halfway up, difficult over easy",
+        experiments=(KMNIST,),
+        tables=("alignment",),
+        statistic=each_run(delay),
+        holds=above(1.0),
+        threshold="the sign of the text's word",
+        horizon=OWN_END,
+        unit=times,
+    ),
+    _depth(
+        "magnified",
+        "The alignment effect is magnified as depth increases",
+        "the highest easy CKA",
+        highest_easy,
+        +1,
+    ),
+    _depth(
+        "starts-later",
+        "In deeper networks the alignment starts to rise later",
+        "the iteration at a tenth of the rise",
+        start,
+        +1,
+    ),
+    _depth(
+        "rises-faster",
+        "In deeper networks the alignment then rises faster",
+        "the steepness, CKA per decade of iterations, from a tenth to half of the rise",
+        steepness,
+        +1,
+    ),
+    _depth(
+        "rises-shorter",
+        "In deeper networks the alignment then rises faster, read as: for a shorter time",
+        "the factor in iterations from a tenth to half of the rise",
+        duration,
+        -1,
+    ),
+    _depth(
+        "higher-ratio",
+        "In deeper networks easy exceeds difficult alignment by more",
+        "highest easy over highest difficult CKA",
+        highest_ratio,
+        +1,
+    ),
+    _depth(
+        "shorter",
+        "In deeper networks easy exceeds difficult alignment for fewer iterations",
+        "the decades of iterations in which the ratio is at least half its highest",
+        decades_above_half,
+        -1,
+    ),
+)

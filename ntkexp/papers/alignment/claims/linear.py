@@ -1,0 +1,253 @@
+"""Figures 5 and 9: linear models, SuperNat and the scaling of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.claim import (
+    Case,
+    Claim,
+    Section,
+    above,
+    below,
+    each_run,
+    each_seed,
+    each_value,
+    percent,
+    times,
+)
+from ntkexp.claims.curves import rank_correlation
+from ntkexp.claims.horizon import OWN_END
+from ntkexp.results.record import Record
+
+FROZEN_FROM = 100
+
+
+def supernat_over_descent(errors: pd.DataFrame) -> float:
+    """The last test error of SuperNat over that of gradient descent, for one seed."""
+    last = errors[errors["step"] == errors["step"].max()].set_index("algorithm")["error"]
+    return float(last["supernat"] / last["gradient_descent"])
+
+
+def to_the_letter(record: Record) -> Iterable[Case]:
+    """The same with κ = 1 and the paper's mean squared loss, one case a seed."""
+    kappas, errors = record.tables["kappa_error"], record.tables["test_error"]
+    letter = kappas[(kappas["kappa"] == "none") & (kappas["loss"] == "mean")]
+    descent = errors[errors["algorithm"] == "gradient_descent"]
+    one, other = (
+        frame[frame["step"] == frame["step"].max()].set_index("seed")["error"]
+        for frame in (letter, descent)
+    )
+    for seed, value in (one / other).items():
+        yield Case("", int(str(seed)), float(value))
+
+
+def mean_error(record: Record, algorithm: str) -> pd.Series:
+    errors = record.tables["test_error"]
+    chosen = errors[errors["algorithm"] == algorithm]
+    return chosen.groupby("step")["error"].mean()
+
+
+def drift(record: Record, algorithm: str) -> float:
+    """By how much the mean test error still changes from iteration 100 to the end, relatively."""
+    curve = mean_error(record, algorithm)
+    after = curve[curve.index >= FROZEN_FROM]
+    return float((after.max() - after.min()) / after.iloc[-1])
+
+
+def overfitting(record: Record, algorithm: str) -> float:
+    curve = mean_error(record, algorithm)
+    return float(curve.iloc[-1] / curve.min())
+
+
+def least_stretched(record: Record) -> float:
+    """The smallest preference, over the iterations, for the signal over the noise in the labels,
+    in units of that of the first kernel; medians over seeds of the ratio of alignments."""
+    frame = record.tables["kernel_alignment"]
+    ratios = frame[frame["algorithm"] == "supernat"].groupby("step")["ratio"].median()
+    return float(ratios.min() / ratios.iloc[0])
+
+
+def scaling(record: Record) -> pd.DataFrame:
+    """Means over subsamples, one row a scaling factor c."""
+    return record.tables["scaling"].groupby("c").mean(numeric_only=True)
+
+
+def looseness(record: Record) -> float:
+    """l2 bound less test error, at the largest c over that at the smallest."""
+    means = scaling(record)
+    slack = means["l2_bound"] - means["test_error"]
+    return float(slack.iloc[-1] / slack.iloc[0])
+
+
+def optimised_slope(record: Record) -> float:
+    """The optimised bound at the largest c over that at c = 0."""
+    bound = scaling(record)["optimised_bound"]
+    return float(bound.iloc[-1] / bound.iloc[0])
+
+
+def optimised_spread(record: Record) -> float:
+    """The largest over the smallest optimised bound among all c > 0."""
+    bound = scaling(record)["optimised_bound"]
+    scaled = bound[bound.index > 0]
+    return float(scaled.max() / scaled.min())
+
+
+def scatter(record: Record, c: float) -> float:
+    """Widest over narrowest standard deviation of the solutions in their plane."""
+    solutions = record.tables["solutions"]
+    nearest = solutions["c"].iloc[int((solutions["c"] - c).abs().to_numpy().argmin())]
+    points = solutions.loc[solutions["c"] == nearest, ["first", "second"]].to_numpy()
+    spreads = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    return float(spreads[0] / spreads[1])
+
+
+def l2_follows(record: Record) -> float:
+    means = scaling(record)
+    scaled = means[means.index > 0]
+    return rank_correlation(scaled["l2_bound"], scaled["test_error"])
+
+
+CLAIMS = (
+    Claim(
+        id="fig05-supernat-below",
+        figure="5",
+        says="SuperNat generalises better than gradient descent",
+        paper="below",
+        number="last test error, SuperNat over gradient descent",
+        experiments=("supernat",),
+        tables=("test_error",),
+        statistic=each_seed("test_error", supernat_over_descent),
+        holds=below(1.0),
+        threshold="the sign of the text's word",
+        horizon=OWN_END,
+    ),
+    Claim(
+        id="fig05-letter-of-17",
+        figure="5",
+        says="SuperNat as equation (17) has it, with κ = 1 and the mean squared loss, generalises "
+        "better than gradient descent",
+        paper="below",
+        number="last test error, SuperNat over gradient descent",
+        experiments=("supernat",),
+        tables=("test_error", "kappa_error"),
+        statistic=lambda records: [case for record in records for case in to_the_letter(record)],
+        holds=below(1.0),
+        threshold="the sign of the text's word",
+        horizon=OWN_END,
+    ),
+    Claim(
+        id="fig05-supernat-freezes",
+        figure="5",
+        says="SuperNat slows down and freezes before it fits the noise",
+        paper="freezes",
+        number=f"relative change of its mean test error after iteration {FROZEN_FROM}",
+        experiments=("supernat",),
+        tables=("test_error",),
+        statistic=each_run(lambda record: drift(record, "supernat")),
+        holds=below(0.05),
+        threshold="ours, for `freezes`: a twentieth",
+        horizon=OWN_END,
+        unit=percent,
+    ),
+    Claim(
+        id="fig05-supernat-stretches",
+        figure="5",
+        says="At each iteration SuperNat stretches the kernel along the signal",
+        paper="at each",
+        number="alignment with signal over that with noise, lowest over first, median over seeds",
+        experiments=("supernat",),
+        tables=("kernel_alignment",),
+        statistic=each_run(least_stretched),
+        holds=above(1.0),
+        threshold="the sign of the text's word",
+        horizon=OWN_END,
+        unit=times,
+    ),
+    Claim(
+        id="fig05-descent-overfits",
+        figure="5",
+        says="Gradient descent goes on to fit the noise",
+        paper="rises",
+        number="its mean test error at the end over its lowest",
+        experiments=("supernat",),
+        tables=("test_error",),
+        statistic=each_run(lambda record: overfitting(record, "gradient_descent")),
+        holds=above(1.1),
+        threshold="ours: by a tenth or more",
+        horizon=OWN_END,
+        unit=times,
+    ),
+    Claim(
+        id="fig09-scatter",
+        figure="9",
+        says="For larger c the solutions scatter in a very anisotropic way",
+        paper="very",
+        number="widest over narrowest spread of the solutions at the largest c",
+        experiments=("feature_scaling",),
+        tables=("solutions",),
+        statistic=each_value(lambda record: scatter(record, 1.0), "a"),
+        holds=above(10.0),
+        threshold="ours, for `very`: an order of magnitude",
+        horizon=OWN_END,
+        unit=times,
+    ),
+    Claim(
+        id="fig09-l2-loose",
+        figure="9",
+        says="The l2 bound becomes increasingly loose as c approaches 1",
+        paper="loose",
+        number="l2 bound less test error, at the largest c over that at c = 0",
+        experiments=("feature_scaling",),
+        tables=("scaling",),
+        statistic=each_value(looseness, "a"),
+        holds=above(1.5),
+        threshold="ours, for `increasingly loose`: half as much again",
+        horizon=OWN_END,
+        unit=times,
+    ),
+    Claim(
+        id="fig09-l2-shape",
+        figure="9",
+        says="The l2 bound fails to reflect the shape of the test error",
+        paper="fails",
+        number="rank correlation of bound and error over all c > 0",
+        experiments=("feature_scaling",),
+        tables=("scaling",),
+        statistic=each_value(l2_follows, "a"),
+        holds=below(0.5),
+        threshold="ours, for `fails`: no more than half of a perfect order",
+        horizon=OWN_END,
+    ),
+    Claim(
+        id="fig09-optimised-falls",
+        figure="9",
+        says="The optimised bound falls from white to anisotropic features, as the error does",
+        paper="falls",
+        number="optimised bound at the largest c over that at c = 0",
+        experiments=("feature_scaling",),
+        tables=("scaling",),
+        statistic=each_value(optimised_slope, "a"),
+        holds=below(1.0),
+        threshold="the sign of the text's word",
+        horizon=OWN_END,
+    ),
+    Claim(
+        id="fig09-optimised-flat",
+        figure="9",
+        says="The optimised bound does not become loose as c approaches 1",
+        paper="flat",
+        number="largest over smallest optimised bound among c > 0",
+        experiments=("feature_scaling",),
+        tables=("scaling",),
+        statistic=each_value(optimised_spread, "a"),
+        holds=below(1.1),
+        threshold="ours: a tenth, over all c > 0",
+        horizon=OWN_END,
+        section=Section.identity,
+        unit=times,
+    ),
+)

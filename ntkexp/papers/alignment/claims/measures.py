@@ -1,0 +1,180 @@
+"""Figure 6: which complexity measures follow the generalisation gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.claim import FEWEST, Case, Claim, Statistic, above, below
+from ntkexp.claims.curves import agreement, rank_correlation
+from ntkexp.claims.horizon import Horizon
+from ntkexp.results.record import Record
+
+PANELS = {
+    "complexity_width": "width",
+    "complexity_noise": "noise",
+    "complexity_channels": "channels",
+}
+OURS = "complexity"
+NEYSHABUR = ("neyshabur_core", "neyshabur_bound")
+OTHERS = (
+    "parameters",
+    "l2_norm",
+    "distance",
+    "frobenius_product",
+    "spectral_product",
+    "l1_path_norm",
+    "l2_path_norm",
+    "fisher_rao",
+    "inverse_squared_margin",
+    "spectral_two_one",
+    "spectral_frobenius",
+    "frobenius_bound",
+    "two_layer_spectral_frobenius",
+)
+GAP = "gap_error"
+FOLLOWS = 0.7
+# "All networks are trained until cross-entropy reaches 0.01."
+FITTED_LOSS = 0.01
+# "Up to 4 millions parameters"; 28 channels make 3.8 million.
+MOST_PARAMETERS = 3.5e6
+TABLES = ("measures", "complexity")
+ORDER = (
+    "ours, for `the shape`: of the pairs of networks 85 % in order, weighted by the difference of "
+    "their gaps"
+)
+
+Order = Callable[[pd.Series, pd.Series], float]
+
+
+def measured(record: Record) -> dict[str, float]:
+    """Every measure of a trained network, C of equation (18) among them."""
+    table = record.tables["measures"]
+    last = table[table["step"] == table["step"].max()]
+    values = dict(zip(last["measure"], last["value"].astype(float), strict=True))
+    return values | {OURS: float(record.tables["complexity"]["complexity"].iloc[-1])}
+
+
+def sweeps(records: Sequence[Record]) -> dict[tuple[str, int], pd.DataFrame]:
+    """For every experiment and seed a row for each network, a column for each measure."""
+    rows: dict[tuple[str, int], list[dict[str, float]]] = {}
+    order = list(PANELS)
+    for record in sorted(records, key=lambda r: (order.index(r.experiment), r.seed, r.axis)):
+        rows.setdefault((record.experiment, record.seed), []).append(measured(record))
+    return {key: pd.DataFrame(found) for key, found in rows.items()}
+
+
+def loss_of(record: Record) -> float:
+    return measured(record).get("train_loss", float("nan"))
+
+
+# A network that has not fitted has no place in the figure; how far it came is told apart.
+MEASURED = Horizon("the end of training", lambda record: record.finished)
+FITTED = Horizon(
+    "a training cross-entropy of 0.01",
+    lambda record: record.finished and loss_of(record) <= FITTED_LOSS,
+)
+
+
+def follows_gap(measure: str, order: Order = agreement) -> Statistic:
+    """How far a measure puts the networks of one seed in the order of their gaps."""
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        for (experiment, seed), table in sweeps(records).items():
+            if measure in table and len(table) >= FEWEST:
+                yield Case(PANELS[experiment], seed, order(table[measure], table[GAP]))
+
+    return cases
+
+
+def others_that_follow(records: Sequence[Record]) -> Iterable[Case]:
+    """For every seed how many of the other measures follow the gap in all three settings."""
+    tables = {key: table for key, table in sweeps(records).items() if len(table) >= FEWEST}
+    for seed in sorted({seed for _, seed in tables}):
+        settings = [tables[name, seed] for name in PANELS if (name, seed) in tables]
+        if len(settings) == len(PANELS):
+            yield Case("", seed, float(sum(_follows_everywhere(name, settings) for name in OTHERS)))
+
+
+def _follows_everywhere(measure: str, settings: Sequence[pd.DataFrame]) -> bool:
+    """In every setting that has the measure: two of them are bounds for two layers alone."""
+    orders = [agreement(table[measure], table[GAP]) for table in settings if measure in table]
+    return bool(orders) and min(orders) >= FOLLOWS
+
+
+def worst_loss(records: Sequence[Record]) -> Iterable[Case]:
+    for (experiment, seed), table in sweeps(records).items():
+        yield Case(PANELS[experiment], seed, float(table["train_loss"].max()))
+
+
+def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:
+    """How far C follows the gap of VGG19s of up to 4 million parameters; nan of smaller ones."""
+    for (_, seed), table in sweeps(records).items():
+        large = len(table) >= FEWEST and table["parameters"].max() >= MOST_PARAMETERS
+        yield Case("", seed, agreement(table[OURS], table[GAP]) if large else float(np.nan))
+
+
+def _measure(name: str, written: str) -> Claim:
+    return Claim(
+        id=f"fig06-{name.replace('_', '-')}",
+        figure="6",
+        says=f"{written} follows the generalisation gap in every setting",
+        paper="follows",
+        number="agreement with the order of the gaps, from -1 to 1",
+        experiments=tuple(PANELS),
+        tables=TABLES,
+        statistic=follows_gap(name),
+        also=("Spearman", follows_gap(name, rank_correlation)),
+        holds=above(FOLLOWS),
+        threshold=ORDER,
+        horizon=FITTED,
+    )
+
+
+CLAIMS = (
+    Claim(
+        id="fig06-fitted",
+        figure="6",
+        says="All networks are trained until their cross-entropy reaches 0.01",
+        paper="0.01",
+        number="largest final training loss of a sweep",
+        experiments=tuple(PANELS),
+        tables=TABLES,
+        statistic=worst_loss,
+        holds=below(FITTED_LOSS),
+        threshold="the text's number",
+        horizon=MEASURED,
+    ),
+    _measure(OURS, "The paper's complexity C"),
+    _measure(NEYSHABUR[0], "The core of the bound of Neyshabur et al. (2018)"),
+    _measure(NEYSHABUR[1], "The bound of Neyshabur et al. (2018)"),
+    Claim(
+        id="fig06-others",
+        figure="6",
+        says="They are the only ones to reflect the shape of the gap: no other measure follows it "
+        "in all three settings",
+        paper="none",
+        number=f"how many of {len(OTHERS)} others follow it in all settings",
+        experiments=tuple(PANELS),
+        tables=TABLES,
+        statistic=others_that_follow,
+        holds=below(0),
+        threshold=f"the text's `only`; follows: {ORDER}",
+        horizon=FITTED,
+    ),
+    Claim(
+        id="fig06-four-million",
+        figure="6",
+        says="C follows the gap of VGG19 with up to 4 million parameters",
+        paper="follows",
+        number="agreement with the order of the gaps, from -1 to 1",
+        experiments=("complexity_channels",),
+        tables=TABLES,
+        statistic=in_large_nets,
+        holds=above(FOLLOWS),
+        threshold=ORDER,
+        horizon=FITTED,
+    ),
+)

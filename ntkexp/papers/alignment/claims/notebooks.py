@@ -1,0 +1,174 @@
+"""The curves of Figures 2 and 3 as the authors' released notebooks plot them.
+
+VGG19 of 64 channels, lr 0.01, batch 128, weight decay 5e-4, crops and flips: recipe=released.
+Values were read off the plots, effective ranks to within 25.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ntkexp.claims.claim import (
+    Claim,
+    Interval,
+    Section,
+    Unit,
+    above,
+    below,
+    between,
+    each_run,
+    percent,
+    plain,
+    times,
+)
+from ntkexp.claims.curves import level, smooth
+from ntkexp.claims.horizon import Horizon, iteration
+from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, NOISE20, NOISE50, PANELS, until
+from ntkexp.results.curves import accuracy, cka, effective_ranks, layer_cka
+from ntkexp.results.record import Record
+
+READING_ERROR = 25
+FROM_PLOT = f"read off the notebooks' plot, to within {READING_ERROR}"
+# The lowest effective rank of the first few hundred iterations, and where the curve is later.
+LOW = 500
+EARLY_MINIMUM = {CLEAN: 110, NOISE20: 140, NOISE50: 150}
+LEVELS = {
+    CLEAN: {10_000: 300, 40_000: 270, 100_000: 270},
+    NOISE20: {10_000: 170, 40_000: 310, 100_000: 490},
+    NOISE50: {10_000: 180, 40_000: 280, 100_000: 520},
+}
+MEMORISED, LATE = 10_000, 100_000
+
+
+def early_minimum(record: Record) -> float:
+    return float(smooth(until(effective_ranks(record), LOW)).min())
+
+
+def second_rise(record: Record) -> float:
+    ranks = effective_ranks(record)
+    return level(ranks, LATE) / level(ranks, MEMORISED)
+
+
+def fall_of_accuracy(record: Record) -> float:
+    curve = accuracy(record, "test")
+    return float(curve.max() - curve.iloc[-1])
+
+
+def what_is_left(record: Record) -> float:
+    """The last test alignment over the highest."""
+    curve = cka(record, "test")
+    return float(curve.iloc[-1] / curve.max())
+
+
+def best_layer(record: Record) -> float:
+    return max(float(layer_cka(record, split).to_numpy().max()) for split in ("train", "test"))
+
+
+def _curve(
+    name: str,
+    figure: str,
+    experiment: str,
+    says: str,
+    paper: str,
+    number: str,
+    value: Callable[[Record], float],
+    holds: Interval,
+    horizon: Horizon,
+    threshold: str = FROM_PLOT,
+    unit: Unit = plain,
+) -> Claim:
+    return Claim(
+        id=f"fig{figure:0>2}-notebook-{name}",
+        figure=figure,
+        says=f"{says}, {PANELS[experiment]}",
+        paper=paper,
+        number=number,
+        experiments=(experiment,),
+        tables=("spectrum", "evals") if figure == "2" else ("alignment", "evals"),
+        statistic=each_run(value),
+        holds=holds,
+        threshold=threshold,
+        horizon=horizon,
+        unit=unit,
+        section=Section.notebooks,
+        recipes=("released",),
+    )
+
+
+def _around(value: float) -> Interval:
+    return between(value - READING_ERROR, value + READING_ERROR)
+
+
+def _ranks(experiment: str) -> tuple[Claim, ...]:
+    name = experiment.removeprefix("vgg19_")
+    early = EARLY_MINIMUM[experiment]
+    lowest = _curve(
+        f"early-minimum-{name}", "2", experiment, "Early minimum of the effective rank",
+        f"{early} ± {READING_ERROR}",
+        f"lowest effective rank to iteration {LOW}, train, running median of three probes",
+        early_minimum, _around(early), iteration(LOW),
+    )  # fmt: skip
+    return (lowest, *(_level(experiment, step, at) for step, at in LEVELS[experiment].items()))
+
+
+def _level(experiment: str, step: int, expected: int) -> Claim:
+    name = experiment.removeprefix("vgg19_")
+    return _curve(
+        f"level-{name}-{step}", "2", experiment, f"Effective rank at iteration {step:,}",
+        f"{expected} ± {READING_ERROR}", "median of the three probes nearest to it, train",
+        lambda record: level(effective_ranks(record), step), _around(expected), iteration(step),
+    )  # fmt: skip
+
+
+def _rise(experiment: str, says: str, holds: Interval) -> Claim:
+    low, high = LEVELS[experiment][MEMORISED], LEVELS[experiment][LATE]
+    return _curve(
+        f"second-rise-{experiment.removeprefix('vgg19_')}", "2", experiment, says,
+        f"about {high / low:.1f} ×",
+        f"effective rank at iteration {LATE:,} over that at {MEMORISED:,}, train",
+        second_rise, holds, iteration(LATE),
+        f"{FROM_PLOT}, both values: {high} over {low}", times,
+    )  # fmt: skip
+
+
+def _ratio(experiment: str) -> Interval:
+    """What the reading errors of two levels leave of their ratio."""
+    low, high = LEVELS[experiment][MEMORISED], LEVELS[experiment][LATE]
+    error = READING_ERROR
+    return between((high - error) / (low + error), (high + error) / (low - error))
+
+
+CLAIMS = (
+    *(claim for experiment in ALL for claim in _ranks(experiment)),
+    _rise(NOISE20, "The effective rank rises a second time", _ratio(NOISE20)),
+    _rise(NOISE50, "The effective rank rises a second time", _ratio(NOISE50)),
+    _rise(CLEAN, "The effective rank does not rise a second time", below(_ratio(CLEAN).high)),
+    _curve(
+        "accuracy-falls", "2", NOISE50,
+        "The test accuracy peaks and falls while the labels are memorised", "78 % to 52 %",
+        "highest less last test accuracy", fall_of_accuracy, above(0.1), iteration(LATE),
+        "ours: ten points of the 26 that the plot shows by iteration 350,000", percent,
+    ),
+    _curve(
+        "total", "3", CLEAN, "The whole kernel's alignment reaches a quarter", "up to 0.25",
+        f"highest CKA to iteration {LATE:,}, train or test",
+        lambda record: max(float(until(cka(record, s), LATE).max()) for s in ("train", "test")),
+        between(0.2, 0.3), iteration(LATE), "read off the notebooks' plot, to within 0.05",
+    ),
+    _curve(
+        "layers", "3", CLEAN, "The best layer's alignment reaches a half", "up to 0.5",
+        "highest CKA of a layer, train or test", best_layer, above(0.45), iteration(LATE),
+        "read off the notebooks' plot, to within 0.05",
+    ),
+    _curve(
+        "train-low", "3", NOISE50, "The train alignment stays low until the labels are memorised",
+        "< 0.06", f"highest train CKA to iteration {MEMORISED:,}",
+        lambda record: float(until(cka(record, "train"), MEMORISED).max()), below(0.06),
+        iteration(MEMORISED), "read off the notebooks' plot",
+    ),
+    _curve(
+        "test-falls", "3", NOISE50, "The test alignment peaks and falls", "falls",
+        "last test CKA over the highest", what_is_left, below(0.8), iteration(LATE),
+        "ours: by a fifth or more", percent,
+    ),
+)  # fmt: skip

@@ -1,0 +1,100 @@
+"""Which papers there are: folders of `papers/`, here and in projects of one's own.
+
+A project of one's own that has claims or figures and no `papers/` folder is a paper by itself,
+under the name of its package. Asking what there is imports no claim and no script.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from ntkexp import projects
+from ntkexp.errors import UserError, meant
+from ntkexp.papers import MAIN
+from ntkexp.papers.source import strings
+
+
+@dataclass(frozen=True)
+class Paper:
+    """`home` is its folder, and `package` what that is called on import."""
+
+    name: str
+    title: str
+    short: str
+    authors: str = ""
+    home: Path | None = None
+    package: str = ""
+
+    @property
+    def told(self) -> str:
+        """Its title, and by whom."""
+        return f"{self.title}, {self.authors}" if self.authors else self.title
+
+    def modules(self, name: str) -> Iterator[ModuleType]:
+        """Its file `name`.py; of a folder of this name every file; imported now."""
+        if self.home is None:
+            return
+        if (self.home / f"{name}.py").is_file():
+            yield importlib.import_module(f"{self.package}.{name}")
+        for file in sorted((self.home / name).glob("*.py")):
+            if file.stem != "__init__":
+                yield importlib.import_module(f"{self.package}.{name}.{file.stem}")
+
+
+def names() -> list[str]:
+    """Every paper's name, the main one first."""
+    return list(_papers())
+
+
+def paper(name: str) -> Paper:
+    """The paper of this name; one that nothing is known of bears its name as its title."""
+    return _papers().get(name) or Paper(name, name, name)
+
+
+def known(name: str) -> Paper:
+    """The same; refused where there is no such paper."""
+    if name not in _papers():
+        there = ", ".join(names())
+        raise UserError(f"--paper {name}: no such paper{meant(name, names())}; there are {there}")
+    return _papers()[name]
+
+
+@cache
+def _papers() -> dict[str, Paper]:
+    found: dict[str, Paper] = {}
+    for one in sorted(_everywhere(), key=lambda one: (one.name != MAIN, one.name)):
+        if one.name in found:
+            raise UserError(
+                f"{one.home}: {found[one.name].home} is a paper of this name; expected another name"
+            )
+        found[one.name] = one
+    return found
+
+
+def _everywhere() -> Iterator[Paper]:
+    for package, folder in projects.folders("papers"):
+        for home in folder.iterdir():
+            if (home / "__init__.py").is_file():
+                yield _read(home.name, home, f"{package}.papers.{home.name}")
+    for package, home in projects.own():
+        if any((home / name).exists() for name in ("claims", "claims.py", "scripts")):
+            yield _read(package, home, package)
+
+
+def _read(name: str, home: Path, package: str) -> Paper:
+    file = home / "__init__.py"
+    said = strings(file) if file.is_file() else {}
+    title = said.get("TITLE") or said.get("__doc__", "").partition("\n")[0].removesuffix(".")
+    return Paper(
+        name,
+        title or name,
+        said.get("SHORT", title or name),
+        said.get("AUTHORS", ""),
+        home,
+        package,
+    )

@@ -1,0 +1,197 @@
+"""A run as the claims, the figures and the report see it: tables, and what made them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ntkexp.config import EXECUTION_KEYS
+from ntkexp.errors import UserError
+from ntkexp.experiments import SEEDS, axes
+from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.facts import last_life
+from ntkexp.results.folders import REFERENCE, runs
+from ntkexp.results.reading import finished, flat_config, identity, read_table, table_files
+from ntkexp.results.status import read_status
+
+# From the evidence that counts most to that which counts least.
+SCALES = ("paper", "narrow", "altered", "small")
+FULL_BASE = 64
+# How long a run goes on. With a constant rate they leave its steps as they are: a claim's horizon
+# says whether it came far enough.
+HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_patience")
+# When a run is looked at and on how many examples its accuracy is taken: no step depends on it.
+LOOKING_KEYS = ("evaluate", "probing.spacing", "probing.start", "probing.growth", "probing.every",
+                "probing.steps")  # fmt: skip
+# Tables that go along training, those with fewest rows a look first.
+ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity")
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Tables of one run, with what made them. `typed`: overrides of its command beside the
+    experiment; `life`: the provenance of its last life; `finished`: whether it came to its end."""
+
+    experiment: str
+    run: str
+    config: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    typed: tuple[str, ...] = ()
+    life: Mapping[str, Any] = field(default_factory=dict)
+    finished: bool = True
+
+    @property
+    def seed(self) -> int:
+        return int(self.config.get("seed", self.config.get("study.seed", 0)))
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """What its experiment sweeps over on purpose; runs that differ in more are not compared."""
+        return axes(self.experiment)
+
+    @property
+    def axis(self) -> float:
+        """The value of what its experiment sweeps over, of several keys the first."""
+        return float(self.config[self.axes[0]])
+
+    @property
+    def swept(self) -> tuple[Any, ...]:
+        """The values of all that its experiment sweeps over."""
+        return tuple(self.config.get(key) for key in self.axes)
+
+    @property
+    def recipe(self) -> str | None:
+        """paper or released; None of a study, which has neither."""
+        return self.config.get("recipe")
+
+    @property
+    def iteration(self) -> int:
+        """The last iteration that its tables tell of; 0 of a run that trains nothing."""
+        for name in ALONG_TRAINING:
+            if name in self.tables and "step" in self.tables[name] and len(self.tables[name]):
+                return int(self.tables[name]["step"].max())
+        return 0
+
+    @property
+    def altered(self) -> tuple[str, ...]:
+        """The overrides that make it another run than the experiment as it stands."""
+        return tuple(word for word in self.typed if not _among(word, HORIZON_KEYS + LOOKING_KEYS))
+
+    @property
+    def horizon_typed(self) -> bool:
+        """Whether its command said when it ends."""
+        return any(_among(word, HORIZON_KEYS) for word in self.typed)
+
+    @property
+    def scale(self) -> str:
+        """paper: the experiment as it stands. narrow: a convolutional net of fewer channels, and
+        nothing else altered."""
+        if self.config.get("scale.name", "paper") != "paper":
+            return "small"
+        altered = [word for word in self.altered if not _among(word, ("model.base",))]
+        channels = self.config.get("model.base", FULL_BASE)
+        if channels < FULL_BASE and "model.base" not in self.axes:
+            return "altered" if altered else "narrow"
+        return "altered" if self.altered else "paper"
+
+    @property
+    def setting(self) -> tuple[tuple[str, str], ...]:
+        """Everything that decides its steps, but the seed and what is swept."""
+        free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, *self.axes)
+        if self.config.get("optim.schedule", "constant") == "constant":
+            free += HORIZON_KEYS
+        told = {key: str(value) for key, value in self.config.items() if not _among(key, free)}
+        return tuple(sorted(told.items())) + tuple(sorted(self.data.items()))
+
+    @property
+    def data(self) -> Mapping[str, str]:
+        """Checksums of the images it was trained on, by file."""
+        return dict(self.life.get("data", {}))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know: provenance's remarks, what was altered, how far it came."""
+        changes = (f"{self.experiment}: {' '.join(self.altered)}",) if self.altered else ()
+        going = f"{self.experiment}, recipe={self.recipe}: goes on, kept at {self.iteration:,}"
+        return (*self.life.get("remarks", ()), *changes, *(() if self.finished else (going,)))
+
+
+def _among(word: str, keys: Iterable[str]) -> bool:
+    """Whether a key, or the key of an override, is one of `keys` or lies below one of them."""
+    key = word.lstrip("+~").partition("=")[0]
+    return any(key == known or key.startswith(f"{known}.") for known in keys if known)
+
+
+class StoredTables(Mapping[str, pd.DataFrame]):
+    """Each read when first asked for: a ledger with one claim chosen opens few files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = table_files(folder)
+        self._read: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._read:
+            self._read[name] = read_table(self.files[name])
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
+def collect(roots: Iterable[Path]) -> list[Record]:
+    """Every run at or below `roots` or their folders `reference` that is finished, or was kept
+    while it went on (scripts/keep_reference.py); each once, a finished one first."""
+    places = [place for root in roots for place in (root, root / REFERENCE)]
+    kept = {identity(folder): folder for folder in reversed(_kept_unfinished(places))}
+    done = {identity(folder): folder for folder in reversed(list(finished(places)))}
+    found = sorted((kept | done).items())
+    return [record for one, folder in found for record in _record(folder, one in done)]
+
+
+def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
+    found = []
+    for folder in runs(places):
+        try:
+            if "kept_at" in (read_status(folder) or {}):
+                identity(folder)  # or refused, as damaged
+                found.append(folder)
+        except DamagedRunError:
+            pass  # `finished` looks at the same folders, and says so
+    return found
+
+
+def _record(folder: Path, done: bool) -> Iterator[Record]:
+    """One record; none, and a line that says so, of a run that does not say where it is from."""
+    try:
+        config, life = flat_config(folder), last_life(folder)
+    except UserError as error:
+        print(f"skipped: {error}", file=sys.stderr)
+        return
+    experiment = str(config["name"])
+    words = typed(life.get("argv", ()), experiment)
+    yield Record(experiment, folder.name, config, StoredTables(folder), words, life, done)
+
+
+def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
+    """The overrides of a command, but those that every run of the experiment may have.
+
+    >>> typed(["ntkexp", "train", "+exp=disk", "seed=3", "optim.lr=0.1"], "disk")
+    ('optim.lr=0.1',)
+    """
+    harmless = {*SEEDS, *EXECUTION_KEYS, "exp", "recipe", "scale", *axes(experiment)}
+    return tuple(
+        word
+        for word in argv
+        if "=" in word and not word.startswith(("-", "hydra")) and not _among(word, harmless)
+    )

@@ -1,0 +1,100 @@
+"""Which runs count: one choice for the ledger, the figures and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ntkexp.results.curves import has_fitted
+from ntkexp.results.record import SCALES, Record
+
+Carries = Callable[[Record], bool]
+# Most of what is said of a curve along training is decided by then; a run that came less far is
+# shown only where there is no other.
+CARRIES = 3000
+
+
+def of_recipe(records: Iterable[Record], recipe: str) -> list[Record]:
+    """Runs of one recipe; those of a study have none and always count."""
+    return [record for record in records if record.recipe in (recipe, None)]
+
+
+def choose(records: Sequence[Record], carries: Carries = lambda _: True) -> list[Record]:
+    """Of one experiment's runs those of one setting: of the best scale, then the most seeds, then
+    the farthest. Of a seed and a swept value that were run twice the one that came farther.
+
+    `carries`: only runs that come far enough for what is asked of them.
+    """
+    settings: dict[tuple[tuple[str, str], ...], list[Record]] = {}
+    for record in records:
+        if carries(record):
+            settings.setdefault(record.setting, []).append(record)
+
+    if not settings:
+        return []
+    best = min(settings.values(), key=_rank)
+    return _each_once(best)
+
+
+def _rank(members: Sequence[Record]) -> tuple[int, bool, int, int]:
+    first = members[0]
+    farthest = max(record.iteration for record in members)
+    return SCALES.index(first.scale), first.recipe == "released", -len(members), -farthest
+
+
+def shown(records: Iterable[Record], tables: Iterable[str] = ()) -> list[Record]:
+    """Of one experiment's runs by one recipe those that a figure and the report show: as the ledger
+    chooses, of those that came far enough and have rows in every one of `tables`."""
+    complete = has_rows(records, tables)
+    return choose(complete, carries) or choose(complete)
+
+
+def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:
+    needed = list(tables)
+    return [
+        record
+        for record in records
+        if all(name in record.tables and len(record.tables[name]) for name in needed)
+    ]
+
+
+def carries(record: Record) -> bool:
+    """Whether a run came to its experiment's own end, or far enough for most of what is said."""
+    return own_end(record) or record.iteration >= CARRIES
+
+
+def own_end(record: Record) -> bool:
+    """Whether a run came to the end its experiment sets, and no command set another."""
+    return record.finished and (not record.horizon_typed or has_fitted(record))
+
+
+def choose_jointly(
+    records: Mapping[str, Sequence[Record]], carries: Carries = lambda _: True
+) -> list[Record]:
+    """Runs of every experiment at the best scale that all of them have, on the same images; nothing
+    without one."""
+    for scale in SCALES:
+        chosen = [
+            choose([record for record in found if record.scale == scale], carries)
+            for found in records.values()
+        ]
+        together = [record for members in chosen for record in members]
+        if all(chosen) and _same_images(together):
+            return together
+    return []
+
+
+def _each_once(members: Iterable[Record]) -> list[Record]:
+    farthest: dict[tuple[int, tuple[Any, ...]], Record] = {}
+    for record in sorted(members, key=lambda one: one.iteration):
+        farthest[record.seed, record.swept] = record
+    return sorted(farthest.values(), key=lambda one: one.run)
+
+
+def _same_images(records: Iterable[Record]) -> bool:
+    seen: dict[str, str] = {}
+    return all(
+        seen.setdefault(file, checksum) == checksum
+        for record in records
+        for file, checksum in record.data.items()
+    )

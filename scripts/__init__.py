@@ -1,0 +1,1 @@
+"""Figures, a folder a paper, benchmarks, and tools. Installed as `ntkexp.scripts`."""

@@ -1,0 +1,1 @@
+"""The main paper's figures: a file each, named after its number there."""

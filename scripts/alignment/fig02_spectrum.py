@@ -1,0 +1,138 @@
+"""Figure 2: the spectrum of the tangent kernel along training, for several shares of noise.
+
+Columns: experiments. Rows: accuracy; largest, mean and median eigenvalue; effective rank; trace
+ratios T_k of the training kernel for every k, coloured by k, with T_40, T_80 and T_160 in red.
+Solid lines: training examples, dashed lines: test examples. --exp takes other experiments,
+separated by commas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing, trained
+from ntkexp.theory.spectrum import effective_rank, trace_ratios
+
+FIGURE = "2"
+EXPERIMENTS = "vgg19_clean,vgg19_noise20,vgg19_noise50"
+TABLES = ("evals", "spectrum")
+HIGHLIGHTED = (40, 80, 160)
+RED = "#C00000"
+EIGENVALUES = (("max", drawing.VERMILION), ("mean", drawing.BLUE), ("median", drawing.GREEN))
+
+
+def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
+    """One row a run, split and step: largest, mean, median eigenvalue, effective rank, T_k."""
+    whole = spectrum[spectrum["layer"] == "total"]
+    rows = []
+    for (run, split, step), found in whole.groupby(["run", "split", "step"]):
+        values = found.sort_values("rank")["eigenvalue"].to_numpy()
+        rows.append(
+            {
+                "run": run,
+                "split": split,
+                "step": step,
+                "max": values[0],
+                "mean": values.mean(),
+                "median": np.median(values),
+                "effective_rank": effective_rank(values),
+                "ratios": trace_ratios(values),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def draw(found: Sequence[trained.Group]) -> Figure:
+    width = drawing.PAGE if len(found) > 2 else drawing.PAGE * 0.75
+    figure, panels = plt.subplots(
+        4, len(found), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
+    )
+    for column, group in zip(panels.T, found, strict=True):
+        spectrum = derived(group.tables["spectrum"])
+        trained.accuracy(column[0], group.tables["evals"])
+        eigenvalues(column[1], spectrum)
+        ranks(column[2], spectrum)
+        size = ratios(column[3], spectrum[spectrum["split"] == "train"])
+        trained.along_training(column, group)
+        column[0].set_title(heading(group))
+        column[-1].set_xlabel("iteration")
+    names = ("accuracy", "eigenvalues", "effective rank", "trace ratio $T_k$")
+    for axes, name in zip(panels[:, 0], names, strict=True):
+        axes.set_ylabel(name)
+    panels[0, 0].legend(loc="lower right")
+    panels[1, 0].legend(*kinds(), loc="upper left", ncols=2, columnspacing=0.8, labelspacing=0.3)
+    # Room for the legend above the largest eigenvalue.
+    low, high = panels[1, 0].get_ylim()
+    panels[1, 0].set_ylim(low, high * (high / low) ** 0.5)
+    panels[2, 0].set_ylim(bottom=0)
+    colours = ScalarMappable(LogNorm(1, size), "viridis")
+    figure.colorbar(colours, ax=panels[3, :], label="$k$", aspect=12, pad=0.01)
+    trained.note(figure, found)
+    return figure
+
+
+def heading(group: trained.Group) -> str:
+    return f"{group.title}\n{100 * group.config['data.noise']:g} % random labels"
+
+
+def eigenvalues(axes: Axes, spectrum: pd.DataFrame) -> None:
+    for split, style in (("train", trained.TRAIN), ("test", trained.TEST)):
+        for name, colour in EIGENVALUES:
+            part = spectrum[spectrum["split"] == split]
+            trained.curve(axes, part, name, colour=colour, linestyle=style)
+    axes.set_yscale("log")
+
+
+def kinds() -> tuple[list[plt.Line2D], list[str]]:
+    lines = [plt.Line2D([], [], color=colour) for _, colour in EIGENVALUES]
+    lines += [plt.Line2D([], [], color="black", linestyle=style) for style in ("-", "--")]
+    return lines, [*(name for name, _ in EIGENVALUES), "train", "test"]
+
+
+def ranks(axes: Axes, spectrum: pd.DataFrame) -> None:
+    for split, style in (("train", trained.TRAIN), ("test", trained.TEST)):
+        part = spectrum[spectrum["split"] == split]
+        trained.curve(axes, part, "effective_rank", colour=drawing.BLACK, linestyle=style)
+
+
+def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
+    """Every T_k, the mean over runs; returns how many there are."""
+    mean = spectrum.groupby("step")["ratios"].apply(lambda found: np.mean(list(found), axis=0))
+    steps, table = mean.index.to_numpy(), np.stack(list(mean))  # (steps, r)
+    size = table.shape[1]
+    lines = [np.column_stack([steps, table[:, k]]) for k in range(size)]
+    # A thousand lines are a picture: as vectors they would be megabytes.
+    every = LineCollection(lines, linewidths=0.7, cmap="viridis", rasterized=True)
+    every.set(norm=LogNorm(1, size), array=np.arange(1, size + 1))
+    axes.add_collection(every)
+    for k in HIGHLIGHTED:
+        if k <= size:
+            axes.plot(steps, table[:, k - 1], color=RED, linewidth=1.4)
+            axes.annotate(
+                f"$T_{{{k}}}$",
+                (steps[-1], table[-1, k - 1]),
+                (2, 0),
+                va="center",
+                color=RED,
+                textcoords="offset points",
+                fontsize=7,
+                annotation_clip=False,
+            )
+    axes.set_ylim(0, 1)
+    return size
+
+
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
+
+if __name__ == "__main__":
+    sys.exit(main())

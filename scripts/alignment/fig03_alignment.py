@@ -1,0 +1,72 @@
+"""Figure 3: alignment of the tangent kernel with the labels along training.
+
+Columns: experiments. Rows: accuracy; CKA of the whole kernel; CKA of each layer's kernel on
+training examples; the same on test examples, layers coloured from input to output. Solid lines:
+training examples, dashed lines: test examples. Kernels are centred by class. --exp takes other
+experiments, separated by commas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing, trained
+from ntkexp.scripts.alignment.fig02_spectrum import EXPERIMENTS, heading
+
+FIGURE = "3"
+TABLES = ("evals", "alignment")
+
+
+def draw(found: Sequence[trained.Group]) -> Figure:
+    figure, panels = plt.subplots(
+        4, len(found), figsize=(drawing.PAGE, 7.2), sharex="col", sharey="row", squeeze=False
+    )
+    for column, group in zip(panels.T, found, strict=True):
+        alignment = group.tables["alignment"]
+        alignment = alignment[(alignment["centring"] == "class") & (alignment["subset"] == "all")]
+        trained.accuracy(column[0], group.tables["evals"])
+        total(column[1], alignment)
+        count = by_layer(column[2], alignment[alignment["split"] == "train"], trained.TRAIN)
+        by_layer(column[3], alignment[alignment["split"] == "test"], trained.TEST)
+        trained.along_training(column, group)
+        column[0].set_title(heading(group))
+        column[-1].set_xlabel("iteration")
+    names = ("accuracy", "CKA", "CKA by layer, train", "CKA by layer, test")
+    for axes, name in zip(panels[:, 0], names, strict=True):
+        axes.set_ylabel(name)
+        axes.set_ylim(bottom=0)
+    panels[0, 0].legend(loc="lower right")
+    colours = ScalarMappable(Normalize(0.5, count + 0.5), ListedColormap(drawing.shades(count)))
+    bar = figure.colorbar(colours, ax=panels[2:, :], aspect=24, pad=0.01)
+    bar.set_ticks([1, count], labels=["input", "output"])
+    bar.ax.set_ylabel("layer", labelpad=-12)
+    trained.note(figure, found)
+    return figure
+
+
+def total(axes: Axes, alignment: pd.DataFrame) -> None:
+    whole = alignment[alignment["layer"] == "total"]
+    for split, style in (("train", trained.TRAIN), ("test", trained.TEST)):
+        part = whole[whole["split"] == split]
+        trained.curve(axes, part, "cka", colour=drawing.BLACK, linestyle=style)
+
+
+def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
+    found = list(trained.layers(alignment))
+    for (_, part), colour in zip(found, drawing.shades(len(found)), strict=True):
+        trained.curve(axes, part, "cka", colour=colour, linestyle=style, band=False, linewidth=0.9)
+    return len(found)
+
+
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Figure 4: alignment with the labels of easy and of difficult training examples.
+
+Columns: what the difficult examples are. Rows: accuracy; CKA of the kernel on equally many easy
+and difficult training examples, centred by class.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing, trained
+
+FIGURE = "4"
+EXPERIMENTS = "easy_difficult_noise,easy_difficult_kmnist"
+TABLES = ("evals", "alignment")
+SUBSETS = (("easy", drawing.BLUE), ("difficult", drawing.VERMILION))
+KINDS = {"random_labels": "random labels", "kmnist": "KMNIST"}
+
+
+def draw(found: Sequence[trained.Group]) -> Figure:
+    figure, panels = plt.subplots(
+        2, len(found), figsize=(drawing.PAGE * 0.8, 3.6), sharex="col", sharey="row", squeeze=False
+    )
+    for column, group in zip(panels.T, found, strict=True):
+        accuracies(column[0], group.tables["evals"])
+        alignments(column[1], group.tables["alignment"])
+        trained.along_training(column, group)
+        column[1].set_xlabel("iteration")
+        easy, difficult = (
+            group.config["data.train_examples"],
+            group.config["data.difficult_examples"],
+        )
+        kind = KINDS[group.config["data.difficult"]]
+        column[0].set_title(f"{easy:,} MNIST + {difficult:,} {kind}")
+    panels[0, 0].set_ylabel("accuracy")
+    panels[1, 0].set(ylabel="CKA", ylim=(0, None))
+    panels[0, 0].legend(loc=(0.03, 0.2))
+    trained.note(figure, found)
+    return figure
+
+
+def accuracies(axes: Axes, evals: pd.DataFrame) -> None:
+    for subset, colour in SUBSETS:
+        part = evals[(evals["split"] == "train") & (evals["subset"] == subset)]
+        trained.curve(axes, part, "accuracy", colour=colour, label=subset)
+    test = evals[(evals["split"] == "test") & (evals["subset"] == "all")]
+    trained.curve(
+        axes, test, "accuracy", colour=drawing.BLACK, linestyle=trained.TEST, label="test"
+    )
+    axes.set_ylim(0, 1.02)
+
+
+def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
+    whole = alignment[
+        (alignment["layer"] == "total")
+        & (alignment["centring"] == "class")
+        & (alignment["split"] == "train")
+    ]
+    for subset, colour in SUBSETS:
+        trained.curve(axes, whole[whole["subset"] == subset], "cka", colour=colour, label=subset)
+
+
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
+
+if __name__ == "__main__":
+    sys.exit(main())

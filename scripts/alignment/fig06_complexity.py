@@ -1,0 +1,189 @@
+"""Figure 6: complexity measures and the generalisation gap.
+
+a: by hidden width, one hidden layer on MNIST. b: by the share of random labels, 256 units. c: by
+channels, VGG19 on CIFAR-10. Every measure is divided by its largest value among the networks of its
+column. Large panels: the gap between test and training error, the paper's measure, equation (18),
+and that of Neyshabur et al. (2018), for deeper networks its stand-in (spectral norms and Frobenius
+distances). Below: each of the other measures in a row of its own, the gap in grey behind it.
+Numbers: agreement with the order of the gap, mean over seeds, from -1 to 1. Lines: means over
+seeds; bands: least to most. --exp takes other experiments, separated by commas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.claims.curves import agreement
+from ntkexp.papers.alignment.claims.measures import GAP, OURS
+from ntkexp.scripts import drawing, trained
+
+FIGURE = "6"
+EXPERIMENTS = "complexity_width,complexity_noise,complexity_channels"
+TABLES = ("complexity", "measures")
+AXES = {
+    "complexity_width": ("model.width", "hidden units"),
+    "complexity_noise": ("data.noise", "share of random labels"),
+    "complexity_channels": ("model.base", "channels"),
+}
+SWEPT = tuple(key for key, _ in AXES.values())
+
+NEYSHABUR = "neyshabur"
+# (measure, name, colour, marker)
+LARGE = (
+    (GAP, "gap (error)", drawing.BLACK, "o"),
+    (OURS, "ours, (18)", drawing.VERMILION, "s"),
+    (NEYSHABUR, "Neyshabur 2018", drawing.BLUE, "D"),
+)
+OTHERS = (
+    ("distance", "distance from\ninitial weights"),
+    ("l2_path_norm", r"$\ell_2$ path norm"),
+    ("spectral_product", "product of\nspectral norms"),
+    ("fisher_rao", "Fisher–Rao"),
+    ("neyshabur_core", "core of\nNeyshabur 2018"),
+    ("l1_path_norm", r"$\ell_1$ path norm"),
+    ("frobenius_product", "product of\nFrobenius norms"),
+    ("frobenius_bound", "Frobenius bound"),
+    ("l2_norm", r"$\ell_2$ norm"),
+    ("spectral_frobenius", "spectral ×\nFrobenius"),
+    ("spectral_two_one", "spectral × (2,1)"),
+    ("inverse_squared_margin", "1 / margin$^2$"),
+    ("parameters", "parameters"),
+)
+ROW, LARGE_ROW = 0.47, 2.1
+
+
+def values(groups: Sequence[trained.Group], key: str) -> pd.DataFrame:
+    """One row a run: every measure at the end, C included, the seed, and the swept value in `x`."""
+    frames = []
+    for group in groups:
+        measures = group.tables["measures"]
+        last = measures[measures["step"] == measures.groupby("run")["step"].transform("max")]
+        table = last.pivot(index="run", columns="measure", values="value")
+        table[OURS] = group.tables["complexity"].groupby("run")["complexity"].last()
+        two_layers = "neyshabur_bound" in table
+        # Two layers have bounds of their own; for deeper networks a stand-in takes their place.
+        table[NEYSHABUR] = table["neyshabur_bound" if two_layers else "spectral_frobenius"]
+        if two_layers:
+            table["spectral_frobenius"] = table["two_layer_spectral_frobenius"]
+        seeds = pd.Series({record.run: record.seed for record in group.records})
+        frames.append(table.assign(x=group.config[key], seed=seeds))
+    return pd.concat(frames)
+
+
+def draw(found: Sequence[Sequence[trained.Group]]) -> Figure:
+    figure, panels = plt.subplots(
+        1 + len(OTHERS),
+        len(found),
+        figsize=(drawing.PAGE, LARGE_ROW + ROW * len(OTHERS) + 1.2),
+        height_ratios=(LARGE_ROW, *len(OTHERS) * [ROW]),
+        squeeze=False,
+        sharex="col",
+        sharey="row",
+    )
+    for column, groups in zip(panels.T, found, strict=True):
+        key, words = AXES[groups[0].config["name"]]
+        table = values(groups, key)
+        large(column[0], table)
+        column[0].set_title(title(groups[0]))
+        for axes, (measure, name) in zip(column[1:], OTHERS, strict=True):
+            small(axes, table, measure)
+            if axes in panels[:, 0]:
+                axes.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=7)
+        column[-1].set_xlabel(words)
+        if key == "model.width":
+            column[0].set_xscale("log", base=2)
+    panels[0, 0].set(ylabel="value / largest value", ylim=(0, 1.05))
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(LARGE))
+    drawing.letter_panels(panels[0])
+    trained.note(figure, [group for groups in found for group in groups])
+    return figure
+
+
+def title(group: trained.Group) -> str:
+    """What the panel does not vary."""
+    data = "MNIST" if group.config["data.name"] == "mnist" else "CIFAR-10"
+    size = group.config["data.train_examples"]
+    net = {
+        "complexity_width": "one hidden layer",
+        "complexity_noise": f"{group.config.get('model.width')} hidden units",
+        "complexity_channels": "VGG19",
+    }[group.config["name"]]
+    return f"{net}\n{f'{size:,} of ' if size else ''}{data}"
+
+
+def large(axes: Axes, table: pd.DataFrame) -> None:
+    for place, (measure, name, colour, marker) in enumerate(LARGE):
+        curve(axes, table, measure, colour, marker=marker, label=name, linewidth=1.8, markersize=4)
+        if measure != GAP:
+            told(axes, table, measure, 1 - 0.1 * place, colour)
+
+    if "neyshabur_bound" not in table:
+        axes.text(0.03, 0.03, "Neyshabur 2018: spectral ×\nFrobenius norms stand in",
+                  transform=axes.transAxes, fontsize=6.5, color=drawing.BLUE)  # fmt: skip
+
+
+def small(axes: Axes, table: pd.DataFrame, measure: str) -> None:
+    """One of the other measures before the gap; an empty panel where it is not defined."""
+    axes.set(ylim=(0, 1.1), yticks=[])
+    if measure not in table:
+        axes.text(0.5, 0.5, "two layers only", transform=axes.transAxes, fontsize=6,
+                  ha="center", va="center", color="#7F7F7F")  # fmt: skip
+        return
+    curve(axes, table, GAP, "#B0B0B0", linewidth=1.0)
+    curve(axes, table, measure, drawing.GREEN, marker="o", linewidth=1.0, markersize=2)
+    told(axes, table, measure, 0.5, drawing.GREEN)
+
+
+def curve(axes: Axes, table: pd.DataFrame, measure: str, colour: str, **style: object) -> None:
+    """Mean over seeds, from the least to the most of them, in units of the largest network's."""
+    by_x, scale = table.groupby("x")[measure], table[measure].max()
+    mean = by_x.mean()
+    if (by_x.size() > 1).any():
+        axes.fill_between(
+            mean.index,
+            by_x.min() / scale,
+            by_x.max() / scale,
+            color=colour,
+            alpha=0.15,
+            linewidth=0,
+        )
+    axes.plot(mean.index, mean / scale, color=colour, **style)
+
+
+def told(axes: Axes, table: pd.DataFrame, measure: str, height: float, colour: str) -> None:
+    """The agreement of a measure with the gap, to the right of the panel."""
+    number = f"{agreements(table)[measure]:.2f}".replace("-", "\u2212")
+    axes.text(1.02, height, number, transform=axes.transAxes, color=colour, fontsize=6.5,
+              va="center")  # fmt: skip
+
+
+def agreements(table: pd.DataFrame) -> pd.Series:
+    """For each measure how far it puts the networks of a seed in the order of their gaps, as the
+    ledger computes it: the mean over seeds."""
+    names = [OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in table)]
+    seeds = [own for _, own in table.groupby("seed")]
+    found = {name: np.mean([agreement(own[name], own[GAP]) for own in seeds]) for name in names}
+    return pd.Series(found, dtype=float)
+
+
+def make(given: drawing.Options) -> Figure:
+    found = trained.groups(given, TABLES, swept=SWEPT)
+    for groups in found:
+        name = groups[0].config["name"]
+        words = agreements(values(groups, AXES[name][0])).round(2)
+        print(f"{name}: agreement with the order of the gap, 1 to -1\n{words.to_string()}")
+    return draw(found)
+
+
+main = drawing.main(__file__, __doc__, EXPERIMENTS, make)
+
+if __name__ == "__main__":
+    sys.exit(main())

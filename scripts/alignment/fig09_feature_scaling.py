@@ -1,0 +1,97 @@
+"""Figure 9: minimum-norm solutions and their bounds as features go from white to anisotropic.
+
+A column for each half-width a of the interval [-a, a], which the paper does not name. Top:
+solutions on subsamples, less their mean, in the plane of two right singular vectors, with the ratio
+of the widest to the narrowest spread at the largest c. Bottom: test error, l2 bound and optimised
+bound against the scaling factor c; mean over 100 subsamples, band from the 10th to the 90th
+centile. Dotted: the optimised bound in the eigenvectors that all c > 0 share, which at c = 0 are as
+good as any others.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.alignment.claims.linear import scatter as spread_ratio
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+
+FIGURE = "9"
+TABLES = ("scaling", "solutions")
+SHOWN = (0.0, 0.5, 0.9, 0.99)
+CURVES = (
+    ("l2_bound", r"$\ell^2$ bound", drawing.BLUE),
+    ("optimised_bound", "optimised bound", drawing.VERMILION),
+    ("test_error", "test error", drawing.BLACK),
+)
+
+
+def draw(found: Sequence[Record]) -> Figure:
+    """Runs in order of their half-width."""
+    figure, panels = plt.subplots(
+        2, len(found), figsize=(drawing.PAGE, 4.0), squeeze=False, sharey="row"
+    )
+    reach = max(_reach(record) for record in found)
+    for column, record in zip(panels.T, found, strict=True):
+        largest = float(record.tables["solutions"]["c"].max())
+        scatter(column[0], record.tables["solutions"], reach)
+        column[0].set_title(
+            f"$a = {record.axis:g}$: ratio {spread_ratio(record, largest):.2g} at $c = {largest:g}$"
+        )
+        curves(column[1], record.tables["scaling"])
+    panels[0, 0].set_ylabel(r"$\langle \varphi_{10}, w^* \rangle$, centred")
+    panels[0, 0].legend(loc="lower left", handletextpad=0.1, borderaxespad=0, markerscale=2)
+    panels[1, 0].legend(loc="upper left", borderaxespad=0)
+    return figure
+
+
+def _reach(record: Record) -> float:
+    """How far the solutions shown lie from their mean."""
+    solutions = record.tables["solutions"]
+    shown = solutions["c"].isin(_nearest(solutions))
+    return 1.05 * float(solutions.loc[shown, ["first", "second"]].abs().max().max())
+
+
+def _nearest(solutions: pd.DataFrame) -> list[float]:
+    """The factors there are that lie next to those shown."""
+    found = np.sort(solutions["c"].unique())
+    return sorted({float(found[np.abs(found - c).argmin()]) for c in SHOWN})
+
+
+def scatter(axes: Axes, solutions: pd.DataFrame, reach: float) -> None:
+    shown = _nearest(solutions)
+    # The wide cloud of the largest c below the others.
+    for c, colour in reversed(list(zip(shown, drawing.shades(len(shown)), strict=True))):
+        frame = solutions[solutions["c"] == c]
+        axes.scatter(frame["first"], frame["second"], s=3, color=colour, label=f"$c = {c:g}$")
+    axes.set(xlabel=r"$\langle \varphi_1, w^* \rangle$, centred")
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+
+
+def curves(axes: Axes, scaling: pd.DataFrame) -> None:
+    factors = np.sort(scaling["c"].unique())
+    for name, label, colour in CURVES:
+        values = drawing.by_seed(scaling, name, x="c", seed="subsample")
+        drawing.mean_and_band(axes, factors, values, colour=colour, label=label)
+    common = drawing.by_seed(scaling, "common_basis_bound", x="c", seed="subsample").mean(axis=0)
+    axes.plot(factors, common, color=drawing.VERMILION, linestyle=":", linewidth=0.9)
+    axes.set(xlabel="scaling factor $c$", ylim=(0, None))
+
+
+def make(given: drawing.Options) -> Figure:
+    found = runs.needed(given.experiment, given.runs, TABLES)
+    first = min(record.seed for record in found)
+    return draw(sorted((r for r in found if r.seed == first), key=lambda record: record.axis))
+
+
+main = drawing.main(__file__, __doc__, "feature_scaling", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

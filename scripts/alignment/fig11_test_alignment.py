@@ -1,0 +1,50 @@
+"""Figure 11: alignment of the tangent kernel with the labels of test examples.
+
+Left to right: an MLP on MNIST, VGG19 and ResNet18 on CIFAR-10. Kernels are centred by class.
+--exp takes other experiments, separated by commas.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing, trained
+
+FIGURE = "11"
+EXPERIMENTS = "mlp_mnist,vgg19_clean,resnet18_cifar10"
+TABLES = ("evals", "alignment")
+
+
+def of_test_examples(alignment: pd.DataFrame, centring: str) -> pd.DataFrame:
+    """The rows of the whole network's kernel on test examples."""
+    return alignment[
+        (alignment["layer"] == "total")
+        & (alignment["centring"] == centring)
+        & (alignment["split"] == "test")
+    ]
+
+
+def draw(found: Sequence[trained.Group]) -> Figure:
+    figure, panels = plt.subplots(
+        1, len(found), figsize=(drawing.PAGE, 2.5), squeeze=False, sharey=True
+    )
+    for axes, group in zip(panels[0], found, strict=True):
+        chosen = of_test_examples(group.tables["alignment"], "class")
+        trained.curve(axes, chosen, "cka", colour=drawing.BLUE, linestyle=trained.TEST)
+        trained.along_training([axes], group)
+        axes.set(title=group.title, xlabel="iteration")
+    panels[0, 0].set(ylabel="CKA, test", ylim=(0, None))
+    drawing.letter_panels(panels[0])
+    trained.note(figure, found)
+    return figure
+
+
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""Figure 14: as Figure 2, at the smaller learning rate 0.003."""
+
+from __future__ import annotations
+
+import sys
+
+from ntkexp.scripts import drawing, trained
+from ntkexp.scripts.alignment.fig02_spectrum import TABLES, draw
+
+FIGURE = "14"
+EXPERIMENTS = "vgg19_clean_lr003,vgg19_noise50_lr003"
+
+
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The tests, in folders as those of ntkexp, and what they share."""

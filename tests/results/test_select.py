@@ -1,0 +1,113 @@
+"""Which runs count: one choice for the ledger, the figures and the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ntkexp.results.record import typed
+from ntkexp.results.select import choose, choose_jointly, shown
+from tests.papers.alignment.claim_examples import disk, ranks, record
+
+
+def test_runs_of_one_setting_are_chosen_full_size_first() -> None:
+    tables = disk()[0].tables
+    small = [record("disk", tables, seed=seed, **{"scale.name": "small"}) for seed in range(3)]
+    paper = [record("disk", tables, seed=seed, **{"scale.name": "paper"}) for seed in range(2)]
+    assert choose([*small, *paper]) == paper
+    assert [run.scale for run in choose(small)] == ["small"] * 3
+
+
+def test_of_a_seed_that_was_run_twice_the_longer_run_counts() -> None:
+    tables = disk()[0].tables
+    short = {name: frame.replace({"step": {2000: 900}}) for name, frame in tables.items()}
+    one = record("disk", short, **{"optim.steps": 900})
+    other = record("disk", tables, **{"optim.steps": 2000})
+    assert choose([other, one]) == [other]
+    assert choose([other, one], lambda run: run.iteration < 1000) == [one]
+
+
+def test_runs_on_other_images_are_another_setting() -> None:
+    tables = disk()[0].tables
+    runs = [
+        replace(record("disk", tables, seed=seed), life={"data": {"train": checksum}})
+        for seed, checksum in ((0, "a"), (1, "a"), (2, "b"))
+    ]
+    assert choose(runs) == runs[:2]
+
+
+def test_a_net_of_fewer_channels_is_narrow() -> None:
+    (full,) = ranks(["vgg19_clean"], *5 * [100])
+    narrow = record("vgg19_clean", full.tables, **{"model.base": 16, "scale.name": "paper"})
+    assert (full.scale, narrow.scale) == ("paper", "narrow")
+    swept = record("complexity_channels", full.tables, **{"model.base": 16})
+    assert swept.scale == "paper"
+
+
+def test_experiments_are_compared_at_one_scale_only() -> None:
+    slow, fast = ranks(["slow"], *5 * [100]), ranks(["fast"], *5 * [100])
+    narrow = [record("slow", slow[0].tables, **{"model.base": 16})]
+    assert choose_jointly({"slow": narrow, "fast": fast}) == []
+    assert choose_jointly({"slow": slow + narrow, "fast": fast}) == slow + fast
+
+
+def test_overrides_that_change_an_experiment_are_told() -> None:
+    words = "ntkexp train -m +exp=complexity_width model.width=8,16 seed=0,1 device=cpu"
+    assert typed(words.split(), "complexity_width") == ()
+    more = [*words.split(), "optim.lr=3", "optim.epochs=3", "paths.outputs=there"]
+    assert typed(more, "complexity_width") == ("optim.lr=3", "optim.epochs=3")
+
+
+@pytest.mark.parametrize(
+    ("words", "scale"),
+    [
+        (("evaluate.train_examples=5000", "optim.epochs=24", "optim.stop_loss=null"), "paper"),
+        (("probing.spacing=list", "probing.steps=[0,5]", "optim.steps=330"), "paper"),
+        (("probing.examples=50",), "altered"),
+        (("optim.lr=0.1",), "altered"),
+        (("data.train_examples=10000", "model.base=16"), "altered"),
+    ],
+)
+def test_how_long_and_how_often_one_looks_leaves_the_papers_scale_alone(
+    words: tuple[str, ...], scale: str
+) -> None:
+    run = replace(disk()[0], typed=words)
+    if "model.base=16" in words:
+        run = replace(run, config={**run.config, "model.base": 16})
+    assert run.scale == scale
+
+
+def test_a_sweep_over_two_keys_is_one_setting_with_every_pair_of_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ntkexp.results.record.axes", lambda name: ("model.width", "optim.lr"))
+    tables = disk()[0].tables
+    runs = [
+        record("disk", tables, **{"model.width": width, "optim.lr": rate})
+        for width in (8, 16)
+        for rate in (0.1, 0.2)
+    ]
+    # Another key that differs makes it another setting, with fewer runs.
+    other = record("disk", tables, **{"model.width": 8, "optim.lr": 0.3, "data.noise": 0.5})
+    chosen = choose([*runs, other])
+    assert sorted(run.swept for run in chosen) == sorted(run.swept for run in runs)
+    assert all(run.setting == runs[0].setting for run in chosen)
+
+
+def test_what_an_experiment_sweeps_is_read_from_its_file() -> None:
+    swept = record("complexity_width", {}, **{"model.width": 64})
+    assert (swept.axes, swept.axis) == (("model.width",), 64.0)
+    assert record("easy_difficult_depth", {}).axes == ("model.depth",)  # and the seed
+    assert record("disk", {}).axes == record("unknown", {}).axes == ()
+
+
+def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_there_is_none() -> (
+    None
+):
+    tables = disk()[0].tables
+    short = replace(record("disk", tables), typed=("optim.steps=20",))
+    assert shown([short]) == [short]
+    far = record("disk", tables, **{"model.width": 512})
+    assert shown([short, far]) == [far]
+    assert shown([short, far], tables=["spectrum"]) == []

@@ -1,0 +1,110 @@
+"""An experiment named lazy/yin_yang, from `train` to the results that the repository keeps."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ntkexp import results
+from ntkexp.results.record import collect
+from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp
+from tests.installed_project import install
+
+NAME = "lazy/yin_yang"
+NAMED = (*TINY_DISK, f"name={NAME}")
+
+
+def ids(outputs: Path) -> list[str]:
+    return sorted(path.parent.name for path in outputs.glob(f"{NAME}/*/status.json"))
+
+
+def test_its_runs_are_listed_shown_loaded_judged_and_kept(door: Ntkexp, tmp_path: Path) -> None:
+    assert door("train", *NAMED).returncode == 0
+    outputs = tmp_path / "outputs"
+    (one,) = ids(outputs)
+    assert "done already" in door("train", *NAMED).stdout
+    assert f"outputs/{NAME}/{one}  finished" in door("list").stdout
+    assert door("show", one[:6]).stdout.startswith(f"outputs/{NAME}/{one}")
+    keep = [sys.executable, SCRIPTS / "keep_reference.py"]
+    for words in ([], [NAME]):
+        kept = subprocess.run([*keep, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert kept.returncode == 0, kept.stderr
+        assert f"outputs/reference/{NAME}/{one}" in kept.stdout
+    # Here and there it is one run, and what a run holds is none.
+    for root in (outputs, outputs / "lazy", outputs / NAME):
+        assert [(r.experiment, r.run) for r in collect([root])] == [(NAME, one)]
+    assert set(results.load(outputs)["evals"]["run"]) == {one}
+    assert door("claims", "--figure", "1").returncode == 0
+    assert "0 migrated, 0 left" in door("migrate").stdout
+
+
+def test_one_id_under_two_names_is_two_runs(door: Ntkexp, tmp_path: Path) -> None:
+    for name in (NAME, "adaptive/yin_yang"):
+        assert door("train", *TINY_DISK, f"name={name}").returncode == 0
+    found = collect([tmp_path / "outputs"])
+    assert [record.experiment for record in found] == ["adaptive/yin_yang", NAME]
+    assert len({record.run for record in found}) == 1
+
+
+def test_a_sweep_here_and_on_a_cluster_fill_one_folder(
+    door: Ntkexp, ntkexp: Ntkexp, tmp_path: Path
+) -> None:
+    pytest.importorskip("submitit", reason="needs the extra slurm: pip install 'ntkexp[slurm]'")
+    here = door("train", "-m", *NAMED, "seed=1,2")
+    assert "2 jobs: 2 finished" in here.stdout, here.stderr
+    cluster = ("launcher=slurm", "launcher.cluster=local", "launcher.minutes=5")
+    there = ntkexp("train", "-m", *NAMED, "seed=1,2,3", *cluster)
+    assert "2 done already, 1 finished" in there.stdout, there.stderr
+    assert len(ids(tmp_path / "outputs")) == 3
+    assert list(tmp_path.rglob("status.json")) == list(
+        tmp_path.glob(f"outputs/{NAME}/*/status.json")
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["a/b/c", "../up", "lazy/..", "/lazy", "lazy/", "reference/lazy", "disk/c57568321b89"]
+)
+def test_other_slashes_are_refused(door: Ntkexp, tmp_path: Path, name: str) -> None:
+    done = door("train", *TINY_DISK, f"name={name}")
+    assert done.returncode == 2
+    assert f"name={name}" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_a_folder_of_exp_is_an_experiment(tmp_path: Path) -> None:
+    """Here of a project of one's own: found, offered, composed, trained and listed by its paper."""
+    site = install(tmp_path / "site")
+    exp = site / "own_project" / "configs" / "exp"
+    (exp / "others").mkdir()
+    text = (exp / "spirals.yaml").read_text().replace("name: spirals", "name: others/turns")
+    (exp / "others" / "turns.yaml").write_text(text.replace('"1"', '"5.2"'))
+    source = (
+        "from ntkexp.cli import main\n"
+        "from ntkexp.completion import candidates\n"
+        "print(*candidates('ntkexp train +exp=others/t'))\n"
+        "words = '+exp=others/turns optim.steps=2 data.examples=20 probing.examples=5'.split()\n"
+        "assert main(['train', *words, 'progress=false']) == 0\n"
+        "assert main(['list']) == 0\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "+exp=others/turns"
+    (place,) = (
+        n for n, line in enumerate(lines) if line.startswith("ntkexp train +exp=others/turns")
+    )
+    assert "Fig 5.2" in lines[place]
+    assert lines[place - 1] == "others"
+    assert lines[place + 1].strip().startswith("outputs/others/turns/")
+    (status,) = tmp_path.glob("outputs/others/turns/*/status.json")
+    assert json.loads(status.read_text())["state"] == "finished"
