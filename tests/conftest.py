@@ -59,7 +59,7 @@ def ntkexp(tmp_path: Path) -> Ntkexp:
 
 
 @pytest.fixture
-def door(
+def inside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Ntkexp:
     """The same in the test's own process, for what needs none of its own: seconds quicker."""

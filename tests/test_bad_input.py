@@ -159,9 +159,9 @@ def assert_refused(done: Any, told: tuple[str, ...], folder: Path) -> None:
 
 @pytest.mark.parametrize(("words", "told"), REFUSED, ids=[" ".join(words) for words, _ in REFUSED])
 def test_bad_words_are_refused_before_anything_is_written(
-    door: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
+    inside: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
-    assert_refused(door(*words), told, tmp_path)
+    assert_refused(inside(*words), told, tmp_path)
 
 
 @pytest.mark.usefixtures("made_images")
@@ -169,9 +169,9 @@ def test_bad_words_are_refused_before_anything_is_written(
     ("words", "told"), REFUSED_LATE, ids=[" ".join(words) for words, _ in REFUSED_LATE]
 )
 def test_what_only_the_data_or_the_machine_can_tell_is_refused_as_plainly(
-    door: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
+    inside: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
-    done = door(*words, "progress=false")
+    done = inside(*words, "progress=false")
     assert_refused(done, told, tmp_path)
 
 

@@ -50,9 +50,9 @@ BAD = [
 
 @pytest.mark.parametrize(("words", "told"), BAD, ids=[" ".join(words) for words, _ in BAD])
 def test_bad_input_is_two_lines_that_name_key_value_and_choice(
-    door: Ntkexp, words: tuple[str, ...], told: tuple[str, ...]
+    inside: Ntkexp, words: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
-    done = door(*words)
+    done = inside(*words)
     assert done.returncode == 2
     said = done.stderr
     assert 1 <= len(said.splitlines()) <= 2, said
@@ -128,45 +128,47 @@ def test_flags_may_stand_anywhere(ntkexp: Ntkexp, tmp_path: Path) -> None:
     assert len(list((tmp_path / "outputs" / "disk").glob("*/status.json"))) == 2
 
 
-def test_the_same_run_is_skipped_and_a_rerun_is_not(door: Ntkexp, tmp_path: Path) -> None:
-    assert door("train", *TINY_DISK).returncode == 0
+def test_the_same_run_is_skipped_and_a_rerun_is_not(inside: Ntkexp, tmp_path: Path) -> None:
+    assert inside("train", *TINY_DISK).returncode == 0
     weights = next(tmp_path.glob("outputs/disk/*/weights.pt"))
     first = weights.stat().st_mtime_ns
 
-    again = door("train", *TINY_DISK)
+    again = inside("train", *TINY_DISK)
     assert again.returncode == 0
     assert "done already" in again.stdout
     assert len(again.stdout.splitlines()) == 1
     assert weights.stat().st_mtime_ns == first
 
-    assert door("train", *TINY_DISK, "--rerun").returncode == 0
+    assert inside("train", *TINY_DISK, "--rerun").returncode == 0
     assert weights.stat().st_mtime_ns > first
 
 
-def test_where_results_go_does_not_change_what_run_it_is(door: Ntkexp, tmp_path: Path) -> None:
-    door("train", *TINY_DISK)
-    door("train", *TINY_DISK, f"paths.outputs={tmp_path / 'elsewhere'}", "device=cpu")
+def test_where_results_go_does_not_change_what_run_it_is(inside: Ntkexp, tmp_path: Path) -> None:
+    inside("train", *TINY_DISK)
+    inside("train", *TINY_DISK, f"paths.outputs={tmp_path / 'elsewhere'}", "device=cpu")
     ids = [{run.name for run in tmp_path.glob(f"{top}/disk/*")} for top in ("outputs", "elsewhere")]
     assert ids[0] == ids[1]
     assert len(ids[0]) == 1
 
 
-def test_list_names_experiments_with_their_runs_and_show_tells_one(door: Ntkexp) -> None:
-    door("train", *TINY_DISK)
-    listed = door("list").stdout
+def test_list_names_experiments_with_their_runs_and_show_tells_one(inside: Ntkexp) -> None:
+    inside("train", *TINY_DISK)
+    listed = inside("list").stdout
     assert "ntkexp train +exp=disk" in listed
     assert "finished" in listed
     run = next(line.split()[0] for line in listed.splitlines() if "finished" in line)
     for name in (run, Path(run).name, Path(run).name[:6]):
-        told = door("show", name).stdout
+        told = inside("show", name).stdout
         assert "width: 8" in told
         assert "versions: torch" in told
         assert "accuracy" in told
 
 
-def test_a_loss_that_is_no_number_fails_the_run_with_its_step(door: Ntkexp, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_fails_the_run_with_its_step(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
     words = (*TINY_DISK, "optim.lr=1e30")
-    done = door("train", *words)
+    done = inside("train", *words)
     assert done.returncode == 1
     assert "not finite at step" in done.stderr
     assert "Traceback" not in done.stderr
@@ -174,14 +176,14 @@ def test_a_loss_that_is_no_number_fails_the_run_with_its_step(door: Ntkexp, tmp_
     assert '"failed"' in (run / "status.json").read_text()
     assert (run / "steps.parquet").exists()
 
-    again = door("train", *words)
+    again = inside("train", *words)
     assert again.returncode == 1
     assert "--rerun" in again.stdout
 
 
-def test_a_read_only_or_impossible_folder_is_one_clear_line(door: Ntkexp, tmp_path: Path) -> None:
+def test_a_read_only_or_impossible_folder_is_one_clear_line(inside: Ntkexp, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    done = door("train", *TINY_DISK, "paths.outputs=file/outputs")
+    done = inside("train", *TINY_DISK, "paths.outputs=file/outputs")
     assert done.returncode == 2
     assert "cannot write file/outputs" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -122,29 +122,29 @@ def two_data(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_finished_run_does_not_stand_for_other_data(
-    door: Ntkexp, two_data: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    inside: Ntkexp, two_data: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     one, other = two_data
     monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NTKEXP_DATA", str(one))
-    assert door(*MNIST).returncode == 0
-    assert "done already" in door(*MNIST).stdout
+    assert inside(*MNIST).returncode == 0
+    assert "done already" in inside(*MNIST).stdout
 
     monkeypatch.setenv("NTKEXP_DATA", str(other))
-    refused = door(*MNIST)
+    refused = inside(*MNIST)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert "mnist/test-00000-of-00001.parquet differs" in refused.stderr
-    sweep = door(*MNIST, "-m", "seed=0")
+    sweep = inside(*MNIST, "-m", "seed=0")
     assert sweep.returncode == 1
     assert "other data" in sweep.stdout
     # Without the data there is nothing to compare.
     monkeypatch.setenv("NTKEXP_DATA", str(tmp_path / "nowhere"))
-    assert "done already" in door(*MNIST).stdout
+    assert "done already" in inside(*MNIST).stdout
 
 
 def test_a_run_is_not_resumed_on_other_data(
-    door: Ntkexp, two_data: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    inside: Ntkexp, two_data: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     one, other = two_data
     monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
@@ -158,7 +158,7 @@ def test_a_run_is_not_resumed_on_other_data(
     before = sorted(path.name for path in (folder / "unfinished" / "committed").iterdir())
 
     monkeypatch.setenv("NTKEXP_DATA", str(other))
-    refused = door(*words)
+    refused = inside(*words)
     assert refused.returncode == 2
     assert "was begun from other data" in refused.stderr
     assert sorted(path.name for path in (folder / "unfinished" / "committed").iterdir()) == before
@@ -179,18 +179,18 @@ def read_only(tmp_path: Path) -> Callable[[Path], None]:
 
 
 def test_a_finished_run_on_a_read_only_disk_is_done_already(
-    door: Ntkexp, tmp_path: Path, read_only: Callable[[Path], None]
+    inside: Ntkexp, tmp_path: Path, read_only: Callable[[Path], None]
 ) -> None:
-    assert door("train", *TINY_DISK).returncode == 0
+    assert inside("train", *TINY_DISK).returncode == 0
     folder = the_run(tmp_path)
     (folder / "unfinished").mkdir()
     (folder / "lock").write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
     read_only(tmp_path / "outputs")
-    again = door("train", *TINY_DISK)
+    again = inside("train", *TINY_DISK)
     assert again.returncode == 0, again.stderr
     assert "done already" in again.stdout
-    assert door("train", "-m", *TINY_DISK, "seed=0").returncode == 0
-    refused = door("train", *TINY_DISK, "seed=1")
+    assert inside("train", "-m", *TINY_DISK, "seed=0").returncode == 0
+    refused = inside("train", *TINY_DISK, "seed=1")
     assert refused.returncode == 2
     assert "cannot write" in refused.stderr
     assert refused.stderr.count("\n") == 1
@@ -198,67 +198,67 @@ def test_a_finished_run_on_a_read_only_disk_is_done_already(
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "\x00garbage"])
 def test_a_damaged_status_stops_one_job_and_no_other(
-    door: Ntkexp, tmp_path: Path, content: str
+    inside: Ntkexp, tmp_path: Path, content: str
 ) -> None:
-    assert door("train", *TINY_DISK).returncode == 0
+    assert inside("train", *TINY_DISK).returncode == 0
     damaged = the_run(tmp_path)
     (damaged / "status.json").write_text(content)
-    alone = door("train", *TINY_DISK)
+    alone = inside("train", *TINY_DISK)
     assert alone.returncode == 2
     assert alone.stderr.startswith(f"ntkexp: {damaged.relative_to(tmp_path)}/status.json is damag")
     assert "--rerun" in alone.stderr
     assert alone.stderr.count("\n") == 1
 
-    sweep = door("train", "-m", *TINY_DISK, "seed=0,1")
+    sweep = inside("train", "-m", *TINY_DISK, "seed=0,1")
     assert sweep.returncode == 1
     assert "1 failed, 1 finished" in sweep.stdout or "1 finished, 1 failed" in sweep.stdout
-    listed = door("list")
+    listed = inside("list")
     assert listed.returncode == 0
     assert "is damaged" in listed.stdout
     assert len(list(results.finished(tmp_path / "outputs"))) == 1
 
-    assert door("train", *TINY_DISK, "--rerun").returncode == 0
+    assert inside("train", *TINY_DISK, "--rerun").returncode == 0
     assert len(list(results.finished(tmp_path / "outputs"))) == 2
 
 
 @pytest.mark.parametrize("file", ["provenance.json", "config.yaml", "run.json"])
 @pytest.mark.parametrize("content", ["", "{", "[]", None])
 def test_show_tells_what_it_can_of_a_damaged_run(
-    door: Ntkexp, tmp_path: Path, file: str, content: str | None
+    inside: Ntkexp, tmp_path: Path, file: str, content: str | None
 ) -> None:
-    assert door("train", *TINY_DISK).returncode == 0
+    assert inside("train", *TINY_DISK).returncode == 0
     folder = the_run(tmp_path)
     if content is None:
         (folder / file).unlink()
     else:
         (folder / file).write_text(content)
-    shown = door("show", str(folder))
+    shown = inside("show", str(folder))
     assert shown.returncode == 0, shown.stderr
     assert "steps: 30 rows" in shown.stdout
 
 
-def test_another_users_stale_lock_is_one_line_or_none(tmp_path: Path, door: Ntkexp) -> None:
-    assert door("train", *TINY_DISK).returncode == 0
+def test_another_users_stale_lock_is_one_line_or_none(tmp_path: Path, inside: Ntkexp) -> None:
+    assert inside("train", *TINY_DISK).returncode == 0
     folder = the_run(tmp_path)
     lock = folder / "lock"
     lock.write_text("{}")
     lock.chmod(0o444)
     os.utime(lock, (0, 0))
-    assert door("train", *TINY_DISK, "--rerun").returncode == 0
+    assert inside("train", *TINY_DISK, "--rerun").returncode == 0
 
 
 def test_the_step_at_which_a_run_diverged_stands_until_it_is_done_again(
-    door: Ntkexp, tmp_path: Path
+    inside: Ntkexp, tmp_path: Path
 ) -> None:
     words = ("train", *TINY_DISK, "optim.lr=1e30")
-    assert door(*words).returncode == 1
+    assert inside(*words).returncode == 1
     assert not list(tmp_path.glob("outputs/*/*/work"))
-    assert "failed before" in door(*words).stdout
+    assert "failed before" in inside(*words).stdout
 
 
-def test_the_commands_of_the_door_prepare_before_they_write(tmp_path: Path, door: Ntkexp) -> None:
+def test_the_commands_of_the_door_prepare_before_they_write(tmp_path: Path, inside: Ntkexp) -> None:
     """Whatever is refused with the data, the model and the probes at hand leaves no folder."""
     assert train.prepare is not None
-    refused = door("train", *TINY_DISK, "probing.examples=41", "+probe.spectrum={}")
+    refused = inside("train", *TINY_DISK, "probing.examples=41", "+probe.spectrum={}")
     assert refused.returncode == 2, refused.stderr
     assert not (tmp_path / "outputs").exists()

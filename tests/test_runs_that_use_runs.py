@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from ntkexp.results.record import collect
 from tests.conftest import TINY_DISK, Ntkexp
 
 # The run that is needed: of the same data, network and seed, trained for twelve steps.
@@ -46,19 +47,19 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 
 def test_what_is_missing_is_named_with_the_command_that_makes_it(
-    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    refused = door(*child("weights.file=weights.5.pt"))
+    refused = inside(*child("weights.file=weights.5.pt"))
     assert refused.returncode == 2
     assert "weights: needs weights.5.pt of outputs/disk/" in refused.stderr
     assert not (tmp_path / "outputs").exists()
 
     line = refused.stderr.splitlines()[-1]
-    made = door(*shlex.split(line)[1:])
+    made = inside(*shlex.split(line)[1:])
     assert made.returncode == 0, made.stderr
     assert str(only("disk").relative_to(tmp_path)) in refused.stderr
 
-    done = door(*child("weights.file=weights.5.pt", "optim.steps=1", "optim.lr=1e-12"))
+    done = inside(*child("weights.file=weights.5.pt", "optim.steps=1", "optim.lr=1e-12"))
     assert done.returncode == 0, done.stderr
     begun_with, ended = weights(only("disk"), "weights.5.pt"), weights(only("child"))
     assert all(torch.allclose(begun_with[name], ended[name], atol=1e-6) for name in ended)
@@ -66,24 +67,24 @@ def test_what_is_missing_is_named_with_the_command_that_makes_it(
 
 
 def test_weights_kept_at_a_step_are_those_of_a_run_of_as_many_steps(
-    door: Ntkexp, only: Callable[[str], Path]
+    inside: Ntkexp, only: Callable[[str], Path]
 ) -> None:
-    door("train", *TINY_DISK, "keep.weights=[0,5,30]")
-    door("train", *TINY_DISK, "name=short", "optim.steps=5")
+    inside("train", *TINY_DISK, "keep.weights=[0,5,30]")
+    inside("train", *TINY_DISK, "name=short", "optim.steps=5")
     long = only("disk")
     assert same(weights(long, "weights.5.pt"), weights(only("short")))
     assert same(weights(long, "weights.30.pt"), weights(long))
     assert not same(weights(long, "weights.0.pt"), weights(long))
 
 
-def test_parents_are_made_first_and_followed_over_seeds(door: Ntkexp, tmp_path: Path) -> None:
+def test_parents_are_made_first_and_followed_over_seeds(inside: Ntkexp, tmp_path: Path) -> None:
     words = child("-m", "seed=0,1", "optim.lr=0.1,0.2", "launcher.jobs=2")
-    refused = door(*words)
+    refused = inside(*words)
     assert refused.returncode == 2
     assert "--with-parents" in refused.stderr
     assert not list((tmp_path / "outputs").glob("*/*/status.json"))
 
-    done = door(*words, "--with-parents")
+    done = inside(*words, "--with-parents")
     assert done.returncode == 0, done.stderr
     assert "needed first: 2 jobs: 2 finished" in done.stdout
     assert "4 jobs: 4 finished" in done.stdout
@@ -94,39 +95,43 @@ def test_parents_are_made_first_and_followed_over_seeds(door: Ntkexp, tmp_path: 
     }
     assert used == {f"run:{name}/weights.pt" for name in parents}
     assert len(parents) == 2
+    # The two seeds of a rate are one setting, though their parents differ.
+    records = collect([tmp_path / "outputs"])
+    assert len({one.setting for one in records if one.experiment == "child"}) == 2
+    assert len({one.setting for one in records if one.experiment == "disk"}) == 1
 
-    again = door(*words)
+    again = inside(*words)
     assert "4 jobs: 4 done already" in again.stdout
 
 
 def test_another_file_under_the_same_name_is_refused(
-    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    assert door(*child("--with-parents", "optim.steps=3")).returncode == 0
+    assert inside(*child("--with-parents", "optim.steps=3")).returncode == 0
     parent = only("disk")
     changed = weights(parent)
     changed = {name: tensor + 1 for name, tensor in changed.items()}
     torch.save(changed, parent / "weights.pt")
-    damaged = door(*child("optim.steps=4"))
+    damaged = inside(*child("optim.steps=4"))
     assert damaged.returncode == 2
     assert "weights.pt is damaged" in damaged.stderr
 
     # A parent that was made anew, with other numbers: its own files are sound.
     shutil.rmtree(parent)
-    door("train", *TINY_DISK, "optim.steps=7", "name=other")
+    inside("train", *TINY_DISK, "optim.steps=7", "name=other")
     other = only("other")
     shutil.copytree(other, parent)
-    refused = door(*child("optim.steps=3"))
+    refused = inside(*child("optim.steps=3"))
     assert refused.returncode == 2
     assert f"from another file than disk/{parent.name}/weights.pt is now" in refused.stderr
 
 
 def test_the_folder_of_a_run_stands_for_it(
-    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    door("train", *TINY_DISK, "optim.steps=3")
+    inside("train", *TINY_DISK, "optim.steps=3")
     folder = only("disk").relative_to(tmp_path)
-    done = door("train", *TINY_DISK, "name=child", f"weights.run={folder}", "optim.steps=2")
+    done = inside("train", *TINY_DISK, "name=child", f"weights.run={folder}", "optim.steps=2")
     assert done.returncode == 0, done.stderr
     card = json.loads((only("child") / "run.json").read_text())
     assert card["hashed"]["weights"] == f"run:{folder.name}/weights.pt"
@@ -143,9 +148,9 @@ def test_the_folder_of_a_run_stands_for_it(
     ],
 )
 def test_a_reference_to_nothing_is_refused_in_one_line(
-    door: Ntkexp, tmp_path: Path, words: list[str], told: str
+    inside: Ntkexp, tmp_path: Path, words: list[str], told: str
 ) -> None:
-    refused = door("train", *TINY_DISK, *words)
+    refused = inside("train", *TINY_DISK, *words)
     assert refused.returncode == 2
     assert told in refused.stderr
     assert len(refused.stderr.splitlines()) <= 2
@@ -153,43 +158,43 @@ def test_a_reference_to_nothing_is_refused_in_one_line(
 
 
 def test_weights_of_another_network_are_refused(
-    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    door("train", *TINY_DISK, "optim.steps=3")
+    inside("train", *TINY_DISK, "optim.steps=3")
     folder = only("disk").relative_to(tmp_path)
     start = ("train", *TINY_DISK, "name=child", f"weights.run={folder}")
-    wider = door(*start, "model.width=9")
+    wider = inside(*start, "model.width=9")
     assert wider.returncode == 2
     assert "has shape (8, 2); this network's has (9, 2)" in wider.stderr
-    unknown = door(*start, "weights.fresh=[head]")
+    unknown = inside(*start, "weights.fresh=[head]")
     assert "weights.fresh=['head']: no parameter begins with head" in unknown.stderr
     assert not (tmp_path / "outputs" / "child").exists()
 
 
 def test_fresh_layers_are_drawn_as_ever(
-    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    door("train", *TINY_DISK, "optim.steps=3", "keep.weights=[0]")
+    inside("train", *TINY_DISK, "optim.steps=3", "keep.weights=[0]")
     trained, drawn = weights(only("disk")), weights(only("disk"), "weights.0.pt")
     last = list(trained)[-2:]
     folder = only("disk").relative_to(tmp_path)
     words = [f"weights.fresh=[{','.join(last)}]", "optim.steps=1", "keep.weights=[0]"]
-    door("train", *TINY_DISK, "name=child", f"weights.run={folder}", *words)
+    inside("train", *TINY_DISK, "name=child", f"weights.run={folder}", *words)
     begun = weights(only("child"), "weights.0.pt")
     for name in trained:
         assert torch.equal(begun[name], (drawn if name in last else trained)[name])
 
 
 def test_arrays_and_tables_of_a_study_serve_another(
-    door: Ntkexp, only: Callable[[str], Path], tmp_path: Path
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    assert door("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
+    assert inside("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
     folder = only("draws").relative_to(tmp_path)
     words = [f"study.array.run={folder}", "study.array.file=draw1.npy", f"study.sums.run={folder}"]
     read = ["study", "study=tests.made_studies.Reader", "name=reader", *words]
-    done = door(*read, "study.sums.file=sums.parquet")
+    done = inside(*read, "study.sums.file=sums.parquet")
     assert done.returncode == 0, done.stderr
     found = pd.read_parquet(only("reader") / "read.parquet")
     assert found["own"].item() == found["theirs"].item()
-    lacking = door(*read, "study.sums.file=summs.parquet")
+    lacking = inside(*read, "study.sums.file=summs.parquet")
     assert "has no file summs.parquet; it has draw0.npy, draw1.npy, draw2.npy, " in lacking.stderr

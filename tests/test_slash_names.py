@@ -22,13 +22,13 @@ def ids(outputs: Path) -> list[str]:
     return sorted(path.parent.name for path in outputs.glob(f"{NAME}/*/status.json"))
 
 
-def test_its_runs_are_listed_shown_loaded_judged_and_kept(door: Ntkexp, tmp_path: Path) -> None:
-    assert door("train", *NAMED).returncode == 0
+def test_its_runs_are_listed_shown_loaded_judged_and_kept(inside: Ntkexp, tmp_path: Path) -> None:
+    assert inside("train", *NAMED).returncode == 0
     outputs = tmp_path / "outputs"
     (one,) = ids(outputs)
-    assert "done already" in door("train", *NAMED).stdout
-    assert f"outputs/{NAME}/{one}  finished" in door("list").stdout
-    assert door("show", one[:6]).stdout.startswith(f"outputs/{NAME}/{one}")
+    assert "done already" in inside("train", *NAMED).stdout
+    assert f"outputs/{NAME}/{one}  finished" in inside("list").stdout
+    assert inside("show", one[:6]).stdout.startswith(f"outputs/{NAME}/{one}")
     keep = [sys.executable, SCRIPTS / "keep_reference.py"]
     for words in ([], [NAME]):
         kept = subprocess.run([*keep, *words], cwd=tmp_path, capture_output=True, text=True)
@@ -38,23 +38,23 @@ def test_its_runs_are_listed_shown_loaded_judged_and_kept(door: Ntkexp, tmp_path
     for root in (outputs, outputs / "lazy", outputs / NAME):
         assert [(r.experiment, r.run) for r in collect([root])] == [(NAME, one)]
     assert set(results.load(outputs)["evals"]["run"]) == {one}
-    assert door("claims", "--figure", "1").returncode == 0
-    assert "0 migrated, 0 left" in door("migrate").stdout
+    assert inside("claims", "--figure", "1").returncode == 0
+    assert "0 migrated, 0 left" in inside("migrate").stdout
 
 
-def test_one_id_under_two_names_is_two_runs(door: Ntkexp, tmp_path: Path) -> None:
+def test_one_id_under_two_names_is_two_runs(inside: Ntkexp, tmp_path: Path) -> None:
     for name in (NAME, "adaptive/yin_yang"):
-        assert door("train", *TINY_DISK, f"name={name}").returncode == 0
+        assert inside("train", *TINY_DISK, f"name={name}").returncode == 0
     found = collect([tmp_path / "outputs"])
     assert [record.experiment for record in found] == ["adaptive/yin_yang", NAME]
     assert len({record.run for record in found}) == 1
 
 
 def test_a_sweep_here_and_on_a_cluster_fill_one_folder(
-    door: Ntkexp, ntkexp: Ntkexp, tmp_path: Path
+    inside: Ntkexp, ntkexp: Ntkexp, tmp_path: Path
 ) -> None:
     pytest.importorskip("submitit", reason="needs the extra slurm: pip install 'ntkexp[slurm]'")
-    here = door("train", "-m", *NAMED, "seed=1,2")
+    here = inside("train", "-m", *NAMED, "seed=1,2")
     assert "2 jobs: 2 finished" in here.stdout, here.stderr
     cluster = ("launcher=slurm", "launcher.cluster=local", "launcher.minutes=5")
     there = ntkexp("train", "-m", *NAMED, "seed=1,2,3", *cluster)
@@ -68,8 +68,8 @@ def test_a_sweep_here_and_on_a_cluster_fill_one_folder(
 @pytest.mark.parametrize(
     "name", ["a/b/c", "../up", "lazy/..", "/lazy", "lazy/", "reference/lazy", "disk/c57568321b89"]
 )
-def test_other_slashes_are_refused(door: Ntkexp, tmp_path: Path, name: str) -> None:
-    done = door("train", *TINY_DISK, f"name={name}")
+def test_other_slashes_are_refused(inside: Ntkexp, tmp_path: Path, name: str) -> None:
+    done = inside("train", *TINY_DISK, f"name={name}")
     assert done.returncode == 2
     assert f"name={name}" in done.stderr
     assert not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,10 +142,15 @@ def flat_config(folder: Path) -> dict[str, Any]:
         raise DamagedRunError(file, f"cannot be read ({error.strerror})") from error
     if not isinstance(config, dict):
         raise DamagedRunError(file, "is not a mapping")
-    return dict(_flatten({k: v for k, v in config.items() if k not in UNTOLD}))
+    return flattened({k: v for k, v in config.items() if k not in UNTOLD})
 
 
-def _flatten(node: dict[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flattened(node: Mapping[Any, Any]) -> dict[str, Any]:
+    """Nested keys as dotted ones."""
+    return dict(_flatten(node))
+
+
+def _flatten(node: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in node.items():
         if isinstance(value, dict):
             yield from _flatten(value, f"{prefix}{key}.")

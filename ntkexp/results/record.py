@@ -13,10 +13,18 @@ import pandas as pd
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
 from ntkexp.experiments import SEEDS, axes
+from ntkexp.results.card import read_card
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
 from ntkexp.results.folders import REFERENCE, runs
-from ntkexp.results.reading import finished, flat_config, identity, read_table, table_files
+from ntkexp.results.reading import (
+    finished,
+    flat_config,
+    flattened,
+    identity,
+    read_table,
+    table_files,
+)
 from ntkexp.results.status import read_status
 
 # From the evidence that counts most to that which counts least.
@@ -35,7 +43,8 @@ ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions",
 @dataclass(frozen=True, eq=False)
 class Record:
     """Tables of one run, with what made them. `typed`: overrides of its command beside the
-    experiment; `life`: the provenance of its last life; `finished`: whether it came to its end."""
+    experiment; `life`: the provenance of its last life; `finished`: whether it came to its end;
+    `decides`: what its id is the hash of, with dotted keys (run.json), None of a run without."""
 
     experiment: str
     run: str
@@ -44,6 +53,7 @@ class Record:
     typed: tuple[str, ...] = ()
     life: Mapping[str, Any] = field(default_factory=dict)
     finished: bool = True
+    decides: Mapping[str, Any] | None = None
 
     @property
     def seed(self) -> int:
@@ -105,13 +115,30 @@ class Record:
         free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, *self.axes)
         if self.config.get("optim.schedule", "constant") == "constant":
             free += HORIZON_KEYS
-        told = {key: str(value) for key, value in self.config.items() if not _among(key, free)}
+        # Neutral values are no part of it: a run from before an option had its neutral value.
+        decides = self.config if self.decides is None else self.decides
+        told = {
+            key: str(self._without_seed(key, value))
+            for key, value in decides.items()
+            if not _among(key, free)
+        }
+        told |= {"recipe": str(self.recipe), "scale": self.scale}
         return tuple(sorted(told.items())) + tuple(sorted(self.data.items()))
+
+    def _without_seed(self, key: str, value: object) -> object:
+        """Of a file of another run what makes that run, but for its seed."""
+        if not (isinstance(value, str) and value.startswith("run:")):
+            return value
+        reference = f"{key.removesuffix('.from')}."
+        own = {k: v for k, v in self.config.items() if k.startswith(reference)}
+        seedless = {k: v for k, v in own.items() if not k.endswith((".id", ".seed", ".folder"))}
+        return sorted(seedless.items())
 
     @property
     def data(self) -> Mapping[str, str]:
-        """Checksums of the images it was trained on, by file."""
-        return dict(self.life.get("data", {}))
+        """Checksums of the images it was trained on, by file; files of other runs are left out."""
+        told = dict(self.life.get("data", {}))
+        return {file: sum_ for file, sum_ in told.items() if not file.startswith("run ")}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -174,13 +201,25 @@ def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
 def _record(folder: Path, done: bool) -> Iterator[Record]:
     """One record; none, and a line that says so, of a run that does not say where it is from."""
     try:
-        config, life = flat_config(folder), last_life(folder)
+        config, life, card = flat_config(folder), last_life(folder), read_card(folder)
     except UserError as error:
         print(f"skipped: {error}", file=sys.stderr)
         return
     experiment = str(config["name"])
-    words = typed(life.get("argv", ()), experiment)
-    yield Record(experiment, folder.name, config, StoredTables(folder), words, life, done)
+    words: Sequence[str] = life.get("argv", ())
+    if card is not None:
+        # The command may have been another run's, which needed this one.
+        words = [f"{key}={config.get(key)}" for key in card.typed]
+    yield Record(
+        experiment,
+        folder.name,
+        config,
+        StoredTables(folder),
+        typed(words, experiment),
+        life,
+        done,
+        None if card is None else flattened(card.hashed),
+    )
 
 
 def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:

@@ -21,15 +21,15 @@ def disk_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return outputs
 
 
-def test_an_empty_folder_gives_every_claim_no_runs_and_the_commands(door: Ntkexp) -> None:
-    done = door("claims")
+def test_an_empty_folder_gives_every_claim_no_runs_and_the_commands(inside: Ntkexp) -> None:
+    done = inside("claims")
     assert done.returncode == 0, done.stderr
     assert "no runs" in done.stdout
     assert "to make: ntkexp train +exp=disk" in done.stdout
 
 
-def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> None:
-    done = door("claims", "--runs", str(disk_runs), "--figure", "1", "--json")
+def test_json_holds_cases_verdict_and_runs(inside: Ntkexp, disk_runs: Path) -> None:
+    done = inside("claims", "--runs", str(disk_runs), "--figure", "1", "--json")
     assert done.returncode == 0, done.stderr
     entries = json.loads(done.stdout)
     assert {entry["figure"] for entry in entries} == {"1"}
@@ -44,8 +44,8 @@ def test_json_holds_cases_verdict_and_runs(door: Ntkexp, disk_runs: Path) -> Non
     assert end["commands"] == ["ntkexp train +exp=disk  (a minute a seed)"]
 
 
-def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
-    done = door(
+def test_markdown_is_one_table(inside: Ntkexp, disk_runs: Path) -> None:
+    done = inside(
         "claims", "--runs", str(disk_runs), "--paper", "alignment", "--figure", "10", "--markdown"
     )
     rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
@@ -54,9 +54,9 @@ def test_markdown_is_one_table(door: Ntkexp, disk_runs: Path) -> None:
 
 
 def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
-    door: Ntkexp, disk_runs: Path
+    inside: Ntkexp, disk_runs: Path
 ) -> None:
-    told = door("claims", "--paper", "alignment", "--runs", str(disk_runs), "--summary").stdout
+    told = inside("claims", "--paper", "alignment", "--runs", str(disk_runs), "--summary").stdout
     heading, *sections = told.split("\n\n**")
     assert heading == "### Implicit Regularization via Neural Feature Alignment"
     parts = dict(zip(("paper", "notebooks", "identity"), sections, strict=True))
@@ -83,7 +83,7 @@ def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
         (["--jsn"], "usage: ntkexp claims"),
     ],
 )
-def test_bad_words_are_refused_in_a_line(door: Ntkexp, words: list[str], told: str) -> None:
-    done = door("claims", *words)
+def test_bad_words_are_refused_in_a_line(inside: Ntkexp, words: list[str], told: str) -> None:
+    done = inside("claims", *words)
     assert done.returncode == 2
     assert told in done.stderr

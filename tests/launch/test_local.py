@@ -67,14 +67,14 @@ def test_fail_fast_stops_the_others_and_starts_no_more(tmp_path: Path) -> None:
     assert "seed=6" in done.stdout  # asked to stop in its sleep
 
 
-def test_a_dry_run_tells_what_is_done_and_does_nothing(door: Ntkexp, tmp_path: Path) -> None:
-    door("train", *TINY_DISK, "seed=2")
-    told = door("train", "-m", *TINY_DISK, "seed=1,2", "--dry-run")
+def test_a_dry_run_tells_what_is_done_and_does_nothing(inside: Ntkexp, tmp_path: Path) -> None:
+    inside("train", *TINY_DISK, "seed=2")
+    told = inside("train", "-m", *TINY_DISK, "seed=1,2", "--dry-run")
     assert told.returncode == 0, told.stderr
     assert "1 done already" in told.stdout
     assert "1 to run" in told.stdout
     assert states(tmp_path) == ["finished"]
-    assert door("train", *TINY_DISK, "--dry-run").stdout.startswith("1 job")
+    assert inside("train", *TINY_DISK, "--dry-run").stdout.startswith("1 job")
 
 
 def test_a_finished_sweep_loads_no_torch(ntkexp: Ntkexp, tmp_path: Path) -> None:
@@ -90,14 +90,16 @@ def test_a_finished_sweep_loads_no_torch(ntkexp: Ntkexp, tmp_path: Path) -> None
     assert again.stdout.decode().startswith("2 jobs: 2 done already")
 
 
-def test_bad_input_in_any_job_is_told_before_the_first_begins(door: Ntkexp, tmp_path: Path) -> None:
+def test_bad_input_in_any_job_is_told_before_the_first_begins(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
     for words, told in (
         (("optim.lr=0.1,-1",), "optim.lr=-1"),
         (("optim.lr=0.1,x",), "optim.lr=x"),
         (("launcher.jobs=0",), "launcher.jobs=0"),
         (("probe.eigenfunctions.centring=class,clas",), "centring=clas"),
     ):
-        done = door("train", "-m", *TINY_DISK, *words)
+        done = inside("train", "-m", *TINY_DISK, *words)
         assert done.returncode == 2, done.stderr
         assert told in done.stderr
         assert "Traceback" not in done.stderr

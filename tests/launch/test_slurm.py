@@ -25,9 +25,9 @@ def states(top: Path) -> list[str]:
 
 
 def test_jobs_of_a_cluster_end_in_the_same_store(
-    ntkexp: Ntkexp, door: Ntkexp, tmp_path: Path
+    ntkexp: Ntkexp, inside: Ntkexp, tmp_path: Path
 ) -> None:
-    door("train", *TINY_DISK, "seed=1")
+    inside("train", *TINY_DISK, "seed=1")
     first = ntkexp("train", "-m", *TINY_DISK, "seed=1,2", "optim.lr=0.01,1e30", *CLUSTER)
     assert first.returncode == 1, first.stderr
     assert "submitted 3 jobs" in first.stdout

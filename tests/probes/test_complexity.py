@@ -102,7 +102,7 @@ def test_the_estimate_is_unbiased_and_its_error_averages_out(tmp_path: Path) -> 
         (("probe.complexity.mode=exactly",), "exact, estimate"),
     ],
 )
-def test_what_has_no_meaning_is_refused(door: Ntkexp, words: tuple[str, ...], told: str) -> None:
-    done = door("train", *TINY, "probe=[complexity]", *words, "optim.steps=1")
+def test_what_has_no_meaning_is_refused(inside: Ntkexp, words: tuple[str, ...], told: str) -> None:
+    done = inside("train", *TINY, "probe=[complexity]", *words, "optim.steps=1")
     assert done.returncode == 2
     assert told in done.stderr

@@ -37,25 +37,25 @@ def as_version_1(folder: Path) -> Path:
 
 
 @pytest.fixture
-def old_runs(door: Ntkexp, tmp_path: Path) -> list[Path]:
-    assert door("train", "-m", *TINY_DISK, "seed=0,1").returncode == 0
-    assert door("study", "+exp=rademacher", "study.seeds=2", "study.sizes=[2,3]").returncode == 0
+def old_runs(inside: Ntkexp, tmp_path: Path) -> list[Path]:
+    assert inside("train", "-m", *TINY_DISK, "seed=0,1").returncode == 0
+    assert inside("study", "+exp=rademacher", "study.seeds=2", "study.sizes=[2,3]").returncode == 0
     return [as_version_1(folder) for folder in list(results.finished(tmp_path / "outputs"))]
 
 
 def test_migrated_runs_are_found_by_the_commands_that_made_them(
-    old_runs: list[Path], door: Ntkexp, tmp_path: Path
+    old_runs: list[Path], inside: Ntkexp, tmp_path: Path
 ) -> None:
     before = results.load(tmp_path / "outputs" / "disk")
-    migrated = door("migrate")
+    migrated = inside("migrate")
     assert migrated.returncode == 0
     assert "3 migrated, 0 left" in migrated.stdout
-    forecast = door("train", *TINY_DISK, "seed=0,1", "--dry-run")
+    forecast = inside("train", *TINY_DISK, "seed=0,1", "--dry-run")
     assert "2 done already" in forecast.stdout
     after = results.load(tmp_path / "outputs" / "disk")
     for name, frame in before.items():
         pd.testing.assert_frame_equal(by_seed(frame), by_seed(after[name]), check_like=True)
-    assert "0 migrated, 0 left" in door("migrate").stdout
+    assert "0 migrated, 0 left" in inside("migrate").stdout
     assert old_runs
 
 
@@ -66,9 +66,9 @@ def by_seed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_migrated_run_says_what_was_typed_and_swept(
-    old_runs: list[Path], door: Ntkexp, tmp_path: Path
+    old_runs: list[Path], inside: Ntkexp, tmp_path: Path
 ) -> None:
-    door("migrate")
+    inside("migrate")
     cards = [read_card(folder) for folder in sorted((tmp_path / "outputs" / "disk").iterdir())]
     for card in cards:
         assert card is not None
@@ -79,7 +79,7 @@ def test_a_migrated_run_says_what_was_typed_and_swept(
 
 
 def test_a_folder_of_another_format_is_one_line(
-    old_runs: list[Path], door: Ntkexp, tmp_path: Path
+    old_runs: list[Path], inside: Ntkexp, tmp_path: Path
 ) -> None:
     strange = old_runs[0].rename(old_runs[0].with_name("0123456789ab"))
     (tmp_path / "outputs" / "x").mkdir()
@@ -88,7 +88,7 @@ def test_a_folder_of_another_format_is_one_line(
     unfinished = tmp_path / "outputs" / "x" / "unfinished"
     shutil.copytree(old_runs[1], unfinished)
     (unfinished / "status.json").write_text(status_text({"state": "running"}))
-    told = door("migrate")
+    told = inside("migrate")
     assert told.returncode == 0
     assert "its name is not the hash of its config" in told.stdout
     assert "status.json is damaged" in told.stdout
@@ -98,21 +98,21 @@ def test_a_folder_of_another_format_is_one_line(
 
 
 def test_a_kill_between_the_two_steps_of_a_migration_is_made_good(
-    old_runs: list[Path], door: Ntkexp, monkeypatch: pytest.MonkeyPatch
+    old_runs: list[Path], inside: Ntkexp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*arguments: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
         broken.setattr("ntkexp.results.migrate.write_text", killed)
-        assert door("migrate").returncode == 130
-    told = door("migrate")
+        assert inside("migrate").returncode == 130
+    told = inside("migrate")
     assert "3 migrated, 0 left" in told.stdout
     assert old_runs
 
 
-def test_a_run_of_its_id_but_of_another_config_is_no_answer(door: Ntkexp, tmp_path: Path) -> None:
-    assert door("train", *TINY_DISK).returncode == 0
+def test_a_run_of_its_id_but_of_another_config_is_no_answer(inside: Ntkexp, tmp_path: Path) -> None:
+    assert inside("train", *TINY_DISK).returncode == 0
     [folder] = results.finished(tmp_path / "outputs")
     card = read_card(folder)
     assert card is not None
@@ -122,7 +122,7 @@ def test_a_run_of_its_id_but_of_another_config_is_no_answer(door: Ntkexp, tmp_pa
     assert status is not None
     del status["files"]
     (folder / "status.json").write_text(status_text(status))
-    refused = door("train", *TINY_DISK)
+    refused = inside("train", *TINY_DISK)
     assert refused.returncode == 2
     assert "was made from another config (model differ)" in refused.stderr
 

@@ -28,12 +28,12 @@ MEMBERS = "members={study.seed: [1, 2]}"
 
 
 @pytest.fixture
-def draws(door: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def draws(inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The word that names the run whose array is played on."""
     for home in (HERE, HERE.parent):
         monkeypatch.syspath_prepend(str(home))
     monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent}")
-    assert door("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
+    assert inside("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
     (folder,) = (tmp_path / "outputs" / "draws").iterdir()
     return f"study.x.run={folder.relative_to(tmp_path)}"
 
@@ -43,8 +43,8 @@ def the_run(top: Path) -> Path:
     return found
 
 
-def test_members_are_what_each_would_be_alone(door: Ntkexp, draws: str, tmp_path: Path) -> None:
-    done = door("study", *GAME, draws, MEMBERS)
+def test_members_are_what_each_would_be_alone(inside: Ntkexp, draws: str, tmp_path: Path) -> None:
+    done = inside("study", *GAME, draws, MEMBERS)
     assert done.returncode == 0, done.stderr
     run = the_run(tmp_path)
     both = {name: pd.read_parquet(run / f"{name}.parquet") for name in ("game", "norms")}
@@ -52,7 +52,7 @@ def test_members_are_what_each_would_be_alone(door: Ntkexp, draws: str, tmp_path
     for seed in (1, 2):
         (tmp_path / f"alone{seed}").mkdir()
         words = [f"study.seed={seed}", f"paths.outputs={tmp_path}/alone{seed}/outputs"]
-        assert door("study", *GAME, draws, *words).returncode == 0
+        assert inside("study", *GAME, draws, *words).returncode == 0
         alone = the_run(tmp_path / f"alone{seed}")
         for name, found in both.items():
             own = found[found["study.seed"] == seed].drop(columns="study.seed")
@@ -61,8 +61,8 @@ def test_members_are_what_each_would_be_alone(door: Ntkexp, draws: str, tmp_path
             )
 
 
-def test_it_is_killed_and_goes_on(door: Ntkexp, draws: str, tmp_path: Path) -> None:
-    door("study", *GAME, draws, MEMBERS)
+def test_it_is_killed_and_goes_on(inside: Ntkexp, draws: str, tmp_path: Path) -> None:
+    inside("study", *GAME, draws, MEMBERS)
     whole = {file.name: file.read_bytes() for file in the_run(tmp_path).iterdir()}
     outputs = tmp_path / "killed" / "outputs"
     words = [*GAME, draws, MEMBERS, f"paths.outputs={outputs}"]
@@ -81,8 +81,8 @@ def test_it_is_killed_and_goes_on(door: Ntkexp, draws: str, tmp_path: Path) -> N
             assert (again / name).read_bytes() == whole[name], name
 
 
-def test_a_probe_that_asks_for_more_is_refused(door: Ntkexp, draws: str, tmp_path: Path) -> None:
-    refused = door("study", *GAME, draws, "probe=[spectrum]")
+def test_a_probe_that_asks_for_more_is_refused(inside: Ntkexp, draws: str, tmp_path: Path) -> None:
+    refused = inside("study", *GAME, draws, "probe=[spectrum]")
     assert refused.returncode == 2
     assert "probe.spectrum: looks at kernel; there is network to see" in refused.stderr
     assert not (tmp_path / "outputs" / "game").exists()

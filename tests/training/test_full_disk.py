@@ -30,7 +30,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up_loses_nothing(
-    ntkexp: Ntkexp, door: Ntkexp, small_disk: Path, tmp_path: Path
+    ntkexp: Ntkexp, inside: Ntkexp, small_disk: Path, tmp_path: Path
 ) -> None:
     words = ("train", *JOB, f"paths.outputs={small_disk}")
     full = ntkexp(*words)
@@ -45,7 +45,7 @@ def test_a_disk_that_fills_up_loses_nothing(
     assert resumed.returncode == 0, resumed.stderr
     assert "resuming" in resumed.stdout
 
-    assert door("train", *JOB, f"paths.outputs={tmp_path / 'roomy'}").returncode == 0
+    assert inside("train", *JOB, f"paths.outputs={tmp_path / 'roomy'}").returncode == 0
     for table in run.glob("*.parquet"):
         whole = tmp_path / "roomy" / "disk" / run.name / table.name
         pd.testing.assert_frame_equal(pd.read_parquet(table), pd.read_parquet(whole))
