@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 DRIVER = HERE / "kill_driver.py"
 GAME = (
     "study=tests.training.made_players.TwoPlayers",
-    "probe=[made_players.Norms]",
+    "probe=[tests.training.made_players.Norms]",
     "probing.spacing=linear",
     "probing.every=10",
     "keep.weights=[20]",
@@ -30,9 +30,8 @@ MEMBERS = "members={study.seed: [1, 2]}"
 @pytest.fixture
 def draws(inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The word that names the run whose array is played on."""
-    for home in (HERE, HERE.parent):
-        monkeypatch.syspath_prepend(str(home))
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent}")
+    # For a process of its own: here the tests are a package already.
+    monkeypatch.setenv("PYTHONPATH", str(HERE.parents[1]))
     assert inside("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
     (folder,) = (tmp_path / "outputs" / "draws").iterdir()
     return f"study.x.run={folder.relative_to(tmp_path)}"
