@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import ntkexp
-from ntkexp import threads
 from ntkexp.errors import UserError
+from ntkexp.execution import threads
 
 HELP = """\
 ntkexp: watch what a neural network's tangent features do while it learns
@@ -110,15 +110,15 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _train(words: list[str]) -> int:
-    from ntkexp import application
-    from ntkexp.execute import train
+    from ntkexp.compose import application
+    from ntkexp.execution.execute import train
 
     return application.run("train", words, train)
 
 
 def _study(words: list[str]) -> int:
-    from ntkexp import application
-    from ntkexp.execute import study
+    from ntkexp.compose import application
+    from ntkexp.execution.execute import study
 
     return application.run("study", words, study)
 
@@ -168,14 +168,14 @@ def _migrate(words: list[str]) -> int:
 
 
 def _completion(words: list[str]) -> int:
-    from ntkexp.completion import script
+    from ntkexp.compose.completion import script
 
     print(script(*words), end="")
     return 0
 
 
 def _complete(words: list[str]) -> int:
-    from ntkexp.completion import candidates
+    from ntkexp.compose.completion import candidates
 
     print("\n".join(candidates(words[0])))
     return 0

@@ -28,6 +28,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.components import GROUPS, find
+from ntkexp.compose.members import expanded
 from ntkexp.config import (
     DESCRIPTION_KEYS,
     EXECUTION_KEYS,
@@ -36,7 +37,6 @@ from ntkexp.config import (
     TrainConfig,
 )
 from ntkexp.errors import UserError
-from ntkexp.members import expanded
 from ntkexp.options import neutral_of
 from ntkexp.references import hashed_reference, is_reference
 

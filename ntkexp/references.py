@@ -5,8 +5,8 @@
 A component of one's own has one as `labels: FromRun = field(default_factory=FromRun)`.
 
 The other run is named by what makes it: its experiment and the options in which it differs from
-that. It is composed when this run is (ntkexp/parents.py), so its id is known before it exists, and
-enters the id of this run. The folder of a run stands for the run itself.
+that. It is composed when this run is (ntkexp/compose/parents.py), so its id is known before it
+exists, and enters the id of this run. The folder of a run stands for the run itself.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ntkexp import threads
+from ntkexp.execution import threads
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -154,7 +154,7 @@ def composed(case: str) -> DictConfig:
     """The config of a case, as the command line would compose it."""
     from hydra import compose, initialize_config_module
 
-    from ntkexp import composition
+    from ntkexp.compose import composition
     from ntkexp.config import check
     from ntkexp.launch import plugin
 

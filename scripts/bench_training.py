@@ -35,7 +35,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from ntkexp import composition, models
+from ntkexp import models
+from ntkexp.compose import composition
 from ntkexp.config import TrainConfig, check
 from ntkexp.data.sources import read
 from ntkexp.data.torchvision_import import torchvision_datasets

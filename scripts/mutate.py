@@ -37,7 +37,12 @@ TREE = Path(__file__).resolve().parents[1]
 # What is changed, and what has to notice.
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "results": (
-        ("ntkexp/results/*.py", "ntkexp/execute.py", "ntkexp/life.py", "ntkexp/outcome.py"),
+        (
+            "ntkexp/results/*.py",
+            "ntkexp/execution/execute.py",
+            "ntkexp/execution/life.py",
+            "ntkexp/execution/outcome.py",
+        ),
         ("tests/results", "tests/training/test_kill.py", "tests/training/test_full_disk.py"),
     ),
     "theory": (("ntkexp/theory/*.py", "ntkexp/theory/measures/*.py"), ("tests/theory",)),

@@ -14,9 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import studies
+from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.finalise import finalise
 from ntkexp.training import experiment
 from tests.conftest import Ntkexp
 from tests.tiny_runs import composed

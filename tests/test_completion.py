@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.completion import candidates, script
+from ntkexp.compose.completion import candidates, script
 
 CASES = [
     ("ntkexp tr", ["train"]),

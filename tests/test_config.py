@@ -8,7 +8,7 @@ import pytest
 from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
-from ntkexp import composition
+from ntkexp.compose import composition
 from ntkexp.config import check, shrink
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.errors import UserError

@@ -10,10 +10,10 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from ntkexp.config import check, shrink
+from ntkexp.execution.outcome import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
-from ntkexp.outcome import refuse_other_run
 from ntkexp.results.card import Card, read_card
 from ntkexp.results.folders import runs
 from tests.tiny_runs import hydra_session

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from ntkexp import results
-from ntkexp.execute import train
+from ntkexp.execution.execute import train
 from ntkexp.results.status import begun, read_status
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import TINY, make_images

@@ -13,9 +13,10 @@ import torch
 from omegaconf import OmegaConf
 from torch.utils.flop_counter import FlopCounterMode
 
-from ntkexp import models, multiplications, threads
+from ntkexp import models
 from ntkexp.config import TrainConfig
-from ntkexp.threads import Wanted, by_work, quota, set_waiting, settled, wanted
+from ntkexp.execution import multiplications, threads
+from ntkexp.execution.threads import Wanted, by_work, quota, set_waiting, settled, wanted
 from tests.tiny_runs import composed
 
 MILLION = 1_000_000
@@ -212,7 +213,7 @@ def test_no_cgroups_no_quota(tmp_path: Path) -> None:
 
 
 def cores_told(prelude: str) -> int:
-    source = f"import os\nfrom ntkexp import threads\n{prelude}\nprint(threads.cores())"
+    source = f"import os\nfrom ntkexp.execution import threads\n{prelude}\nprint(threads.cores())"
     done = subprocess.run([sys.executable, "-c", source], check=True, capture_output=True)
     return int(done.stdout)
 
@@ -279,7 +280,7 @@ def test_the_door_says_so_before_torch_is_loaded(tmp_path: Path, said: str) -> N
 USED = """
 import numpy, torch
 from threadpoolctl import threadpool_info
-from ntkexp import threads
+from ntkexp.execution import threads
 threads.use(2)
 import scipy.linalg
 print(torch.get_num_threads(), *sorted({pool["num_threads"] for pool in threadpool_info()}))

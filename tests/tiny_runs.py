@@ -18,9 +18,10 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from PIL import Image
 
-from ntkexp import composition, execute
+from ntkexp.compose import composition
 from ntkexp.config import check, shrink
 from ntkexp.errors import Interrupted
+from ntkexp.execution import execute
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
 from ntkexp.training import members, supervised

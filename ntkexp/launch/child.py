@@ -14,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from ntkexp import progress, threads
+from ntkexp import progress
 from ntkexp.errors import UserError
+from ntkexp.execution import threads
 from ntkexp.launch.job import LOG
 from ntkexp.launch.slots import Slot
 from ntkexp.results.atomic import cannot_write, make_folder

@@ -14,8 +14,8 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
-from ntkexp.execute import Command
-from ntkexp.life import NOTHING, Asked
+from ntkexp.execution.execute import Command
+from ntkexp.execution.life import NOTHING, Asked
 from ntkexp.results.lock import SILENT_SECONDS, RunTakenError
 
 # submitit's word for: the time is nearly up, or somebody else needs this node.

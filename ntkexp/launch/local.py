@@ -7,12 +7,12 @@ from functools import partial
 
 from omegaconf import DictConfig
 
-from ntkexp import threads
-from ntkexp.execute import Command
+from ntkexp.execution import threads
+from ntkexp.execution.execute import Command
+from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job
 from ntkexp.launch.pool import Pool, Unit
 from ntkexp.launch.slots import slots, visible_gpus
-from ntkexp.outcome import DONE
 from ntkexp.progress import Progress
 from ntkexp.results.status import begun_with
 

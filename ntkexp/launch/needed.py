@@ -7,13 +7,13 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from ntkexp.compose.finalise import Parent, parents
 from ntkexp.errors import UserError
-from ntkexp.execute import COMMANDS, Command, missing
-from ntkexp.finalise import Parent, parents
+from ntkexp.execution.execute import COMMANDS, Command, missing
+from ntkexp.execution.life import Asked
+from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job
 from ntkexp.launch.summary import summary
-from ntkexp.life import Asked
-from ntkexp.outcome import DONE
 
 Engine = Callable[[Sequence[Job], DictConfig, Command, int], int]
 

@@ -24,7 +24,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from ntkexp.overrides import check_sweep
+from ntkexp.compose.overrides import check_sweep
 
 if TYPE_CHECKING:
     from ntkexp.launch.task import Task

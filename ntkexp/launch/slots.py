@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntkexp.config import LauncherConfig
-from ntkexp.threads import cores, exported
+from ntkexp.execution.threads import cores, exported
 
 
 @dataclass(frozen=True)

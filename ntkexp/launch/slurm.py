@@ -16,13 +16,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import SlurmConfig
 from ntkexp.errors import UserError
-from ntkexp.execute import Command
+from ntkexp.execution.execute import Command
+from ntkexp.execution.outcome import DONE
 from ntkexp.launch import child
 from ntkexp.launch.cluster_job import ClusterJob
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.launch.queue import Queue
 from ntkexp.launch.settle import settle
-from ntkexp.outcome import DONE
 from ntkexp.progress import Progress
 from ntkexp.results.status import read_status
 from ntkexp.results.store import Run

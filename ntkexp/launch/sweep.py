@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 
 from ntkexp.config import LauncherConfig
 from ntkexp.errors import UserError
-from ntkexp.execute import Command
+from ntkexp.execution.execute import Command
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
 from ntkexp.launch.needed import make_needed

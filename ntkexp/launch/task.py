@@ -9,9 +9,9 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ntkexp.compose.explain import explained
 from ntkexp.errors import UserError
-from ntkexp.execute import Command
-from ntkexp.explain import explained
+from ntkexp.execution.execute import Command
 
 
 class Task:

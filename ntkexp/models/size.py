@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ntkexp.memory import available_bytes, refuse_beyond
+from ntkexp.execution.memory import available_bytes, refuse_beyond
 
 if TYPE_CHECKING:
     from ntkexp.config import LauncherConfig, TrainConfig

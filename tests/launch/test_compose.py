@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import composition
+from ntkexp.compose import composition
 from ntkexp.config import shrink
 from ntkexp.identity import identity
 from ntkexp.launch.compose import Composer

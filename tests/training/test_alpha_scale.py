@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from ntkexp import execute, models
+from ntkexp import models
 from ntkexp.data import Split
 from ntkexp.errors import UserError
+from ntkexp.execution import execute
 from ntkexp.models.mlp import Mlp
 from ntkexp.tangent import tangent_kernel
 from ntkexp.training.supervised import Supervised

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import torch
 
-from ntkexp import execute
 from ntkexp.errors import UserError
+from ntkexp.execution import execute
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import composed, train
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp import execute
 from ntkexp.config import ProbingConfig, Spacing
 from ntkexp.errors import UserError
+from ntkexp.execution import execute
 from ntkexp.optim import Schedule
 from ntkexp.optim.sgd import Sgd
 from ntkexp.probes.spectrum import Spectrum

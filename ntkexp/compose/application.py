@@ -15,12 +15,12 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from ntkexp import composition
+from ntkexp.compose import composition
+from ntkexp.compose.explain import explained, other_command
+from ntkexp.compose.overrides import check_overrides, ranges_quoted
 from ntkexp.errors import UserError, meant
-from ntkexp.execute import Command
-from ntkexp.explain import explained, other_command
+from ntkexp.execution.execute import Command
 from ntkexp.launch.task import Task
-from ntkexp.overrides import check_overrides, ranges_quoted
 
 CONFIGS = "pkg://ntkexp.configs"
 SHOWN = ("job", "hydra", "all")

@@ -132,7 +132,7 @@ def wanted(config: Any) -> Wanted:
 
     A job of a sweep has no more than its share of the cores, whatever was said.
     """
-    from ntkexp import multiplications  # every command imports this file, --help too
+    from ntkexp.execution import multiplications  # every command imports this file, --help too
 
     most = cores() if _share is None else _share
     threads = config.launcher.threads

@@ -15,8 +15,8 @@ from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Overrid
 from hydra.errors import HydraException
 
 from ntkexp import components
+from ntkexp.compose.explain import options_of, unknown_option
 from ntkexp.errors import UserError
-from ntkexp.explain import options_of, unknown_option
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # The one setting of Hydra's that changes nothing the results store relies on.

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import threads
 from ntkexp.errors import Diverged, Interrupted, UserError
+from ntkexp.execution import threads
+from ntkexp.execution.outcome import DONE, FAILED, compare_data
 from ntkexp.identity import hashed, plain
-from ntkexp.outcome import DONE, FAILED, compare_data
 from ntkexp.results.card import Card
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from ntkexp import composition
 from ntkexp.components import GROUPS
+from ntkexp.compose import composition
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import experiments

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import members
+from ntkexp.compose import members
+from ntkexp.compose.finalise import Parent, finalise, located, parents
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.finalise import Parent, finalise, located, parents
+from ntkexp.execution.life import NOTHING, Asked, live, signals
+from ntkexp.execution.outcome import DONE, known
 from ntkexp.identity import folder_of
-from ntkexp.life import NOTHING, Asked, live, signals
-from ntkexp.outcome import DONE, known
 
 if TYPE_CHECKING:
     from ntkexp.training.prepared import Ready

@@ -57,10 +57,10 @@ def candidates(line: str) -> list[str]:
     group, sign, start = last.partition("=")
     if sign and group.lstrip("+") == "exp":
         # Hydra offers no names with a slash.
-        from ntkexp.explain import options_of
+        from ntkexp.compose.explain import options_of
 
         return [f"{group}={name}" for name in options_of("exp") if name.startswith(start)]
-    from ntkexp import application
+    from ntkexp.compose import application
 
     overrides = [word for word in rest if not word.startswith("-")]
     return application.complete(command, " ".join(overrides) + (" " if fresh else ""))

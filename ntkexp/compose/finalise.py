@@ -10,11 +10,11 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import members
+from ntkexp.compose import members
+from ntkexp.compose.parents import HANDED_ON, Composed, composed
 from ntkexp.config import check, refuse_added, shrink
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
-from ntkexp.parents import HANDED_ON, Composed, composed
 from ntkexp.references import checksum, references
 from ntkexp.results.status import read_status
 
