@@ -66,6 +66,10 @@ class View:
         """The tangent kernel of a batch."""
         raise UserError("no tangent kernel to look at")
 
+    def kernel_on(self, inputs: Tensor) -> TangentKernel:
+        """The tangent kernel of any inputs, not split by layer."""
+        raise UserError("no tangent kernel to look at")
+
     def labels(self, batch: str) -> NDArray[np.float64]:
         """(n, c): the labels of a batch as numbers, for alignment with a kernel."""
         raise UserError("no labels to look at")
@@ -113,6 +117,12 @@ class NetworkView(View):
 
     def kernel(self, batch: str) -> TangentKernel:
         return self._kernels[batch]
+
+    def kernel_on(self, inputs: Tensor) -> TangentKernel:
+        from ntkexp.tangent import tangent_kernel
+
+        found = tangent_kernel(self._kernel_of, inputs, layers=False)
+        return found if self._kernel_factor == 1.0 else found.times(self._kernel_factor)
 
     def labels(self, batch: str) -> NDArray[np.float64]:
         matrix = self._objective.label_matrix(self.batches[batch].targets)

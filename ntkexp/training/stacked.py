@@ -21,6 +21,7 @@ from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
 from ntkexp.transforms.functions.alpha_scaled import Heads, OnTrainingSet
+from ntkexp.transforms.functions.linearised import Linearised
 
 
 class StackedMembers(Members[Supervised]):
@@ -151,6 +152,11 @@ def refuse_other_transforms(works: Sequence[Supervised]) -> None:
     if len({work.config.transform.name for work in works}) > 1:
         raise UserError("members.transform: differs; expected one transform for all")
     for work in works:
+        if isinstance(work.model, Linearised):
+            raise UserError(
+                "members: transform=linearise by forward mode has one network a run; expected a "
+                "sweep (-m)"
+            )
         if scaled_of(work) is not None and not work.dataset.sees_examples_as_they_are:
             raise UserError(
                 "members: transform=alpha_scale knows the first outputs of examples as they are; "
