@@ -3,7 +3,8 @@
     L = |f - y|^2 / 2 on the training set,   f_t = f_0 + K a_t   with a frozen kernel K.
 
 The outputs on other points are f_0* + K* a_t, K* the kernel of these with the training points, and
-the weights of the linearised network theta_0 + J^T a_t. With K = U diag(mu) U^T and r = U^T (f_0 - y),
+the weights of the linearised network theta_0 + J^T a_t. With K = U diag(mu) U^T and
+r = U^T (f_0 - y),
 
     gradient flow        U^T a(t) = -(1 - e^{-mu t}) / mu  r         (t where -mu 0: -t r)
     gradient descent     U^T a_k  = -(1 - (1 - eta mu)^k) / mu  r

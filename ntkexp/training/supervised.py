@@ -22,7 +22,7 @@ from ntkexp.training.learner import Learner
 from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.recorder import STEPS, Recorder
-from ntkexp.training.schedule import learning_rate
+from ntkexp.training.schedule import last_step, learning_rate
 from ntkexp.training.work import Kept, Written
 
 EVENTS = Table(
@@ -67,7 +67,7 @@ class Supervised:
         self.batches = batches_of(prepared)
         self.learner = routes[route](prepared, self.batches)
         self.recorder = Recorder()
-        self.last = self._last_step()
+        self.last = last_step(self.config.optim, self.batches.steps_per_epoch)
         self.step, self.evaluated = 0, -1
         # How many evaluations in a row have found the training loss below the stopping loss.
         self.below = 0
@@ -239,15 +239,6 @@ class Supervised:
 
     def ends_epoch(self) -> bool:
         return self.step % self.batches.steps_per_epoch == 0
-
-    def _last_step(self) -> int:
-        optim = self.config.optim
-        limits = []
-        if optim.steps is not None:
-            limits.append(optim.steps)
-        if optim.epochs is not None:
-            limits.append(optim.epochs * self.batches.steps_per_epoch)
-        return min(limits)
 
 
 def batches_of(prepared: Prepared) -> Batches | Endless:

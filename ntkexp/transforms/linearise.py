@@ -11,6 +11,7 @@ theta_0, at every step.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.config import BatchNorm
@@ -24,18 +25,32 @@ if TYPE_CHECKING:
     from ntkexp.data import Split
 
 
+class Route(StrEnum):
+    """forward: by forward-mode differentiation. function: in function space, by the kernel of the
+    training examples. auto: the one that is estimated to be quicker (ntkexp/training/routes.py)."""
+
+    auto = "auto"
+    forward = "forward"
+    function = "function"
+
+
 @dataclass
 class Linearise(Transform):
     """`offset: none` leaves f_0 out: the function starts at zero.
+
+    `route` says how it is trained; up to rounding the outcome is the same, and it is no part of a
+    run's id. A run that was begun goes on by the route of its checkpoint.
 
     `batch_norm: eval` has batch normalisation with its running statistics as they are at the start;
     with those of a minibatch the outputs are no function of one example, and that is refused.
     """
 
     hides: ClassVar = frozenset({"layers"})
+    how: ClassVar = frozenset({"route"})
 
     offset: Offset = Offset.f0
     batch_norm: BatchNorm = BatchNorm.train
+    route: Route = Route.auto
 
     def check(self, config: Any = None) -> None:
         refuse_batch_statistics(self.name, self.batch_norm, config)

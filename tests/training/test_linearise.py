@@ -149,7 +149,10 @@ def test_it_goes_on_where_it_was_cut_short(optim: str, tmp_path: Path) -> None:
             ["probe=[complexity]", "probe.complexity.batch=minibatch"],
             "probe.complexity: looks at the forward",
         ),
-        (["members={seed: [1, 2]}"], "members: transform=linearise by forward mode"),
+        (
+            ["members={seed: [1, 2]}", "transform.route=forward"],
+            "members: transform=linearise by forward mode",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_path: Path) -> None:
