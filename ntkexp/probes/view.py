@@ -79,7 +79,8 @@ class NetworkView(View):
     """A network on a data set, in eval mode.
 
     Its kernel is `kernel_factor` times that of `kernel_of`, where that is another module;
-    `batch_statistics` takes kernels with batch normalisation in train mode instead.
+    `batch_statistics` takes kernels with batch normalisation in train mode instead. `known` are
+    kernels of earlier looks that hold still, and takes in those of this one.
     """
 
     def __init__(
@@ -91,12 +92,13 @@ class NetworkView(View):
         kernel_of: nn.Module | None = None,
         kernel_factor: float = 1.0,
         batch_statistics: bool = False,
+        known: dict[str, TangentKernel] | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(**facts)
         self._model, self._dataset, self._objective = model, dataset, objective
         self._kernel_of, self._kernel_factor = kernel_of or model, kernel_factor
-        self._batch_statistics = batch_statistics
+        self._batch_statistics, self._known = batch_statistics, known
 
     @property
     def objective(self) -> Loss:
@@ -106,7 +108,9 @@ class NetworkView(View):
         return {"train": self._dataset.train, "test": self._dataset.test}[split]
 
     def network(self, role: str = "model") -> nn.Module:
-        return self._model if role == "model" else super().network(role)
+        """`model` is what is trained; `layers` the network whose layers it is made of."""
+        roles = {"model": self._model, "layers": self._kernel_of}
+        return roles[role] if role in roles else super().network(role)
 
     def outputs(self, batch: str) -> Tensor:
         import torch
@@ -132,6 +136,13 @@ class NetworkView(View):
     @cached_property
     def _kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
+        if self._known is None:
+            return self._new_kernels()
+        if not self._known:
+            self._known.update(self._new_kernels())
+        return self._known
+
+    def _new_kernels(self) -> Mapping[str, TangentKernel]:
         found = self._kernels_of_module()
         if self._kernel_factor == 1.0:
             return found

@@ -13,7 +13,7 @@ from ntkexp.config import BatchNorm
 from ntkexp.data import Split
 from ntkexp.data.batches import Batches
 from ntkexp.probes import NetworkView, Probe, Update
-from ntkexp.tangent import pull_back
+from ntkexp.tangent import TangentKernel, pull_back
 from ntkexp.training.evaluate import judged
 from ntkexp.training.frozen_kernels import FrozenKernels, frozen_kernels
 from ntkexp.training.function_stack import Coefficients, FunctionStack
@@ -44,6 +44,7 @@ class FunctionLearner:
         self.update = self.config.optim.build([self.a])
         self._stack: FunctionStack | None = None
         self._followed: Tensor | None = None
+        self._kernels_seen: dict[str, TangentKernel] = {}
 
     @cached_property
     def kernels(self) -> FrozenKernels:
@@ -116,6 +117,7 @@ class FunctionLearner:
             self.dataset,
             self.objective,
             kernel_of=self.linearised.start,
+            known=self._kernels_seen,
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             seed=self.config.seed,
             batches=self.probe_batches,
@@ -159,7 +161,9 @@ class FunctionView(NetworkView):
         self._learner = learner
 
     def network(self, role: str = "model") -> nn.Module:
-        return self._learner.followed() if role == "model" else super().network(role)
+        if role == "model":
+            self._learner.followed()
+        return super().network(role)
 
     def outputs(self, batch: str) -> Tensor:
         self._learner.followed()

@@ -14,7 +14,7 @@ product serves them all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -45,6 +45,7 @@ class _Block:
     start: Tensor  # (G, n, c)
     runs: slice  # of the sorted runs, G L of them
     together: int  # L
+    _rooms: dict[tuple[str, int], Tensor] = field(default_factory=dict)
 
     def outputs(self, a: Tensor, numbers: Tensor | None) -> Tensor:
         """(G L, b, c): f on the training examples `numbers` (G L, b), None for all of them."""
@@ -54,19 +55,26 @@ class _Block:
             rows, start = self.kernel, self.start
         else:
             first = numbers[:: self.together]
-            rows = self._gathered(self.kernel.view(groups, examples, outputs * size), first)
-            start = self._gathered(self.start, first)
+            rows = self._gathered("rows", self.kernel.view(groups, examples, -1), first)
+            start = self._gathered("start", self.start, first)
             examples = numbers.shape[1]
         side_by_side = a.view(groups, self.together, size).mT
         moved = torch.bmm(rows.reshape(groups, examples * outputs, size), side_by_side)
         moved = moved.mT.reshape(groups, self.together, examples, outputs)
         return (moved + start.unsqueeze(1)).flatten(0, 1)
 
-    @staticmethod
-    def _gathered(of: Tensor, numbers: Tensor) -> Tensor:
-        if len(of) == 1:
-            return of[0].index_select(0, numbers[0]).unsqueeze(0)
-        return torch.stack([one.index_select(0, own) for one, own in zip(of, numbers, strict=True)])
+    def _gathered(self, what: str, of: Tensor, numbers: Tensor) -> Tensor:
+        """(G, b, ...): into a room that is taken once; fresh memory would cost more than the sum.
+
+        The last batch of an epoch may be a smaller one.
+        """
+        key = what, numbers.shape[1]
+        if key not in self._rooms:
+            self._rooms[key] = of.new_empty(len(of), numbers.shape[1], *of.shape[2:])
+        room = self._rooms[key]
+        for place, one, own in zip(room, of, numbers, strict=True):
+            torch.index_select(one, 0, own, out=place)
+        return room
 
 
 class FunctionStack:

@@ -13,12 +13,14 @@ from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.image_options import Augment
 from ntkexp.optim import Schedule
 from ntkexp.probes import Forward, NetworkView, Probe, Update
+from ntkexp.tangent import TangentKernel
 from ntkexp.training.captured import Captured
 from ntkexp.training.drawing import drawing, drawing_layers
 from ntkexp.training.evaluate import evaluate, evaluating
 from ntkexp.training.layout import quick_layout
 from ntkexp.training.learner import BeforeUpdate
 from ntkexp.training.prepared import Prepared
+from ntkexp.transforms.functions.linearised import Linearised
 
 
 class NetworkLearner:
@@ -35,6 +37,9 @@ class NetworkLearner:
         self.layout = quick_layout(self.model, self.device)
         self.draws = bool(drawing_layers(self.model))
         self._captured: Captured | None = None
+        # The kernel of a linearised network is the same at every look.
+        holds_still = isinstance(self.model, Linearised)
+        self._kernels_seen: dict[str, TangentKernel] | None = {} if holds_still else None
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         """The examples of the update after `step` updates: a function of seed and step."""
@@ -151,6 +156,7 @@ class NetworkLearner:
             self.objective,
             kernel_of=self.transformed.kernel,
             kernel_factor=self.transformed.kernel_factor,
+            known=self._kernels_seen,
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             seed=self.config.seed,
             batches=self.probe_batches,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -140,6 +141,7 @@ class Supervised:
         self.recorder.recent_loss = state["recent_loss"]
         route = state.get("route", NetworkLearner.route)
         if route != self.learner.route:
+            print(f"goes on by the route of its checkpoint: {route}", file=sys.stderr)
             self.learner = self.routes[route](self.prepared, self.batches)
         self.learner.restore(state)
 
