@@ -31,6 +31,7 @@ class FunctionLearner:
     """
 
     route = "function"
+    hides = frozenset({"changes"})
 
     def __init__(self, prepared: Prepared, batches: Batches) -> None:
         assert isinstance(prepared.model, Linearised)

@@ -108,6 +108,9 @@ def obstacle_to_function_space(prepared: Prepared) -> str | None:
         return f"data={dataset.name} is a stream: its examples are new at every step"
     if dataset.augment is not Augment.none:
         return f"data.augment={dataset.augment} makes new examples at every step"
+    for name, probe in prepared.probes.items():
+        if hidden := probe.needs & FunctionLearner.hides:
+            return f"probe.{name} looks at {', '.join(sorted(hidden))} of the weights"
     needed = kernel_bytes(prepared.config, dataset, prepared.objective.outputs)
     room = SHARE_OF_MEMORY * available_bytes()
     if needed > room:

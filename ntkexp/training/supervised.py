@@ -37,7 +37,10 @@ EVENTS = Table(
     },
 )
 TABLES = (STEPS, EVALS, EVENTS)
-OFFERS = frozenset({"outputs", "network", "layers", "kernel", "labels", "examples", "updates"})
+OFFERS = frozenset(
+    {"outputs", "network", "layers", "activations", "kernel", "labels", "examples", "updates"}
+    | {"changes"}
+)
 # So long updates go on before the loop is asked what else there is to do.
 BURST_SECONDS = 0.2
 MakeLearner = Callable[[Prepared, Batches | Endless], Learner]
@@ -64,9 +67,9 @@ class Supervised:
         self.config, self.dataset = prepared.config, prepared.dataset
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probes = prepared.probes
-        self.offers = OFFERS - self.config.transform.hides
         self.batches = batches_of(prepared)
         self.learner = routes[route](prepared, self.batches)
+        self.offers = OFFERS - self.config.transform.hides - self.learner.hides
         self.recorder = Recorder()
         self.last = last_step(self.config.optim, self.batches.steps_per_epoch)
         self.step, self.evaluated = 0, -1

@@ -45,7 +45,7 @@ class Linearise(Transform):
     with those of a minibatch the outputs are no function of one example, and that is refused.
     """
 
-    hides: ClassVar = frozenset({"layers"})
+    hides: ClassVar = frozenset({"layers", "activations"})
     how: ClassVar = frozenset({"route"})
 
     offset: Offset = Offset.f0
