@@ -28,13 +28,22 @@ class Batch:
     targets: Tensor
 
 
+@dataclass(frozen=True)
+class Descent:
+    """Gradient descent on the mean loss, at the rate of its first step."""
+
+    rate: float
+    momentum: float
+
+
 @dataclass
 class View:
     """A work at one step. What it does not offer is refused in one line.
 
     `last` is true for the look at which the work is over; `event` names what led to a look that
     is not on the schedule. Where many networks train in one run, `member` is the number of this
-    one, and `columns` are what tells its rows apart.
+    one, and `columns` are what tells its rows apart. `descent` is how it is trained, where that is
+    gradient descent.
     """
 
     step: int
@@ -44,6 +53,7 @@ class View:
     event: str | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
     member: int = 0
+    descent: Descent | None = None
 
     @property
     def objective(self) -> Loss:

@@ -14,8 +14,10 @@ from torch import Tensor, nn
 from ntkexp.config import TrainConfig
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import Diverged, UserError
+from ntkexp.optim.sgd import Sgd
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import NetworkView, Probe
+from ntkexp.probes.view import Descent
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.checkpoint import saved
 from ntkexp.training.evaluate import EVALS, evaluating
@@ -119,7 +121,9 @@ class Supervised:
     def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[NetworkView]]:
         if self.evaluated < self.step:
             self._evaluate()
-        view = self.learner.view(step=self.step, last=self.over, event=event)
+        optim = self.config.optim
+        descent = Descent(self.lr(0), optim.momentum) if isinstance(optim, Sgd) else None
+        view = self.learner.view(step=self.step, last=self.over, event=event, descent=descent)
         with evaluating(self.model):
             yield [view]
 
