@@ -18,7 +18,7 @@ from ntkexp.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, count, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, string
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,11 +30,11 @@ FROZEN_PREDICTION = Table(
     "outputs on a split against what the kernel of one step foretold, as root mean squares: how "
     "far they have moved since that step, how far they were foretold to, and the difference",
     {
-        "step": "int64",
-        "split": "string",
-        "moved": "float64",
-        "foretold": "float64",
-        "difference": "float64",
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "moved": float64("root mean square over examples and outputs, in units of the outputs"),
+        "foretold": float64("the same of the closed form"),
+        "difference": float64("the same of what the outputs are less what was foretold"),
     },
 )
 # float64: the kernel, its eigenvectors, and a copy of either while they are computed.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, string
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,11 +27,11 @@ LINEARITY = Table(
     "to 1: the share of ReLUs that are open or closed as then, and the uncentred alignment with "
     "the start of the tangent kernel and of the kernel of the last layer's inputs",
     {
-        "step": "int64",
-        "split": "string",
-        "relus": "float64",
-        "kernel": "float64",
-        "representation": "float64",
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "relus": float64("share of all ReLUs and examples, 0 to 1"),
+        "kernel": float64("(5.2.5) of George's thesis, 0 to 1, of the whole kernel"),
+        "representation": float64("the same of the inputs of the last linear layer"),
     },
 )
 SPLITS = ("train", "test")

@@ -16,19 +16,19 @@ from ntkexp.errors import UserError
 from ntkexp.options import count, one_of, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float32, int64, string
 
 SNAPSHOT = Table(
     "snapshot",
     "one output of the network for one example of a split, at a step at which the training loss "
     "was first seen below one of `probing.losses` (the table events says which), or at every look",
     {
-        "step": "int64",
-        "split": "string",
-        "example": "int64",
-        "output": "int64",
-        "value": "float32",
-        "loss": "float32",
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "example": int64("number of the example in its split, from 0"),
+        "output": int64("number of the output, from 0"),
+        "value": float32("the output: a logit, or a number for squared error"),
+        "loss": float32("of the example, the same for all its outputs"),
     },
 )
 EXAMPLES_AT_ONCE = 500

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ntkexp.probes.base import Probe, Update
 from ntkexp.probes.view import View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import STEP, Rows, Table, float64, string
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,11 +27,11 @@ TELESCOPE = Table(
     "how far the outputs on the probe batch of a split have moved since the start, by the sum of "
     "the first-order changes of all updates, and what these leave over; root mean squares",
     {
-        "step": "int64",
-        "split": "string",
-        "moved": "float64",
-        "first_order": "float64",
-        "remainder": "float64",
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "moved": float64("root mean square of f_t - f_0, in units of the outputs"),
+        "first_order": float64("the same of the sum of the first-order changes"),
+        "remainder": float64("the same of their difference"),
     },
 )
 SPLITS = ("train", "test")

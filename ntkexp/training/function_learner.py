@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ntkexp.config import BatchNorm
 from ntkexp.data import Split
-from ntkexp.data.batches import Batches
+from ntkexp.data.batches import Batches, Endless
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel, pull_back
 from ntkexp.training.evaluate import judged
@@ -33,8 +33,8 @@ class FunctionLearner:
     route = "function"
     hides = frozenset({"changes"})
 
-    def __init__(self, prepared: Prepared, batches: Batches) -> None:
-        assert isinstance(prepared.model, Linearised)
+    def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
+        assert isinstance(prepared.model, Linearised) and isinstance(batches, Batches)
         self.config, self.dataset = prepared.config, prepared.dataset
         self.model: nn.Module = prepared.model
         self.linearised = prepared.model

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, train
 from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.probes.computations.linearity import alignment, compared, seen
+from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

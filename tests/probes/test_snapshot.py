@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, composed, train
 from torch.nn import functional
 
 from ntkexp import execute
 from ntkexp.errors import UserError
 from ntkexp.training.supervised import Supervised
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, composed, train
 from torch.func import functional_call, jacrev
 from torch.nn import functional
 
 from ntkexp import execute
 from ntkexp.errors import UserError
 from ntkexp.training.supervised import Supervised
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 import torch
 from omegaconf import OmegaConf
-from tiny_runs import TINY, composed, train
 
 from ntkexp import data, execute, models
 from ntkexp.config import TrainConfig
@@ -25,6 +24,7 @@ from ntkexp.training.function_learner import FunctionLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.functions.linearised import Linearised
+from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import TINY, train
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 
@@ -22,6 +21,7 @@ from ntkexp.models.resnet18 import Norm, Resnet18
 from ntkexp.models.vgg import Vgg
 from ntkexp.transforms.alpha_scale import AlphaScale, Offset
 from ntkexp.transforms.linearise import BatchNorm, Linearise
+from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
