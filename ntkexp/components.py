@@ -34,12 +34,14 @@ class Component:
     """The base of all components: a dataclass whose fields are its options.
 
     `version` changes only when equal options give other numbers, beyond rounding. `small` has the
-    largest value of an option under `scale=small`.
+    largest value of an option under `scale=small`. `how` names the options that say how a run is
+    made and never what comes out of it: they are no part of its id.
     """
 
     kind: ClassVar[str] = ""
     version: ClassVar[int] = 1
     small: ClassVar[Mapping[str, int]] = {}
+    how: ClassVar[frozenset[str]] = frozenset()
 
     name: str = MISSING
 

@@ -94,7 +94,7 @@ def component(group: str, options: Mapping[str, Any], name: str | None = None) -
     """
     name = str(options.get("name", name))
     kind = find(group, name, importing=False)
-    given = {key: value for key, value in options.items() if key != "name"}
+    given = {key: v for key, v in options.items() if key != "name" and key not in kind.how}
     return {"is": f"{name}@{kind.version}"} | differing(given, neutral_of(kind), group)
 
 

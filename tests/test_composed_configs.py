@@ -44,6 +44,7 @@ ADDED: dict[str, Any] = {
         "folder": "",
         "fresh": [],
     },
+    "model.shortcut_bias": True,
     # Of studies; trained experiments had them.
     "device": "auto",
     "checkpoint": {"every_seconds": 60.0},

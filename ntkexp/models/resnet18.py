@@ -26,13 +26,17 @@ class Norm(StrEnum):
 
 @dataclass
 class Resnet18(Model):
-    """A 3x3 stem, no max pool, four stages of base * (1, 2, 4, 8) channels."""
+    """A 3x3 stem, no max pool, four stages of base * (1, 2, 4, 8) channels.
+
+    `shortcut_bias: false` leaves out the biases that 1x1 shortcuts have without normalisation.
+    """
 
     small: ClassVar = {"base": 8}
     size_key: ClassVar[str] = "base"
 
     base: int = option(64, count("channels"))
     norm: Norm = Norm.batch
+    shortcut_bias: bool = True
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         if len(inputs) != 3:
@@ -51,9 +55,13 @@ class Resnet18(Model):
         for stage in range(4):
             after = self.base * 2**stage
             total += (9 * before + each) * after + 3 * (9 * after + each) * after
-            total += (before + each) * after if stage else 0  # the shortcut
+            total += (before + (each if self._shortcut_adds else 0)) * after if stage else 0
             before = after
         return total + (before + 1) * outputs
+
+    @property
+    def _shortcut_adds(self) -> bool:
+        return self.norm is Norm.batch or self.shortcut_bias
 
     def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int:
         side, before = inputs[-1], self.base

@@ -22,12 +22,13 @@ and the network still as it was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.components import Component
+from ntkexp.errors import UserError
 from ntkexp.probes.view import Batch, View
 from ntkexp.results.table import Rows, Table
 
@@ -50,7 +51,8 @@ class Forward:
 class Update:
     """One update of the weights: |dw_t| is known, the network still at w_t.
 
-    The kernel of what is trained is `kernel_factor` times that of `model`.
+    The kernel of what is trained is `kernel_factor` times that of `model`. `changes` gives dw_t by
+    the names of the model's parameters, where the work offers "changes".
     The network is in eval mode if a probe looks at it now, having seen no forward before.
     """
 
@@ -60,6 +62,7 @@ class Update:
     step_norm: Tensor
     batches: Mapping[str, Batch]
     kernel_factor: float = 1.0
+    changes: Callable[[], Mapping[str, Tensor]] = dict
 
 
 @dataclass
@@ -67,7 +70,8 @@ class Probe(Component):
     """The base of all probes; its dataclass fields are the options of its config.
 
     `needs` names what it asks of a view: outputs, network, kernel; layers, where the network must
-    be its layers and nothing else; or updates, to see them.
+    be its layers and nothing else; activations, where they must be part of it; updates, to see
+    them; or changes, to see every weight's.
 
     Composing a config imports the probes that it chooses, so what is heavy is imported inside
     their methods.
@@ -76,6 +80,15 @@ class Probe(Component):
     kind: ClassVar[str] = "probe"
     tables: ClassVar[tuple[Table, ...]] = ()
     needs: ClassVar[frozenset[str]] = frozenset({"network"})
+
+    def refuse_late_start(self, config: Any) -> None:
+        """For what compares with the start: there must be a look at it."""
+        probing = config.probing
+        if probing.spacing == "list" and 0 not in probing.steps:
+            raise UserError(
+                f"probing.steps={list(probing.steps)}: probe.{self.name} compares with the start; "
+                "expected 0 among them"
+            )
 
     def batches(self) -> frozenset[str]:
         """Which batches it looks at: train, test, or a subset of the training examples."""

@@ -60,6 +60,7 @@ POINTS = Table(
 class Eigenfunctions(Probe):
     """The first `count` eigenfunctions; `points: true` also writes where the points lie."""
 
+    needs = frozenset({"kernel", "examples"})
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
 
     count: int = option(20, whole(1, MANY, "eigenfunctions"))
@@ -92,10 +93,9 @@ class Eigenfunctions(Probe):
         import numpy as np
         from scipy.sparse.linalg import eigsh
 
-        from ntkexp.tangent import tangent_kernel
         from ntkexp.theory.centring import centre
 
-        kernel = tangent_kernel(view.network(), view.examples("test").inputs, layers=False)
+        kernel = view.kernel_on(view.examples("test").inputs)
         gram = centre(kernel.gram.double().cpu().numpy(), kernel.outputs, self.centring)
         size = len(gram)
         # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500 eigenvalues

@@ -28,13 +28,22 @@ class Batch:
     targets: Tensor
 
 
+@dataclass(frozen=True)
+class Descent:
+    """Gradient descent on the mean loss, at the rate of its first step."""
+
+    rate: float
+    momentum: float
+
+
 @dataclass
 class View:
     """A work at one step. What it does not offer is refused in one line.
 
     `last` is true for the look at which the work is over; `event` names what led to a look that
     is not on the schedule. Where many networks train in one run, `member` is the number of this
-    one, and `columns` are what tells its rows apart.
+    one, and `columns` are what tells its rows apart. `descent` is how it is trained, where that is
+    gradient descent.
     """
 
     step: int
@@ -44,6 +53,7 @@ class View:
     event: str | None = None
     columns: Mapping[str, object] = field(default_factory=dict)
     member: int = 0
+    descent: Descent | None = None
 
     @property
     def objective(self) -> Loss:
@@ -66,6 +76,10 @@ class View:
         """The tangent kernel of a batch."""
         raise UserError("no tangent kernel to look at")
 
+    def kernel_on(self, inputs: Tensor) -> TangentKernel:
+        """The tangent kernel of any inputs, not split by layer."""
+        raise UserError("no tangent kernel to look at")
+
     def labels(self, batch: str) -> NDArray[np.float64]:
         """(n, c): the labels of a batch as numbers, for alignment with a kernel."""
         raise UserError("no labels to look at")
@@ -75,7 +89,8 @@ class NetworkView(View):
     """A network on a data set, in eval mode.
 
     Its kernel is `kernel_factor` times that of `kernel_of`, where that is another module;
-    `batch_statistics` takes kernels with batch normalisation in train mode instead.
+    `batch_statistics` takes kernels with batch normalisation in train mode instead. `known` are
+    kernels of earlier looks that hold still, and takes in those of this one.
     """
 
     def __init__(
@@ -87,12 +102,13 @@ class NetworkView(View):
         kernel_of: nn.Module | None = None,
         kernel_factor: float = 1.0,
         batch_statistics: bool = False,
+        known: dict[str, TangentKernel] | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(**facts)
         self._model, self._dataset, self._objective = model, dataset, objective
         self._kernel_of, self._kernel_factor = kernel_of or model, kernel_factor
-        self._batch_statistics = batch_statistics
+        self._batch_statistics, self._known = batch_statistics, known
 
     @property
     def objective(self) -> Loss:
@@ -102,7 +118,9 @@ class NetworkView(View):
         return {"train": self._dataset.train, "test": self._dataset.test}[split]
 
     def network(self, role: str = "model") -> nn.Module:
-        return self._model if role == "model" else super().network(role)
+        """`model` is what is trained; `layers` the network whose layers it is made of."""
+        roles = {"model": self._model, "layers": self._kernel_of}
+        return roles[role] if role in roles else super().network(role)
 
     def outputs(self, batch: str) -> Tensor:
         import torch
@@ -114,6 +132,12 @@ class NetworkView(View):
     def kernel(self, batch: str) -> TangentKernel:
         return self._kernels[batch]
 
+    def kernel_on(self, inputs: Tensor) -> TangentKernel:
+        from ntkexp.tangent import tangent_kernel
+
+        found = tangent_kernel(self._kernel_of, inputs, layers=False)
+        return found if self._kernel_factor == 1.0 else found.times(self._kernel_factor)
+
     def labels(self, batch: str) -> NDArray[np.float64]:
         matrix = self._objective.label_matrix(self.batches[batch].targets)
         found: NDArray[np.float64] = matrix.double().cpu().numpy()
@@ -122,6 +146,13 @@ class NetworkView(View):
     @cached_property
     def _kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
+        if self._known is None:
+            return self._new_kernels()
+        if not self._known:
+            self._known.update(self._new_kernels())
+        return self._known
+
+    def _new_kernels(self) -> Mapping[str, TangentKernel]:
         found = self._kernels_of_module()
         if self._kernel_factor == 1.0:
             return found

@@ -21,6 +21,7 @@ from ntkexp.seeds import generator
 from ntkexp.training import device as devices
 from ntkexp.training.members import tables_of_members
 from ntkexp.training.prepared import Prepared, Ready
+from ntkexp.training.routes import work_of
 from ntkexp.training.schedule import looks_of
 from ntkexp.training.stacked import StackedMembers
 from ntkexp.training.supervised import Supervised
@@ -44,8 +45,13 @@ def tables(config: TrainConfig, built: Mapping[str, Probe]) -> list[Table]:
     return found
 
 
-def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
-    """Data, network and probes, built and checked together; nothing of a run is written."""
+def prepare(
+    config: TrainConfig, members: Sequence[Member] = (), *, together: bool = False
+) -> Ready:
+    """Data, network and probes, built and checked together; nothing of a run is written.
+
+    `together` is for one of the many networks of a run.
+    """
     if members:
         return prepare_members(config, members)
     built = build_probes(config)
@@ -55,7 +61,7 @@ def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
     one = network_on_data(config, built, device)
     for name in config.evaluate.subsets:
         subset_of(one.dataset.train, name, f"evaluate.subsets={name}:")
-    work = Supervised(one)
+    work, route = work_of(one, together=together)
     refuse_unoffered(built, work)
     return Ready(
         work=work,
@@ -64,7 +70,7 @@ def prepare(config: TrainConfig, members: Sequence[Member] = ()) -> Ready:
         probes=[built],
         data=one.dataset.checksums,
         keep_at=config.keep.weights,
-        about=devices.facts(device) | {"remarks": one.dataset.remarks},
+        about=devices.facts(device) | {"remarks": one.dataset.remarks} | route,
     )
 
 
@@ -72,7 +78,7 @@ def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
     """Many networks in one run; what they have in common lies in memory once."""
     columns = [values for values, _ in members]
     with data.sharing():
-        singles = [prepare(one) for _, one in members]
+        singles = [prepare(one, together=True) for _, one in members]
     written = tables_of_members(singles[0].tables, columns[0])
     works = [cast(Supervised, single.work) for single in singles]
     work = StackedMembers(works, columns, written)

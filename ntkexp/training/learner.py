@@ -18,10 +18,11 @@ class Learner(Protocol):
     """One of the routes by which a function of the examples can be trained.
 
     `model` is that function as a module, `update` what its optimiser does. `route` is its name in
-    checkpoints: a run goes on by the route by which it began.
+    checkpoints: a run goes on by the route by which it began. `hides` names what probes cannot see.
     """
 
     route: str
+    hides: frozenset[str]
     model: nn.Module
     update: WeightUpdate
 

@@ -6,25 +6,29 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from ntkexp.config import BatchNorm
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.image_options import Augment
 from ntkexp.optim import Schedule
 from ntkexp.probes import Forward, NetworkView, Probe, Update
+from ntkexp.tangent import TangentKernel
 from ntkexp.training.captured import Captured
 from ntkexp.training.drawing import drawing, drawing_layers
 from ntkexp.training.evaluate import evaluate, evaluating
 from ntkexp.training.layout import quick_layout
 from ntkexp.training.learner import BeforeUpdate
 from ntkexp.training.prepared import Prepared
+from ntkexp.transforms.functions.linearised import Linearised
+from ntkexp.transforms.functions.of_network import OfNetwork
 
 
 class NetworkLearner:
     """Trains `prepared.model`: the network, or what a transform made of it."""
 
     route = "network"
+    hides: frozenset[str] = frozenset()
 
     def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
@@ -35,6 +39,9 @@ class NetworkLearner:
         self.layout = quick_layout(self.model, self.device)
         self.draws = bool(drawing_layers(self.model))
         self._captured: Captured | None = None
+        # The kernel of a linearised network is the same at every look.
+        holds_still = isinstance(self.model, Linearised)
+        self._kernels_seen: dict[str, TangentKernel] | None = {} if holds_still else None
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         """The examples of the update after `step` updates: a function of seed and step."""
@@ -142,7 +149,17 @@ class NetworkLearner:
             step_norm=self.update.step_norm(lr),
             batches=self.probe_batches,
             kernel_factor=self.transformed.kernel_factor,
+            changes=lambda: self._changes(lr),
         )
+
+    def _changes(self, lr: float) -> dict[str, Tensor]:
+        """By the names that the weights have in the network, whatever was made of it."""
+        trained = {id(w): name for name, w in self._network().named_parameters()}
+        changes = zip(self.update.parameters, self.update.change(lr), strict=True)
+        return {trained[id(w)]: change for w, change in changes}
+
+    def _network(self) -> nn.Module:
+        return self.model.network if isinstance(self.model, OfNetwork) else self.model
 
     def view(self, **facts: Any) -> NetworkView:
         return NetworkView(
@@ -151,6 +168,7 @@ class NetworkLearner:
             self.objective,
             kernel_of=self.transformed.kernel,
             kernel_factor=self.transformed.kernel_factor,
+            known=self._kernels_seen,
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             seed=self.config.seed,
             batches=self.probe_batches,

@@ -86,17 +86,29 @@ class Recorder:
             )
         if finite:
             steps, epochs, lrs = zip(*told[:finite], strict=True)
-            columns: dict[str, object] = {
-                "step": list(steps),
-                "epoch": list(epochs),
-                "train_loss": list(loss[:finite]),
-                "train_acc": list(hits[:finite]),
-                "lr": list(lrs),
-            }
-            self.write("steps", columns)
+            self._write_steps(
+                {
+                    "step": list(steps),
+                    "epoch": list(epochs),
+                    "train_loss": list(loss[:finite]),
+                    "train_acc": list(hits[:finite]),
+                    "lr": list(lrs),
+                }
+            )
             self.latest = {"loss": loss[finite - 1], "accuracy": hits[finite - 1]}
         if finite < len(loss):
             raise Diverged(told[finite][0], self.recent_loss)
+
+    def _write_steps(self, columns: dict[str, list[Any]]) -> None:
+        """Onto the rows before where these are of updates too: where a loss is waited for, every
+        update is fetched by itself, and a table of one row costs more than a small network's step.
+        """
+        if self._written and self._written[-1][0] == STEPS.name:
+            for name, values in self._written[-1][1].items():
+                assert isinstance(values, list)
+                values += columns[name]
+        else:
+            self.write(STEPS.name, dict(columns))
 
     def _write_watched(self) -> None:
         tables: dict[str, dict[str, list[Any]]] = {}

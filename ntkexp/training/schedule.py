@@ -58,6 +58,14 @@ def listed(steps: Iterable[int]) -> Looks:
     return Looks(steps=tuple(sorted(set(steps))))
 
 
+def last_step(config: Optimiser, steps_per_epoch: int) -> int:
+    """The step at which training is over at the latest."""
+    limits = [] if config.steps is None else [config.steps]
+    if config.epochs is not None:
+        limits.append(config.epochs * steps_per_epoch)
+    return min(limits)
+
+
 def learning_rate(config: Optimiser, step: int, last: int) -> float:
     """eta of the update from `step` to `step + 1`; cosine falls from lr towards 0 at `last`."""
     if config.schedule is Schedule.constant:

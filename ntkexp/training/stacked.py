@@ -13,7 +13,10 @@ from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.results.table import Table
 from ntkexp.training.drawing import drawing_layers
+from ntkexp.training.function_learner import FunctionLearner
+from ntkexp.training.function_stack import FunctionStack
 from ntkexp.training.members import Columns, Members
+from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.recorder import AT_ONCE
 from ntkexp.training.stack import Stack
 from ntkexp.training.stacked_batches import StackedBatches
@@ -21,6 +24,7 @@ from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
 from ntkexp.transforms.functions.alpha_scaled import Heads, OnTrainingSet
+from ntkexp.transforms.functions.linearised import Linearised
 
 
 class StackedMembers(Members[Supervised]):
@@ -38,7 +42,7 @@ class StackedMembers(Members[Supervised]):
         refuse_other_numbers_of_examples(works)
         refuse_other_transforms(works)
         self._together: list[int] = []
-        self._stack: Stack | None = None
+        self._stack: Stack | FunctionStack | None = None
         self._batches: StackedBatches | None = None
         self._heads: Heads | None = None
         self._waiting: list[tuple[tuple[int, int, Sequence[float]], Tensor, Tensor]] = []
@@ -53,10 +57,8 @@ class StackedMembers(Members[Supervised]):
         assert self._stack is not None and self._batches is not None
         works = [self.works[m] for m in going]
         step = works[0].step
-        inputs, targets = self._batches.take(step)
         lrs = [work.lr(step) for work in works]
-        head = None if self._heads is None else self._heads.at(self._batches.numbers(step))
-        outputs, loss = self._stack.compute(inputs, targets, head)
+        outputs, targets, loss = self._compute(step)
         for work, lr in zip(works, lrs, strict=True):
             work.before_update(lr)
         self._stack.apply(lrs)
@@ -74,6 +76,21 @@ class StackedMembers(Members[Supervised]):
                 self._events[m] = event
             elif work.over:
                 self._events[m] = "over"
+
+    def _compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Outputs, targets and mean losses of all minibatches, whose gradients are taken in."""
+        assert self._batches is not None
+        if isinstance(self._stack, FunctionStack):
+            full = self._batches.works[0].batches.batch_size is None
+            targets = self._batches.targets(step)
+            numbers = None if full else self._batches.numbers(step)
+            outputs, loss = self._stack.compute(numbers, targets)
+            return outputs, targets, loss
+        assert self._stack is not None
+        inputs, targets = self._batches.take(step)
+        head = None if self._heads is None else self._heads.at(self._batches.numbers(step))
+        outputs, loss = self._stack.compute(inputs, targets, head)
+        return outputs, targets, loss
 
     def _goes_on(self, m: int) -> bool:
         """Let a member evaluate itself where that is due; whether it has another update to make."""
@@ -97,12 +114,21 @@ class StackedMembers(Members[Supervised]):
             self._stack.release()
         self._together = going
         works = [self.works[m] for m in going]
+        self._batches = StackedBatches(works)
+        self._stack, self._heads = self._stacked(works)
+
+    @staticmethod
+    def _stacked(works: Sequence[Supervised]) -> tuple[Stack | FunctionStack, Heads | None]:
+        objective = works[0].objective
+        learners = [work.learner for work in works]
+        in_function_space = [one for one in learners if isinstance(one, FunctionLearner)]
+        if in_function_space:
+            return FunctionStack([one.coefficients for one in in_function_space], objective), None
         scaled = [one for work in works if (one := scaled_of(work)) is not None]
-        self._heads = Heads(scaled) if scaled else None
         models = [one.module.network for one in scaled] or [work.model for work in works]
         kind = StackedMLP if all(map(is_mlp, models)) else Stack
-        self._stack = kind(models, [work.update for work in works], works[0].objective)
-        self._batches = StackedBatches(works)
+        stack = kind(models, [work.update for work in works], objective)
+        return stack, Heads(scaled) if scaled else None
 
     def _fetch(self) -> None:
         """Hand every member the figures of its minibatches; those that diverged end here."""
@@ -151,6 +177,11 @@ def refuse_other_transforms(works: Sequence[Supervised]) -> None:
     if len({work.config.transform.name for work in works}) > 1:
         raise UserError("members.transform: differs; expected one transform for all")
     for work in works:
+        if isinstance(work.learner, NetworkLearner) and isinstance(work.model, Linearised):
+            raise UserError(
+                "members: transform=linearise by forward mode has one network a run; expected a "
+                "sweep (-m)"
+            )
         if scaled_of(work) is not None and not work.dataset.sees_examples_as_they_are:
             raise UserError(
                 "members: transform=alpha_scale knows the first outputs of examples as they are; "

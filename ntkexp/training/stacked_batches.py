@@ -47,6 +47,11 @@ class StackedBatches:
             torch.index_select(work.dataset.train.inputs, 0, order[part], out=place)
         return room.expand(len(self.works), *room.shape[1:]), targets
 
+    def targets(self, step: int) -> Tensor:
+        """(M, b): the targets alone."""
+        taken = (w.batches.take(step, w.dataset.train.targets)[0] for w in self.works)
+        return torch.stack([*taken])
+
     def numbers(self, step: int) -> Tensor:
         """(M, b): which training examples these are."""
         return torch.stack([work.batches.indices(step) for work in self.works])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -13,8 +14,10 @@ from torch import Tensor, nn
 from ntkexp.config import TrainConfig
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import Diverged, UserError
+from ntkexp.optim.sgd import Sgd
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import NetworkView, Probe
+from ntkexp.probes.view import Descent
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.checkpoint import saved
 from ntkexp.training.evaluate import EVALS, evaluating
@@ -22,7 +25,7 @@ from ntkexp.training.learner import Learner
 from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.recorder import STEPS, Recorder
-from ntkexp.training.schedule import learning_rate
+from ntkexp.training.schedule import last_step, learning_rate
 from ntkexp.training.work import Kept, Written
 
 EVENTS = Table(
@@ -36,7 +39,10 @@ EVENTS = Table(
     },
 )
 TABLES = (STEPS, EVALS, EVENTS)
-OFFERS = frozenset({"outputs", "network", "layers", "kernel", "labels", "examples", "updates"})
+OFFERS = frozenset(
+    {"outputs", "network", "layers", "activations", "kernel", "labels", "examples", "updates"}
+    | {"changes"}
+)
 # So long updates go on before the loop is asked what else there is to do.
 BURST_SECONDS = 0.2
 MakeLearner = Callable[[Prepared, Batches | Endless], Learner]
@@ -63,11 +69,11 @@ class Supervised:
         self.config, self.dataset = prepared.config, prepared.dataset
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probes = prepared.probes
-        self.offers = OFFERS - self.config.transform.hides
         self.batches = batches_of(prepared)
         self.learner = routes[route](prepared, self.batches)
+        self.offers = OFFERS - self.config.transform.hides - self.learner.hides
         self.recorder = Recorder()
-        self.last = self._last_step()
+        self.last = last_step(self.config.optim, self.batches.steps_per_epoch)
         self.step, self.evaluated = 0, -1
         # How many evaluations in a row have found the training loss below the stopping loss.
         self.below = 0
@@ -115,7 +121,9 @@ class Supervised:
     def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[NetworkView]]:
         if self.evaluated < self.step:
             self._evaluate()
-        view = self.learner.view(step=self.step, last=self.over, event=event)
+        optim = self.config.optim
+        descent = Descent(self.lr(0), optim.momentum) if isinstance(optim, Sgd) else None
+        view = self.learner.view(step=self.step, last=self.over, event=event, descent=descent)
         with evaluating(self.model):
             yield [view]
 
@@ -140,6 +148,7 @@ class Supervised:
         self.recorder.recent_loss = state["recent_loss"]
         route = state.get("route", NetworkLearner.route)
         if route != self.learner.route:
+            print(f"goes on by the route of its checkpoint: {route}", file=sys.stderr)
             self.learner = self.routes[route](self.prepared, self.batches)
         self.learner.restore(state)
 
@@ -239,15 +248,6 @@ class Supervised:
 
     def ends_epoch(self) -> bool:
         return self.step % self.batches.steps_per_epoch == 0
-
-    def _last_step(self) -> int:
-        optim = self.config.optim
-        limits = []
-        if optim.steps is not None:
-            limits.append(optim.steps)
-        if optim.epochs is not None:
-            limits.append(optim.epochs * self.batches.steps_per_epoch)
-        return min(limits)
 
 
 def batches_of(prepared: Prepared) -> Batches | Endless:

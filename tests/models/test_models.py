@@ -93,6 +93,14 @@ def test_resnet_without_norm_has_biases_and_no_batch_statistics() -> None:
     assert list(model.buffers()) == []
 
 
+def test_shortcuts_go_without_biases_where_asked() -> None:
+    config = Resnet18(base=2, norm=Norm.none, shortcut_bias=False)
+    model = build(config, CIFAR, 10, seed=0)
+    bare = [n for n, m in model.named_modules() if isinstance(m, nn.Conv2d) and m.bias is None]
+    assert bare == [f"stage{stage}.block1.shortcut" for stage in (2, 3, 4)]
+    assert config.parameters(CIFAR, 10) == parameters(model)
+
+
 @pytest.mark.parametrize("channels", [1, 4])
 def test_images_that_lie_channels_last_give_the_same_gradients(channels: int) -> None:
     """A strided 1x1 convolution of few channels does not, by itself (oneDNN issue 6035)."""

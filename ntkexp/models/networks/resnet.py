@@ -20,7 +20,14 @@ class Block(nn.Module):
     The shortcut is the identity, or a 1x1 convolution where channels or resolution change.
     """
 
-    def __init__(self, channels_in: int, channels: int, stride: int, norm: Norm) -> None:
+    def __init__(
+        self,
+        channels_in: int,
+        channels: int,
+        stride: int,
+        norm: Norm,
+        shortcut_bias: bool = True,
+    ) -> None:
         super().__init__()
         self.conv1 = _convolution(channels_in, channels, 3, stride, norm)
         self.norm1 = _norm(channels, norm)
@@ -30,7 +37,8 @@ class Block(nn.Module):
         self.shortcut: nn.Module = nn.Identity()
         self.shortcut_norm: nn.Module = nn.Identity()
         if stride != 1 or channels_in != channels:
-            self.shortcut = _convolution(channels_in, channels, 1, stride, norm)
+            biased = norm is Norm.none and shortcut_bias
+            self.shortcut = nn.Conv2d(channels_in, channels, 1, stride, bias=biased)
             self.shortcut_norm = _norm(channels, norm)
         self.relu2 = nn.ReLU()
 
@@ -63,10 +71,10 @@ class ResNet18(nn.Module):
         self.conv1 = _convolution(input_shape[0], base, 3, 1, norm)
         self.norm1 = _norm(base, norm)
         self.relu1 = nn.ReLU()
-        self.stage1 = _stage(base, base, 1, norm)
-        self.stage2 = _stage(base, 2 * base, 2, norm)
-        self.stage3 = _stage(2 * base, 4 * base, 2, norm)
-        self.stage4 = _stage(4 * base, 8 * base, 2, norm)
+        self.stage1 = _stage(base, base, 1, config)
+        self.stage2 = _stage(base, 2 * base, 2, config)
+        self.stage3 = _stage(2 * base, 4 * base, 2, config)
+        self.stage4 = _stage(4 * base, 8 * base, 2, config)
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.flatten = nn.Flatten()
         self.fc = nn.Linear(8 * base, outputs)
@@ -86,9 +94,10 @@ def _norm(channels: int, norm: Norm) -> nn.Module:
     return nn.BatchNorm2d(channels) if norm is Norm.batch else nn.Identity()
 
 
-def _stage(channels_in: int, channels: int, stride: int, norm: Norm) -> nn.Sequential:
+def _stage(channels_in: int, channels: int, stride: int, config: Resnet18) -> nn.Sequential:
     stage = nn.Sequential()
     for index in range(1, BLOCKS_PER_STAGE + 1):
-        stage.add_module(f"block{index}", Block(channels_in, channels, stride, norm))
+        block = Block(channels_in, channels, stride, config.norm, config.shortcut_bias)
+        stage.add_module(f"block{index}", block)
         channels_in, stride = channels, 1
     return stage

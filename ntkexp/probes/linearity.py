@@ -1,0 +1,70 @@
+"""How linear training is: how much of the network is still as it was at the start.
+
+Three numbers in [0, 1], each 1 at the start (George's thesis, section 5.2): the share of ReLUs,
+over all layers and examples, that are open or closed as at the start; and the alignment
+
+    KA(K_t, K_0) = Tr[K_t K_0] / (|K_t|_F |K_0|_F)                                      (5.2.5)
+
+of the whole tangent kernel, (n c, n c), and of K_R,ij = phi(x_i)^T phi(x_j), phi being the input of
+the last linear layer. Neither kernel is centred.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import STEP, Rows, Table, float64, string
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LINEARITY = Table(
+    "linearity",
+    "how much of the network is as it was at the start, on the probe batch of a split, each from 0 "
+    "to 1: the share of ReLUs that are open or closed as then, and the uncentred alignment with "
+    "the start of the tangent kernel and of the kernel of the last layer's inputs",
+    {
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "relus": float64("share of all ReLUs and examples, 0 to 1"),
+        "kernel": float64("(5.2.5) of George's thesis, 0 to 1, of the whole kernel"),
+        "representation": float64("the same of the inputs of the last linear layer"),
+    },
+)
+SPLITS = ("train", "test")
+
+
+@dataclass
+class Linearity(Probe):
+    """ReLUs and linear layers are those that are modules; without any their column is no number."""
+
+    tables = (LINEARITY,)
+    needs = frozenset({"kernel", "activations"})
+
+    def __post_init__(self) -> None:
+        # What there was at the start, by split.
+        self._start: dict[str, dict[str, Tensor]] = {}
+
+    def check(self, config: Any = None) -> None:
+        self.refuse_late_start(config)
+
+    def measure(self, view: View) -> Rows:
+        from ntkexp.probes.computations.linearity import compared, seen
+
+        columns: dict[str, list[Any]] = {name: [] for name in LINEARITY.columns if name != "step"}
+        for split in SPLITS:
+            now = seen(view.network("layers"), view.batches[split].inputs)
+            now["kernel"] = view.kernel(split).gram
+            row = {"split": split, **compared(now, self._start.setdefault(split, now))}
+            for name, value in row.items():
+                columns[name].append(value)
+        return {"linearity": columns}
+
+    def state(self) -> dict[str, Any]:
+        return {"start": self._start}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._start = state["start"]

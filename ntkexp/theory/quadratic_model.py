@@ -1,0 +1,104 @@
+"""Which mode is learned when, in a quadratic model and in its linearisation: George's thesis, 5.4.
+
+    f_theta(x) = theta^T x,   theta = 1/2 sum_l w_l^2 v_l,   loss 1/2 sum_i (f(x_i) - y_i)^2,
+
+with X = sum_l sqrt(mu_l) u_l v_l^T (5.4.1), the signs of u_l and v_l such that y_l = u_l^T y >= 0.
+Under gradient flow of w each mode moves by itself, towards theta*_l = y_l / sqrt(mu_l), with
+y~_l = sqrt(mu_l) y_l:
+
+    non-linear  (5.4.5)  theta_l(t) = theta0 theta* / (theta0 - e^{-2 y~ t} (theta0 - theta*)),
+                         theta0 / (1 + 2 mu theta0 t) where theta* = 0
+    linearised  (5.4.6)  theta_l(t) = theta* + e^{-2 mu theta0 t} (theta0 - theta*)
+
+The thesis prints (5.4.6) without the 2: with w_l^2 = 2 theta_l the frozen rate is mu w0^2. Its
+times and its limit (5.4.7), (5.4.8) inherit this and other slips; here they are as they follow from
+the solutions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ntkexp.theory.float64 import Array, array
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The modes of training data that have mu > 0, which are all that training outputs see.
+
+    U (n, r) has u_l as columns; `mu` and `y` are (r,).
+    """
+
+    U: Array
+    mu: Array
+    y: Array
+
+    @classmethod
+    def of(cls, inputs: ArrayLike, labels: ArrayLike, basis: ArrayLike | None = None) -> Modes:
+        """Those of X (n, d) and y (n,), in the basis that LAPACK finds, or in another one.
+
+        `basis` (n, r) has left singular vectors as columns: where singular values coincide they
+        are not unique, and what the non-linear model does depends on them.
+        """
+        X, y = array(inputs), array(labels)
+        if basis is None:
+            U, s, _ = np.linalg.svd(X, full_matrices=False)
+            kept = s > np.finfo(float).eps * max(X.shape) * s[0]
+            U, mu = U[:, kept], s[kept] ** 2
+        else:
+            U = array(basis)
+            mu = np.sum((X.T @ U) ** 2, axis=0)
+        along = U.T @ y
+        signs = np.where(along < 0, -1.0, 1.0)
+        return cls(array(U * signs), array(mu), array(along * signs))
+
+    @property
+    def target(self) -> Array:
+        """theta*_l = y_l / sqrt(mu_l)."""
+        return array(self.y / np.sqrt(self.mu))
+
+    @property
+    def correlation(self) -> Array:
+        """y~_l = sqrt(mu_l) y_l: the rate of the non-linear model, halved."""
+        return array(self.y * np.sqrt(self.mu))
+
+    def outputs(self, theta: ArrayLike) -> Array:
+        """(times, n): f on the training data, from theta (times, r)."""
+        return array((array(theta) * np.sqrt(self.mu)) @ self.U.T)
+
+
+def non_linear(modes: Modes, theta0: float, times: ArrayLike) -> Array:
+    """theta_l(t), (times, r), from theta_l(0) = theta0 > 0: (5.4.5).
+
+    >>> one = Modes(np.eye(1), np.ones(1), np.ones(1))
+    >>> non_linear(one, 1e-3, [0.0, 10.0]).round(3).ravel()
+    array([0.001, 1.   ])
+    """
+    t, target = array(times)[:, None], modes.target
+    still = target == 0
+    safe = np.where(still, 1.0, target)
+    # theta0 (1 - e) + e theta*: no digit is lost where theta* is small.
+    exponent = -2 * modes.correlation * t
+    moving = theta0 * safe / (safe * np.exp(exponent) - theta0 * np.expm1(exponent))
+    return array(np.where(still, theta0 / (1 + 2 * modes.mu * theta0 * t), moving))
+
+
+def linearised(modes: Modes, theta0: float, times: ArrayLike) -> Array:
+    """theta_l(t), (times, r), of the linearisation at theta0: (5.4.6), corrected."""
+    t = array(times)[:, None]
+    return array(modes.target + np.exp(-2 * modes.mu * theta0 * t) * (theta0 - modes.target))
+
+
+def time_to(modes: Modes, theta0: float, eps: float, *, linear: bool) -> Array:
+    """(r,): when |theta_l - theta*_l| = eps, for eps and theta0 well below theta*_l.
+
+    t = log(theta*^2 / (eps theta0)) / (2 y~) and t = log(theta* / eps) / (2 mu theta0): (5.4.7),
+    corrected; exact up to terms of the order of eps / theta* and theta0 / theta*.
+    """
+    target = modes.target
+    if linear:
+        return array(np.log(target / eps) / (2 * modes.mu * theta0))
+    return array(np.log(target**2 / (eps * theta0)) / (2 * modes.correlation))

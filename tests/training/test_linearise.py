@@ -1,0 +1,163 @@
+"""The linearised network is f_0 + J_0 (theta - theta_0), in its values, gradients and training."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, jacrev
+
+from ntkexp import models
+from ntkexp.data import Split
+from ntkexp.errors import UserError
+from ntkexp.models.base import Init, Model
+from ntkexp.models.mlp import Mlp
+from ntkexp.models.resnet18 import Norm, Resnet18
+from ntkexp.models.vgg import Vgg
+from ntkexp.transforms.alpha_scale import AlphaScale, Offset
+from ntkexp.transforms.linearise import BatchNorm, Linearise
+from tests.tiny_runs import TINY, train
+
+pytestmark = pytest.mark.usefixtures("made_images")
+
+NET = ("model=mlp", "data=mnist", "model.depth=2", "model.width=16", "model.init=default")
+WORDS = (*TINY, *NET, "optim.steps=12", "optim.lr=0.02", "transform=linearise")
+
+CASES: dict[str, tuple[Model, tuple[int, ...], BatchNorm]] = {
+    "mlp": (Mlp(depth=3, width=7, init=Init.default), (4,), BatchNorm.train),
+    "vgg": (Vgg(depth=11, base=1), (3, 32, 32), BatchNorm.train),
+    "resnet without norm": (
+        Resnet18(base=1, norm=Norm.none, init=Init.default),
+        (3, 32, 32),
+        BatchNorm.train,
+    ),
+    "resnet with frozen norm": (Resnet18(base=1), (3, 32, 32), BatchNorm.eval),
+}
+
+
+def moved(network: nn.Module) -> dict[str, Tensor]:
+    """Move the weights somewhere; by how much."""
+    stream = torch.Generator().manual_seed(5)
+    change = {}
+    with torch.no_grad():
+        for name, w in network.named_parameters():
+            change[name] = 0.1 * torch.randn(w.shape, generator=stream, dtype=w.dtype)
+            w += change[name]
+    return change
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("offset", Offset)
+def test_values_and_gradients_are_those_of_the_explicit_jacobian(case: str, offset: Offset) -> None:
+    model, shape, batch_norm = CASES[case]
+    network = models.build(model, shape, 3, seed=2).double()
+    stream = torch.Generator().manual_seed(1)
+    inputs = torch.randn(3, *shape, generator=stream, dtype=torch.float64)
+    targets = torch.tensor([0, 2, 1])
+    transform = Linearise(offset=offset, batch_norm=batch_norm)
+    transformed = transform.build(network, Split.clean(inputs, targets))
+    assert transformed.kernel is not None
+    first = {name: w.detach() for name, w in transformed.kernel.named_parameters()}
+    start = transformed.kernel(inputs).detach()
+    network.eval()
+
+    def outputs_of(weights: dict[str, Tensor]) -> Tensor:
+        outputs: Tensor = functional_call(network, weights, (inputs,))
+        return outputs
+
+    jacobian = jacrev(outputs_of, chunk_size=1)(first)
+    change = moved(network)
+    flat = torch.cat([jacobian[name].flatten(2) for name in first], dim=2)
+    along = torch.cat([change[name].flatten() for name in first])
+    expected = flat @ along + start * (offset is Offset.f0)
+    outputs = transformed.module(inputs)
+    torch.testing.assert_close(outputs, expected, rtol=1e-9, atol=1e-11)
+
+    loss = nn.functional.cross_entropy(outputs, targets)
+    gradients = torch.autograd.grad(loss, list(transformed.module.parameters()))
+    (slopes,) = torch.autograd.grad(
+        nn.functional.cross_entropy(at := expected.detach().requires_grad_(), targets), at
+    )
+    together = torch.cat([gradient.flatten() for gradient in gradients])
+    wanted = torch.einsum("ncp,nc->p", flat, slopes)
+    torch.testing.assert_close(together, wanted, rtol=1e-9, atol=1e-11)
+
+
+def trained(transform: Linearise | AlphaScale, steps: int = 60) -> Tensor:
+    network = models.build(Mlp(depth=2, width=40, init=Init.default), (5,), 1, seed=1).double()
+    stream = torch.Generator().manual_seed(0)
+    inputs = torch.randn(30, 5, generator=stream, dtype=torch.float64)
+    targets = torch.randint(2, (30,), generator=stream).double()
+    transformed = transform.build(network, Split.clean(inputs, targets.long()))
+    optimiser = torch.optim.SGD(transformed.module.parameters(), 0.2 * transformed.rate, 0.9)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        outputs = transformed.module(inputs)[:, 0]
+        nn.functional.binary_cross_entropy_with_logits(outputs, targets).backward()
+        optimiser.step()
+    found: Tensor = transformed.module(inputs).detach()
+    return found
+
+
+def test_the_alpha_scaled_network_comes_near_it_as_one_over_alpha() -> None:
+    """T19: deviation between alpha = 100 and the exact linearised run."""
+    limit = trained(Linearise())
+    errors = [(trained(AlphaScale(alpha=a)) - limit).abs().max().item() for a in (100, 1e3, 1e4)]
+    assert errors[0] < 0.1 * limit.abs().max()
+    for less, more in pairwise(reversed(errors)):
+        assert 8 < more / less < 12
+
+
+def table(run: Path, name: str) -> pd.DataFrame:
+    return pd.read_parquet(run / f"{name}.parquet")
+
+
+def test_its_kernel_stays_that_of_the_start(tmp_path: Path) -> None:
+    probes = "probe=[spectrum,alignment,complexity]"
+    run = train(tmp_path, *WORDS, probes, "probe.complexity.mode=exact")
+    spectrum = table(run, "spectrum")
+    kept = spectrum.pivot(index="step", columns=["split", "rank"], values="eigenvalue").to_numpy()
+    assert len(kept) > 3
+    np.testing.assert_array_equal(kept, kept[[0] * len(kept)])
+    traces = table(run, "complexity")["trace"]
+    centred = spectrum.query("split == 'train' and step == 0")["eigenvalue"].sum()
+    assert (traces == traces[0]).all()
+    assert traces[0] > centred
+
+
+@pytest.mark.parametrize("optim", ["sgd", "adam"])
+def test_it_goes_on_where_it_was_cut_short(optim: str, tmp_path: Path) -> None:
+    words = (*WORDS, f"optim={optim}", "probe=[spectrum]", "optim.schedule=cosine")
+    whole = train(tmp_path / "whole", *words)
+    train(tmp_path / "cut", *words, stop_at=5)
+    cut = train(tmp_path / "cut", *words)
+    for file in (*whole.glob("*.parquet"), whole / "weights.pt"):
+        assert file.read_bytes() == (cut / file.name).read_bytes(), file.name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["data=cifar10", "model=resnet18"], "transform.batch_norm=train: .* model.norm=none"),
+        (["probe=[measures]"], "probe.measures: looks at layers"),
+        (
+            ["probe=[complexity]", "probe.complexity.batch=minibatch"],
+            "probe.complexity: looks at the forward",
+        ),
+        (
+            ["members={seed: [1, 2]}", "transform.route=forward"],
+            "members: transform=linearise by forward mode",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_path: Path) -> None:
+    base = [*TINY, "data=mnist", "optim.steps=2", "transform=linearise", "model=mlp"]
+    taken = {word.split("=")[0] for word in words}
+    with pytest.raises(UserError, match=said):
+        train(tmp_path, *[word for word in base if word.split("=")[0] not in taken], *words)
+    assert not list(tmp_path.iterdir())
