@@ -29,7 +29,8 @@ from omegaconf import OmegaConf
 from torch import Tensor
 from torch.func import functional_call, grad_and_value, jvp
 
-from ntkexp import composition, data, models
+from ntkexp import data, models
+from ntkexp.compose import composition
 from ntkexp.config import TrainConfig, check
 from ntkexp.data import Dataset
 from ntkexp.results.benchmarks import write_timings

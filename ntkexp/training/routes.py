@@ -31,7 +31,7 @@ from ntkexp.data import Dataset
 from ntkexp.data.batches import Batches
 from ntkexp.data.image_options import Augment
 from ntkexp.errors import UserError
-from ntkexp.memory import available_bytes
+from ntkexp.execution.memory import available_bytes
 from ntkexp.optim.sgd import Sgd
 from ntkexp.training.function_learner import FunctionLearner, evaluated
 from ntkexp.training.network_learner import NetworkLearner

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from ntkexp import execute
 from ntkexp.errors import UserError
+from ntkexp.execution import execute
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import TINY, composed, train
 

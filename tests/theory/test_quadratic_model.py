@@ -67,7 +67,7 @@ def test_times_of_convergence(linear: bool) -> None:
 
 
 def test_modes_are_learned_one_after_the_other_from_small_weights() -> None:
-    """(5.4.8): at the time of mode 1, those with larger y~ are there, those with smaller are not."""
+    """(5.4.8): at the time of mode 1, modes of larger y~ are there, of smaller not."""
     modes = Modes(np.eye(3), np.ones(3), np.array([1.0, 1.5, 0.6]))
     t = time_to(modes, 1e-14, 1e-3, linear=False)[0]
     theta = non_linear(modes, 1e-14, [t])[0]

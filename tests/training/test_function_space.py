@@ -13,10 +13,11 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from ntkexp import data, execute, models
+from ntkexp import data, models
 from ntkexp.config import TrainConfig
 from ntkexp.data import Split
 from ntkexp.errors import UserError
+from ntkexp.execution import execute
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.frozen_kernel import FrozenKernel
 from ntkexp.training import routes
