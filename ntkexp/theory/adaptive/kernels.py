@@ -22,10 +22,12 @@ def cosine(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def label_kernel(outputs: ArrayLike) -> Array:
-    """K_y(x, x') = <r(x), r(x')> of vectors r (n, c); r = f - f_0 in equation (9)."""
-    r = array(outputs)
-    r = r[:, None] if r.ndim == 1 else r
-    return array(r @ r.T)
+    """r r^T of vectors r(x), (n, c) or (n,): rows in the order of a kernel's, example by example.
+
+    r = f - f_0 in equation (9).
+    """
+    r = array(outputs).ravel()
+    return array(np.outer(r, r))
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,16 @@ def principal_cosines(first: ArrayLike, second: ArrayLike) -> Array:
     return array(np.minimum(np.linalg.svd(array(first).T @ array(second), compute_uv=False), 1.0))
 
 
-def fifths_ratio(values: ArrayLike, size: ArrayLike) -> float:
-    """The mean of `values` over the lowest fifth of |size|, over that of the highest fifth."""
-    order = np.argsort(np.abs(array(size)), kind="stable")
+def fifth_means(values: ArrayLike, size: ArrayLike) -> tuple[float, float]:
+    """The means of `values` over the fifth with the least `size` and over that with the largest.
+
+    >>> fifth_means([5.0, 1.0, 1.0, 1.0, 2.0], [0.0, 1.0, 2.0, 3.0, 4.0])
+    (5.0, 2.0)
+    """
+    order = np.argsort(array(size), kind="stable")
     sorted_values = array(values)[order]
     fifth = max(1, len(order) // 5)
-    return float(sorted_values[:fifth].mean() / sorted_values[-fifth:].mean())
+    return float(sorted_values[:fifth].mean()), float(sorted_values[-fifth:].mean())
 
 
 def effective_rank(singular_values: ArrayLike) -> float:

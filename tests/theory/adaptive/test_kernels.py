@@ -41,10 +41,10 @@ def test_principal_angles_of_a_span_with_itself_and_with_its_complement() -> Non
     np.testing.assert_allclose(kernels.principal_cosines(top, vectors[:, 2:4]), 0, atol=1e-9)
 
 
-def test_the_ratio_of_fifths_is_by_size_not_by_sign() -> None:
+def test_fifths_are_by_size() -> None:
     y = np.array([-5.0, 4.0, 3.0, -2.0, 0.1, 1.0, 2.5, 3.5, 4.5, -0.2])
     values = np.where(np.abs(y) < 1, 6.0, 3.0)
-    assert kernels.fifths_ratio(values, y) == pytest.approx(2.0)
+    assert kernels.fifth_means(values, np.abs(y)) == (6.0, 3.0)
 
 
 def test_ranks_of_correlations() -> None:
