@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 from scipy import stats
-from tiny_runs import composed, train
+from tests.tiny_runs import composed, train
 from torch import nn
 
 from ntkexp import data, models

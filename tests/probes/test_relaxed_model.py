@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny_runs import composed, train
+from tests.tiny_runs import composed, train
 
 from ntkexp import data, models
 from ntkexp.data.fitted_digits import FittedDigits

@@ -6,9 +6,9 @@ import copy
 
 import pytest
 import torch
-from dense_jacobian import distance, jacobian, layer_kernels
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from torch import Tensor, nn
-from trap_nets import CASES, case
+from tests.tangent.trap_nets import CASES, case
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import average_features, tangent_kernel
