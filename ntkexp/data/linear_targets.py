@@ -66,6 +66,11 @@ def fitted(
 ) -> tuple[Digits, Digits]:
     """Both splits with the targets of one seed; the fit sees the training points alone."""
     inputs, signs = chosen(config, train, seed, "subset", config.train_examples)
+    if len(signs) < config.train_examples:
+        raise UserError(
+            f"data.train_examples={config.train_examples}: there are {len(signs)} images of "
+            f"{' and '.join(map(str, config.digits))}"
+        )
     others, other_signs = chosen(config, test, seed, "test_subset", config.test_examples)
     teacher = RandomFeatures.draw(config, seed)
     features = teacher(inputs)
@@ -87,9 +92,6 @@ def chosen(
     labels = torch.from_numpy(images.labels)
     first, second = config.digits
     rows = ((labels == first) | (labels == second)).nonzero()[:, 0]
-    if count is not None and count > len(rows):
-        key = "train_examples" if purpose == "subset" else "test_examples"
-        raise UserError(f"data.{key}={count}: there are {len(rows)} images of {first} and {second}")
     order = torch.randperm(len(rows), generator=generator(seed, purpose))
     rows = rows[order if count is None else order[:count]]
     signs = torch.where(labels[rows] == second, 1.0, -1.0).double()

@@ -4,7 +4,7 @@ K(x, x') = Phi(x) Phi(x')^T with Phi the mean of grad f along the segment from t
 (LeJeune and Alemohammad, "An Adaptive Tangent Feature Perspective of Neural Networks", equations
 (2) and (7)), beside K_0, the kernel at the end, and label kernels r r^T (9): r = f - f_0
 (`residual`), f (`output`) or the labels (`targets`). Measured at the last step, on the first
-`examples` of the training set.
+`examples` of the training set, or on all of a smaller one.
 """
 
 from __future__ import annotations
@@ -174,16 +174,6 @@ class AdaptedKernel(RemembersStart):
             raise UserError(
                 "probe.adapted_kernel: list_examples and cells are for networks of one output; "
                 f"data={data.name} has {shape.outputs}"
-            )
-        if shape is not None and shape.examples is not None and self.examples > shape.examples:
-            raise UserError(
-                f"probe.adapted_kernel.examples={self.examples}: there are {shape.examples} "
-                "training examples; expected at most that many"
-            )
-        if self.cells > self.examples:
-            raise UserError(
-                f"probe.adapted_kernel.cells={self.cells}: expected at most the "
-                f"{self.examples} examples"
             )
 
     def batches(self) -> frozenset[str]:

@@ -4,7 +4,7 @@ The problem (16) of LeJeune and Alemohammad, "An Adaptive Tangent Feature Perspe
 Networks", is solved at the network's own size: layers W -> M_1 W M_2 of its features at step 0,
 penalties |v - 1|^p on both sides (the last layer from the left alone), and f - f_0 to interpolate.
 Its kernel and its changes of weights are laid beside the network's own. Measured at the last step,
-for networks of linear layers with one output.
+for networks of linear layers with one output, on the first `examples` of the training set.
 """
 
 from __future__ import annotations
@@ -91,11 +91,6 @@ class RelaxedModel(RemembersStart):
             raise UserError(
                 f"probe.relaxed_model: for networks of one output; data={config.data.name} has "
                 f"{shape.outputs}"
-            )
-        if shape is not None and shape.examples is not None and self.examples > shape.examples:
-            raise UserError(
-                f"probe.relaxed_model.examples={self.examples}: there are {shape.examples} "
-                "training examples; expected at most that many"
             )
 
     def batches(self) -> frozenset[str]:

@@ -22,7 +22,7 @@ PENALTIES = Table(
             "`square` (v-1)^2, `absolute` |v-1|, `joint` both together, or `none`, which is v^2"
         ),
         "v": float64("the size of the coefficient, from 0"),
-        "value": float64("omega~(v)"),
+        "value": float64("omega~(v), what is paid for it"),
         "z": float64("how far M stretches it, the minimiser of (11)"),
     },
 )

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 import torch
 from scipy import stats
-from tests.tiny_runs import composed, train
 from torch import nn
 
 from ntkexp import data, models
 from ntkexp.data.fitted_digits import FittedDigits, Targets
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
+from tests.tiny_runs import composed, train
 
 WORDS = (
     "data=fitted_digits",
@@ -261,9 +261,5 @@ def test_classes_have_no_residual_and_no_rows_for_examples(tmp_path: Path) -> No
 
 
 def test_bad_options_are_refused() -> None:
-    with pytest.raises(UserError, match=r"examples=41: there are 40"):
-        composed([*WORDS, "probe.adapted_kernel.examples=41"])
-    with pytest.raises(UserError, match=r"cells=31"):
-        composed([*WORDS, "probe.adapted_kernel.cells=31"])
     with pytest.raises(UserError, match="simpson"):
         composed([*WORDS, "probe.adapted_kernel.rule=simpson"])

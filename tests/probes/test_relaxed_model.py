@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tests.tiny_runs import composed, train
 
 from ntkexp import data, models
 from ntkexp.data.fitted_digits import FittedDigits
@@ -18,6 +17,7 @@ from ntkexp.models.bias_free_mlp import BiasFreeMlp
 from ntkexp.theory.adaptive.penalties import Fixed, Power
 from ntkexp.theory.adaptive.solver import Dense, adapt
 from ntkexp.theory.adaptive.structured import joint_penalty
+from tests.tiny_runs import composed, train
 
 WORDS = (
     "data=fitted_digits",

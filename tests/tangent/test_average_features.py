@@ -6,14 +6,14 @@ import copy
 
 import pytest
 import torch
-from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from torch import Tensor, nn
-from tests.tangent.trap_nets import CASES, case
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import average_features, tangent_kernel
 from ntkexp.tangent.average_features import RULES, Rule, quadrature
 from ntkexp.tangent.mean_feature import MeanFeature
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
+from tests.tangent.trap_nets import CASES, case
 
 POINTS = 4
 

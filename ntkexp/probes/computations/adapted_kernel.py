@@ -231,10 +231,12 @@ def premise(found: Adaptation) -> Iterable[tuple[object, ...]]:
 
 def fifths(found: Adaptation) -> Iterable[tuple[object, ...]]:
     assert found.linear is not None
-    diagonal = array(np.diag(found.kernel("average")))
+    before, diagonal = (array(np.diag(found.kernel(name))) for name in ("initial", "average"))
+    # An example that no unit sees has no gradient, and there is nothing to compare with.
+    nothing = np.full_like(diagonal, np.nan)
     statistics = {
         "diagonal": diagonal,
-        "relative": array(diagonal / np.diag(found.kernel("initial"))),
+        "relative": array(np.divide(diagonal, before, out=nothing, where=before > 0)),
         "remainder": array(np.diag(found.fit("residual").remainder)),
     }
     size = np.abs(found.linear)
@@ -262,7 +264,7 @@ def examples(found: Adaptation) -> dict[str, object]:
 def cells(found: Adaptation, side: int) -> Iterable[tuple[object, ...]]:
     assert found.linear is not None
     order = np.argsort(found.linear, kind="stable")
-    bounds = np.linspace(0, len(order), side + 1).astype(int)
+    bounds = np.linspace(0, len(order), min(side, len(order)) + 1).astype(int)
     kernels = {name: found.kernel(name) for name in ("initial", "average")}
     kernels["residual"] = found.label("residual")
     for name, K in kernels.items():
