@@ -34,6 +34,7 @@ TINY = {
     "probe.adapted_kernel.points": 2,
     "probe.relaxed_model.points": 2,
     "probe.relaxed_model.iterations": 2,
+    "probe.relaxed_model.restarts": 0,
     "optim.steps": 2,
     "progress": "false",
     "device": "cpu",
