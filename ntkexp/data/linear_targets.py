@@ -20,7 +20,7 @@ from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.fitted_digits import FittedDigits, Pixels, TargetFit, Targets
 from ntkexp.data.labelled_images import LabelledImages
 from ntkexp.data.mnist import Mnist
-from ntkexp.data.once import inputs_once
+from ntkexp.data.shared import shared_inputs
 from ntkexp.data.sources import SPLITS, checksums, read_images, remarks
 from ntkexp.errors import UserError
 from ntkexp.seeds import generator
@@ -155,7 +155,7 @@ def _split(digits: Digits, targets: Targets, device: torch.device) -> Split:
     linear = digits.linear.float().to(device)
     nobody = torch.zeros(len(linear), dtype=torch.bool, device=device)
     return Split(
-        inputs=inputs_once(digits.inputs.float().to(device)),
+        inputs=shared_inputs(digits.inputs.float().to(device)),
         targets=linear if targets is Targets.linear else linear.sign(),
         clean_targets=linear,
         corrupted=nobody,

@@ -159,7 +159,7 @@ def _interpolating(
     weights = _solved(array(kernel), r)
     B = []
     for one, (M1, M2) in zip(layers, sides, strict=True):
-        B.append(one.combined(weights, array(M1 @ M1), array(M2 @ M2)))
+        B.append(array(M1 @ one.combined(weights, M1, M2) @ M2))
     return B
 
 
