@@ -137,6 +137,18 @@ CELLS = Table(
         "value": float32("mean of the entries"),
     },
 )
+CKAS = Table(
+    "adapted_ckas",
+    "CKA of a kernel with the labels, both centred by class, and with labels dealt out anew",
+    {
+        "step": STEP,
+        "kernel": string(KERNELS),
+        "cka": float64("with the labels, 0 to 1"),
+        "shuffled": float64("mean over permutations of the labels among the examples"),
+        "highest": float64("the largest of these"),
+        "shuffles": int64("how many permutations"),
+    },
+)
 ANGLES = Table(
     "adapted_angles",
     "the cosine of a principal angle between the leading directions of K_t - K_0 and of K - K_0",
@@ -154,10 +166,23 @@ class AdaptedKernel(RemembersStart):
     """`rule` integrates the kernel; the error of the identity is told for all three.
 
     `list_examples` writes a row for each example, `cells` the kernels as images of so many cells a
-    side, `angles` compares so many leading directions at ten points of the segment.
+    side, `angles` compares so many leading directions at ten points of the segment,
+    `shuffles` compares CKA with so many permutations of the labels.
     """
 
-    tables = (SIZES, COSINES, FITS, LAYERS, IDENTITY, PREMISE, FIFTHS, EXAMPLES, CELLS, ANGLES)
+    tables = (
+        SIZES,
+        COSINES,
+        FITS,
+        LAYERS,
+        IDENTITY,
+        PREMISE,
+        FIFTHS,
+        EXAMPLES,
+        CELLS,
+        CKAS,
+        ANGLES,
+    )
     needs = frozenset({"network", "examples"})
 
     examples: int = option(500, count("examples"))
@@ -166,6 +191,7 @@ class AdaptedKernel(RemembersStart):
     list_examples: bool = False
     cells: int = option(0, whole(0, 10_000, "cells a side"))
     angles: int = option(0, whole(0, 10_000, "directions"))
+    shuffles: int = option(0, whole(0, 1_000_000, "permutations"))
 
     def check(self, config: Any = None) -> None:
         data, shape = config.data, config.data.shape()

@@ -32,8 +32,8 @@ def draw(examples: pd.DataFrame, fifths: pd.DataFrame) -> Figure:
     for task, colour in COLOURS.items():
         one = own[own[TASK] == task]
         panels[2].plot(one["linear"], one["average"], ".", color=colour, markersize=2, label=task)
-    panels[2].set(xlabel="$y$", ylabel="$K_{ii}$")
-    panels[2].legend(markerscale=3)
+    panels[2].set(xlabel="$y$", ylabel="$K_{ii}$", ylim=(0, 1.25 * own["average"].max()))
+    panels[2].legend(markerscale=3, loc="upper center", ncols=2, columnspacing=0.8)
     ratios(panels[3], fifths[fifths["statistic"] == "diagonal"])
     drawing.letter_panels(panels)
     return figure
@@ -55,8 +55,8 @@ def residual(axes: Axes, sign: pd.DataFrame) -> None:
     axes.plot(
         y, kernel / np.abs(kernel).max(), "x", color=drawing.ORANGE, markersize=3, label="kernel"
     )
-    axes.set(xlabel="$y$", ylabel="over the largest size")
-    axes.legend(fontsize=6.5)
+    axes.set(xlabel="$y$", ylabel="over the largest size", ylim=(-1.1, 1.6))
+    axes.legend(loc="upper center", ncols=2, columnspacing=0.8)
 
 
 def ratios(axes: Axes, fifths: pd.DataFrame) -> None:

@@ -64,7 +64,7 @@ def correlations(axes: Axes, layers: pd.DataFrame) -> None:
             )
     axes.axhline(0.0, color=drawing.BLACK, linewidth=0.6)
     axes.set_xticks(range(len(LAYERS)), LAYERS)
-    axes.set_ylabel("correlation with $y$, with the residual")
+    axes.set_ylabel("correlation")
 
 
 def spectra(axes: Axes, singular: pd.DataFrame) -> None:

@@ -32,6 +32,7 @@ WORDS = (
     "probe.adapted_kernel.list_examples=true",
     "probe.adapted_kernel.cells=5",
     "probe.adapted_kernel.angles=2",
+    "probe.adapted_kernel.shuffles=20",
     "probing.examples=6",
     "probing.spacing=list",
     "probing.steps=[0]",
@@ -227,6 +228,21 @@ def test_angles_are_cosines_that_end_near_those_of_the_final_kernel(
     truth = np.linalg.svd(span.T @ last, compute_uv=False)
     at_end = found[found["t"] == 1].sort_values("index")["cosine"]
     np.testing.assert_allclose(at_end, truth, atol=1e-3)
+
+
+def test_cka_is_that_of_centred_kernels_and_above_that_of_shuffled_labels(
+    run: Path, reference: Reference
+) -> None:
+    found = table(run, "ckas").set_index("kernel")
+    H = np.eye(30) - 1 / 30
+    K = H @ reference.J @ reference.J.T @ H
+    truth = cosine(K, H @ np.outer(reference.targets, reference.targets) @ H)
+    assert found.loc["average", "cka"] == pytest.approx(truth, abs=1e-4)
+    # The mean over permutations of y' K y is that over random directions: Tr K |y|^2 / (n - 1).
+    expected = np.trace(K) / 29 / np.linalg.norm(K)
+    assert found.loc["average", "shuffled"] == pytest.approx(expected, rel=0.3)
+    assert (found["shuffled"] <= found["highest"]).all()
+    assert (found["shuffles"] == 20).all()
 
 
 @pytest.mark.parametrize("stop", [0, 1, 60])

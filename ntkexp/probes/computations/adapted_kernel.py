@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ntkexp.probes.adapted_kernel import (
     ANGLES,
     CELLS,
+    CKAS,
     COSINES,
     EXAMPLES,
     FIFTHS,
@@ -26,6 +27,7 @@ from ntkexp.probes.adapted_kernel import (
 )
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
+from ntkexp.seeds import generator
 from ntkexp.tangent import AverageFeatures, TangentKernel, average_features, tangent_kernel
 from ntkexp.tangent.average_features import RULES, Rule
 from ntkexp.theory.adaptive.kernels import (
@@ -39,6 +41,8 @@ from ntkexp.theory.adaptive.kernels import (
     principal_directions,
     ranks,
 )
+from ntkexp.theory.alignment import label_cka
+from ntkexp.theory.centring import centre, centre_labels
 from ntkexp.theory.float64 import Array, array
 
 PATH_POINTS = 10  # at which the leading directions of K_t - K_0 are compared
@@ -149,6 +153,9 @@ def measured(view: View, start: Mapping[str, Tensor], probe: AdaptedKernel) -> R
         rows[EXAMPLES.name] = examples(found)
     if probe.cells:
         rows[CELLS.name] = _columns(CELLS, cells(found, probe.cells))
+    if probe.shuffles:
+        draws = generator(view.seed, "shuffled labels")
+        rows[CKAS.name] = _columns(CKAS, ckas(found, probe.shuffles, draws))
     if probe.angles:
         rows[ANGLES.name] = _columns(ANGLES, angles(found, probe.angles))
     return rows
@@ -273,6 +280,17 @@ def cells(found: Adaptation, side: int) -> Iterable[tuple[object, ...]]:
         means = sums / np.outer(np.diff(bounds), np.diff(bounds))
         for (row, column), value in np.ndenumerate(means):
             yield name, row, column, value
+
+
+def ckas(found: Adaptation, shuffles: int, draws: torch.Generator) -> Iterable[tuple[object, ...]]:
+    orders = [torch.randperm(len(found.targets), generator=draws).numpy() for _ in range(shuffles)]
+    for name in found.kernels:
+        K = array(centre(found.kernel(name), found.targets.shape[1], "class"))
+        own, *null = (
+            label_cka(K, centre_labels(found.targets[order], "class"))
+            for order in (np.arange(len(found.targets)), *orders)
+        )
+        yield name, own, float(np.mean(null)), max(null), shuffles
 
 
 def angles(found: Adaptation, count: int) -> Iterable[tuple[object, ...]]:
