@@ -22,6 +22,7 @@ from ntkexp.scripts import drawing, runs
 
 COLOURS = (drawing.BLUE, drawing.VERMILION, drawing.GREEN)
 NEEDED = ("adapted_cosines", "adapted_fifths", "evals")
+RATE = 0.2  # the paper's 0.1, of squared errors that are halved
 SPREAD = 0.25  # between the label kernels of one reading
 MARKS = {True: {"markersize": 3.0}, False: {"markersize": 3.0, "markerfacecolor": "none"}}
 
@@ -52,7 +53,8 @@ def make(given: drawing.Options) -> Figure:
 
 def told(record: Record) -> str:
     unit = record.config["data.pixels"] == "unit_norm"
-    return cell(record) if unit else f"{cell(record)}, unit variance"
+    rate = f", rate {record.config['optim.lr'] / 2:g}" if record.config["optim.lr"] != RATE else ""
+    return f"{cell(record)}{'' if unit else ', unit variance'}{rate}"
 
 
 def dots(
@@ -65,9 +67,8 @@ def dots(
         label = None
 
 
-main = drawing.main(
-    __file__, __doc__, "adaptive/robustness,adaptive/full_batch,adaptive/unit_variance", make
-)
+EXPERIMENTS = ("robustness", "full_batch", "unit_variance", "ntk_unit_variance")
+main = drawing.main(__file__, __doc__, ",".join(f"adaptive/{name}" for name in EXPERIMENTS), make)
 
 if __name__ == "__main__":
     sys.exit(main())

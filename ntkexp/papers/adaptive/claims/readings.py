@@ -75,4 +75,9 @@ CLAIMS = (
     *claims("adaptive/robustness", "robust", "under other initialisations"),
     *claims("adaptive/full_batch", "full-batch", "trained on the full batch"),
     *claims("adaptive/unit_variance", "variance", "on images of unit variance"),
+    *claims(
+        "adaptive/ntk_unit_variance",
+        "ntk-variance",
+        "in the NTK parametrisation on images of unit variance, at ten times the rate",
+    ),
 )
