@@ -41,6 +41,18 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     "linear_modes": ("fig_linear_modes", {"n": 5, "iterations": 50}),
     "effective_penalties": ("fig02_penalties", {"points": 20}),
     "threshold_targets": ("fig_targets", {"seeds": 2, "train_examples": 40}),
+    "low_rank_change": (
+        "fig_low_rank",
+        {
+            "seeds": 2,
+            "ranks": [1, 2],
+            "train_examples": 20,
+            "width": 8,
+            "batch_size": 10,
+            "epochs": 3,
+            "points": 2,
+        },
+    ),
 }
 
 

@@ -184,3 +184,15 @@ def test_networks_that_have_not_fitted_their_targets_decide_nothing() -> None:
 def test_a_threshold_says_where_it_comes_from() -> None:
     for claim in LEDGER.values():
         assert claim.threshold.startswith(("ours", "the text's", "the sign of the text's"))
+
+
+def test_networks_that_diverged_have_no_pairs() -> None:
+    one = record("adaptive/unit_variance", True)
+    tables = {
+        name: frame[frame["data.targets"] == "linear"]
+        for name, frame in one.tables.items()
+        if "data.targets" in frame
+    }
+    alone = Record(one.experiment, "run", one.config, tables)
+    found = judge(LEDGER["adaptive-variance-sign-higher"], [alone])
+    assert found.verdict is Verdict.no_runs
