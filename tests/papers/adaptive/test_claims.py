@@ -187,12 +187,12 @@ def test_a_threshold_says_where_it_comes_from() -> None:
 
 
 def test_networks_that_diverged_have_no_pairs() -> None:
-    one = record("adaptive/unit_variance", True)
+    one = record("adaptive/robustness", True)
     tables = {
         name: frame[frame["data.targets"] == "linear"]
         for name, frame in one.tables.items()
         if "data.targets" in frame
     }
     alone = Record(one.experiment, "run", one.config, tables)
-    found = judge(LEDGER["adaptive-variance-sign-higher"], [alone])
+    found = judge(LEDGER["adaptive-robust-sign-higher"], [alone])
     assert found.verdict is Verdict.no_runs

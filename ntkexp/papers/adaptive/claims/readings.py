@@ -74,7 +74,6 @@ def claims(experiment: str, slug: str, where: str) -> Iterable[Claim]:
 CLAIMS = (
     *claims("adaptive/robustness", "robust", "under other initialisations"),
     *claims("adaptive/full_batch", "full-batch", "trained on the full batch"),
-    *claims("adaptive/unit_variance", "variance", "on images of unit variance"),
     *claims(
         "adaptive/ntk_unit_variance",
         "ntk-variance",
