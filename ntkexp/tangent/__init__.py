@@ -3,6 +3,7 @@
 A library of its own: it knows tensors and modules, no runs and no configs.
 """
 
+from ntkexp.tangent.average_features import AverageFeatures, average_features
 from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel, tangent_kernel, tangent_kernels
@@ -17,6 +18,7 @@ from ntkexp.tangent.tiles import TileStore, tangent_kernel_tiles
 from ntkexp.tangent.trace import SharedForward, tangent_trace
 
 __all__ = [
+    "AverageFeatures",
     "Direct",
     "Factor",
     "Features",
@@ -24,6 +26,7 @@ __all__ = [
     "SharedForward",
     "TangentKernel",
     "TileStore",
+    "average_features",
     "layer_factors",
     "pull_back",
     "push_forward",

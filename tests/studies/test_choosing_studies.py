@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,16 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 @pytest.mark.parametrize("name", studies.names())
-def test_every_study_has_an_experiment_of_its_name(name: str) -> None:
-    experiment = (CONFIGS / "exp" / f"{name}.yaml").read_text(encoding="utf-8")
-    assert f"ntkexp study +exp={name} " in experiment
-    assert f"override /study: {name}\n" in experiment
+def test_every_study_has_an_experiment_that_names_its_command(name: str) -> None:
+    chosen = {
+        path: text
+        for path in (CONFIGS / "exp").rglob("*.yaml")
+        if f"override /study: {name}\n" in (text := path.read_text(encoding="utf-8"))
+    }
+    assert chosen
+    for path, text in chosen.items():
+        experiment = path.relative_to(CONFIGS / "exp").with_suffix("").as_posix()
+        assert re.search(rf"ntkexp study (-m )?\+exp={experiment}\s", text)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,20 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
         {"seeds": 1, "n": 8, "width": 8, "iterations": [0, 5], "etas": [1e-4, 1e-3]},
     ),
     "linear_modes": ("fig_linear_modes", {"n": 5, "iterations": 50}),
+    "effective_penalties": ("fig02_penalties", {"points": 20}),
+    "threshold_targets": ("fig_targets", {"seeds": 2, "train_examples": 40}),
+    "low_rank_change": (
+        "fig_low_rank",
+        {
+            "seeds": 2,
+            "ranks": [1, 2],
+            "train_examples": 20,
+            "width": 8,
+            "batch_size": 10,
+            "epochs": 3,
+            "points": 2,
+        },
+    ),
 }
 
 
@@ -55,6 +69,7 @@ def test_every_study_has_a_figure() -> None:
     assert set(FIGURES) == set(studies.names())
 
 
+@pytest.mark.usefixtures("made_images")
 @pytest.mark.parametrize("study", FIGURES)
 def test_a_figure_is_drawn_to_the_same_bytes_twice(
     study: str, script: Script, tmp_path: Path
@@ -63,7 +78,8 @@ def test_a_figure_is_drawn_to_the_same_bytes_twice(
     run_study(study, options, tmp_path / "runs" / "one")
     main = script(stem)
     for out in ("first", "second"):
-        assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / out)]) == 0
+        words = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / out), "--exp", study]
+        assert main(words) == 0
     drawn = sorted(path.name for path in (tmp_path / "first").iterdir())
     assert drawn == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
     for name in drawn:

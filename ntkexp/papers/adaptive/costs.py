@@ -1,0 +1,20 @@
+"""What the experiments cost, in time of one core of a busy machine of four."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ntkexp.claims.effort import Cost
+from ntkexp.claims.horizon import Horizon
+
+COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
+    "adaptive/label_kernel": "6 minutes for twenty networks",
+    "adaptive/robustness": "2 minutes for each of four runs",
+    "adaptive/full_batch": "2 minutes for each of four runs",
+    "adaptive/unit_variance": "2 minutes for each of four runs",
+    "adaptive/ntk_unit_variance": "2 minutes",
+    "adaptive/mlp_mnist": "a minute and a half",
+    "adaptive/low_rank": "3 minutes",
+    "adaptive/penalties": "2 seconds",
+    "adaptive/targets": "4 seconds",
+}

@@ -1,0 +1,218 @@
+"""The adapted kernel: that of the average tangent features between the first weights and the last.
+
+K(x, x') = Phi(x) Phi(x')^T with Phi the mean of grad f along the segment from theta_0 to theta
+(LeJeune and Alemohammad, "An Adaptive Tangent Feature Perspective of Neural Networks", equations
+(2) and (7)), beside K_0, the kernel at the end, and label kernels r r^T (9): r = f - f_0
+(`residual`), f (`output`) or the labels (`targets`). Measured at the last step, on the first
+`examples` of the training set, or on all of a smaller one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ntkexp.errors import UserError
+from ntkexp.options import count, one_of, option, whole
+from ntkexp.probes.initial_weights import RemembersStart
+from ntkexp.probes.view import View
+from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64, string
+
+if TYPE_CHECKING:
+    from ntkexp.tangent.average_features import Rule
+
+LABELS = ("residual", "output", "targets")
+KERNELS = "`initial`, `average` (the adapted kernel), `final`"
+LABEL = string("whose label kernel: `residual` (f - f_0), `output` (f) or `targets`")
+
+SIZES = Table(
+    "adapted_sizes",
+    "how large a kernel of one layer is, on the training examples",
+    {
+        "step": STEP,
+        "kernel": string(f"{KERNELS}, or `change` (adapted less initial)"),
+        "layer": string("`total`, or the name of a module"),
+        "norm": float64("Frobenius norm"),
+        "largest": float64("largest entry"),
+        "trace": float64("sum of the diagonal"),
+    },
+)
+COSINES = Table(
+    "adapted_cosines",
+    "the cosine of two kernels as matrices, not centred",
+    {
+        "step": STEP,
+        "first": string(KERNELS),
+        "second": string("another kernel, or a label kernel: `residual`, `output`, `targets`"),
+        "cosine": float64("-1 to 1"),
+        "ratio": float64("Frobenius norm of the first over that of the second"),
+    },
+)
+FITS = Table(
+    "adapted_fits",
+    "a least-squares fit of the adapted kernel, K = a K_0 + b K_label + c K_linear",
+    {
+        "step": STEP,
+        "label": LABEL,
+        "parts": int64("kernels in the fit: 2, or 3 with the kernel of the linear targets"),
+        "a": float64("coefficient of the initial kernel"),
+        "b": float64("coefficient of the label kernel"),
+        "c": float64("coefficient of the kernel of the linear targets; no number where not fitted"),
+        "r2": float64("share of the variance of the entries that is explained"),
+    },
+    notes="Where the linear targets are those trained on, the second and third kernel are nearly "
+    "alike and their coefficients say little.",
+)
+LAYERS = Table(
+    "adapted_layers",
+    "what one layer adds to the outputs, Phi_l (theta - theta_0)_l, and to the kernel's change",
+    {
+        "step": STEP,
+        "layer": string("the name of a module"),
+        "share": float64("|K_l - K_0l|_F over its sum over the layers"),
+        "moved": float64("norm of what it adds to the outputs on all examples"),
+        "distance": float64("norm of the change of its weights"),
+        "with_targets": float64("Pearson correlation of what it adds with the targets"),
+        "with_linear": float64("with the linear targets y (the same where those are trained on)"),
+        "with_residual": float64("with sign(y) - alpha y; no number for classes"),
+    },
+)
+IDENTITY = Table(
+    "adapted_identity",
+    "how far f - f_0 = Phi (theta - theta_0) is from holding with a rule of integration",
+    {
+        "step": STEP,
+        "rule": string("`linspace` (the plain mean), `midpoint` or `trapezoid`"),
+        "points": int64("points on the segment"),
+        "error": float64("norm of the difference over that of f - f_0"),
+    },
+)
+PREMISE = Table(
+    "adapted_premise",
+    "whether the network is the least solution in its own features: r^T K^+ r, r = f - f_0, is the "
+    "squared length of the shortest change of weights that gives r",
+    {
+        "step": STEP,
+        "kernel": string(KERNELS),
+        "least": float64("r^T K^+ r"),
+        "distance": float64("|theta - theta_0|^2, what the network did"),
+    },
+)
+EXAMPLES = Table(
+    "adapted_examples",
+    "one training example, for networks of one output; in rising order of the linear target",
+    {
+        "step": STEP,
+        "example": int64("its place in that order, from 0"),
+        "linear": float32("the linear target y"),
+        "target": float32("what was trained on"),
+        "start": float32("the output at step 0"),
+        "output": float32("the output now"),
+        "initial": float32("K_0 of the example with itself"),
+        "average": float32("the adapted kernel of the example with itself"),
+        "remainder": float32("the diagonal of K - a K_0 - b K_residual of the fit"),
+    },
+)
+FIFTHS = Table(
+    "adapted_fifths",
+    "a statistic of training examples by how near their linear target y is to 0, for networks of "
+    "one output with numbers as targets",
+    {
+        "step": STEP,
+        "statistic": string("`diagonal` (K_ii), `relative` (K_ii / K0_ii) or `remainder`"),
+        "low": float64("its mean over the fifth of the examples with the least |y|"),
+        "high": float64("its mean over the fifth with the largest"),
+        "spearman": float64("rank correlation with |y|"),
+    },
+    notes="`remainder` is the diagonal of K - a K_0 - b K_residual of the fit.",
+)
+CELLS = Table(
+    "adapted_cells",
+    "the mean of a kernel over a cell of its matrix, examples in rising order of the linear target",
+    {
+        "step": STEP,
+        "kernel": string("`initial`, `average` or `residual`"),
+        "row": int64("of the cell, from 0"),
+        "column": int64("of the cell, from 0"),
+        "value": float32("mean of the entries"),
+    },
+)
+CKAS = Table(
+    "adapted_ckas",
+    "CKA of a kernel with the labels, both centred by class, and with labels dealt out anew",
+    {
+        "step": STEP,
+        "kernel": string(KERNELS),
+        "cka": float64("with the labels, 0 to 1"),
+        "shuffled": float64("mean over permutations of the labels among the examples"),
+        "highest": float64("the largest of these"),
+        "shuffles": int64("how many permutations"),
+    },
+)
+ANGLES = Table(
+    "adapted_angles",
+    "the cosine of a principal angle between the leading directions of K_t - K_0 and of K - K_0",
+    {
+        "step": STEP,
+        "t": float64("the place on the segment, above 0 to 1"),
+        "index": int64("1 is the smallest angle"),
+        "cosine": float64("0 to 1"),
+    },
+)
+
+
+@dataclass
+class AdaptedKernel(RemembersStart):
+    """`rule` integrates the kernel; the error of the identity is told for all three.
+
+    `list_examples` writes a row for each example, `cells` the kernels as images of so many cells a
+    side, `angles` compares so many leading directions at ten points of the segment,
+    `shuffles` compares CKA with so many permutations of the labels.
+    """
+
+    tables = (
+        SIZES,
+        COSINES,
+        FITS,
+        LAYERS,
+        IDENTITY,
+        PREMISE,
+        FIFTHS,
+        EXAMPLES,
+        CELLS,
+        CKAS,
+        ANGLES,
+    )
+    needs = frozenset({"network", "examples"})
+
+    examples: int = option(500, count("examples"))
+    points: int = option(50, whole(2, 100_000, "points"))
+    rule: str = option("linspace", one_of("linspace", "midpoint", "trapezoid"))
+    list_examples: bool = False
+    cells: int = option(0, whole(0, 10_000, "cells a side"))
+    angles: int = option(0, whole(0, 10_000, "directions"))
+    shuffles: int = option(0, whole(0, 1_000_000, "permutations"))
+
+    def check(self, config: Any = None) -> None:
+        data, shape = config.data, config.data.shape()
+        single = shape is None or shape.outputs == 1
+        if (self.list_examples or self.cells) and not single:
+            raise UserError(
+                "probe.adapted_kernel: list_examples and cells are for networks of one output; "
+                f"data={data.name} has {shape.outputs}"
+            )
+
+    def batches(self) -> frozenset[str]:
+        return frozenset()
+
+    def measure(self, view: View) -> Rows:
+        self.remember(view)
+        if not view.last or view.step == 0:
+            return {}
+        from ntkexp.probes.computations.adapted_kernel import measured
+
+        return measured(view, self.start(), self)
+
+    @property
+    def integration(self) -> Rule:
+        return self.rule  # type: ignore[return-value]

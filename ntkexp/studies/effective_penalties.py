@@ -1,0 +1,69 @@
+"""Figure 2 of "An Adaptive Tangent Feature Perspective of Neural Networks" (LeJeune and
+Alemohammad): what penalties of M make of the coefficients.
+
+ntkexp study +exp=adaptive/penalties
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ntkexp.errors import UserError
+from ntkexp.options import count, option, positive
+from ntkexp.results.table import Table, float64, string
+from ntkexp.studies.base import Frames, Study
+
+PENALTIES = Table(
+    "effective_penalties",
+    "the effective penalty omega~(v) of a coefficient, of equation (11)",
+    {
+        "penalty": string(
+            "`square` (v-1)^2, `absolute` |v-1|, `joint` both together, or `none`, which is v^2"
+        ),
+        "v": float64("the size of the coefficient, from 0"),
+        "value": float64("omega~(v), what is paid for it"),
+        "z": float64("how far M stretches it, the minimiser of (11)"),
+    },
+)
+
+
+@dataclass
+class EffectivePenalties(Study):
+    """v from `least` to `most` in equal ratios, and 0."""
+
+    tables: ClassVar = (PENALTIES,)
+
+    least: float = option(1e-3, positive(1e6))
+    most: float = option(100.0, positive(1e6))
+    points: int = option(400, count("points", most=1_000_000))
+
+    def check(self, config: Any = None) -> None:
+        if self.least >= self.most:
+            raise UserError(f"study.least={self.least}: expected less than study.most={self.most}")
+
+    def compute(self) -> Frames:
+        import numpy as np
+        import pandas as pd
+
+        from ntkexp.theory.adaptive.penalties import Fixed, Joint, Penalty, Power, effective
+
+        v = np.concatenate([[0.0], np.geomspace(self.least, self.most, self.points)])
+        penalties: dict[str, Penalty] = {
+            "square": Power(2),
+            "absolute": Power(1),
+            "joint": Joint(Power(2), Power(1)),
+            "none": Fixed(),
+        }
+        frames = [
+            PENALTIES.frame(
+                {
+                    "penalty": name,
+                    "v": v,
+                    "value": effective(penalty, v),
+                    "z": penalty.minimiser(v),
+                }
+            )
+            for name, penalty in penalties.items()
+        ]
+        return {PENALTIES.name: pd.concat(frames, ignore_index=True)}

@@ -1,0 +1,275 @@
+"""Average tangent features along the segment from one set of weights to another, and their kernel.
+
+By the fundamental theorem of calculus, with theta_t = (1 - t) theta_0 + t theta,
+
+    f_theta - f_theta_0 = Phi (theta - theta_0),   Phi = integral over t of grad f_theta_t dt,
+
+exactly (LeJeune and Alemohammad, "An Adaptive Tangent Feature Perspective of Neural Networks",
+equation (2)); and K = Phi Phi^T is the adapted kernel (7). A rule of integration has points t and
+weights; how far the identity is from holding tells how good it is.
+
+Of a layer whose inputs are the same at all points (the first) or whose output gradients are (the
+last), the mean is again a sum of outer products and is never written out. All else is summed as
+(n, k, p), in one copy, some parameters at a time where not all fit into the budget.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import ceil
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks import trainable
+from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.features import Features
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.kernel import TangentKernel
+from ntkexp.tangent.layer_factors import layer_factors
+from ntkexp.tangent.mean_feature import MeanFeature, shared
+from ntkexp.tangent.memory import default_budget
+from ntkexp.tangent.outputs import Outputs
+from ntkexp.tangent.plan import add_layer
+from ntkexp.tangent.positions import everything
+from ntkexp.tangent.routes.blocks import mirror
+from ntkexp.tangent.workspace import Workspace
+
+Rule: TypeAlias = Literal["linspace", "midpoint", "trapezoid"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+# A parameter's features at one point stand beside their sum.
+COPIES = 2
+
+# Which rows of a gradient, from and to, and whether they are output channels; None is all.
+Rows: TypeAlias = tuple[int, int, bool] | None
+# (layer, parameter, rows): what is summed in one go.
+Piece: TypeAlias = tuple[str, str, Rows]
+
+
+def quadrature(rule: Rule, points: int) -> list[tuple[float, float]]:
+    """(t, weight) of a rule on [0, 1]; linspace is the plain mean of points with both ends.
+
+    >>> quadrature("trapezoid", 3)
+    [(0.0, 0.25), (0.5, 0.5), (1.0, 0.25)]
+    """
+    if rule not in RULES:
+        raise UserError(f"rule {rule!r}: {', '.join(RULES)} are accepted")
+    if points < 1 or (points < 2 and rule != "midpoint"):
+        raise UserError(f"points={points}: rule {rule} needs {1 if rule == 'midpoint' else 2}")
+    if rule == "midpoint":
+        return [((i + 0.5) / points, 1 / points) for i in range(points)]
+    ends, inner = (1 / points, 1 / points) if rule == "linspace" else (0.5, 1.0)
+    share = 1.0 if rule == "linspace" else 1 / (points - 1)
+    return [
+        (i / (points - 1), share * (ends if i in (0, points - 1) else inner)) for i in range(points)
+    ]
+
+
+@dataclass
+class AverageFeatures:
+    """The kernel of the average features, and what each layer adds to the outputs.
+
+    `moves` has Phi_l (theta - theta_0)_l, (n, k), by rule and layer; their sum over the layers is
+    `change`, f_theta - f_theta_0, but for the error of the rule.
+    """
+
+    kernel: TangentKernel
+    moves: dict[Rule, dict[str, Tensor]]
+    change: Tensor
+
+    def error(self, rule: Rule) -> float:
+        """|Phi (theta - theta_0) - (f_theta - f_theta_0)| over |f_theta - f_theta_0|."""
+        moved = torch.stack([*self.moves[rule].values()]).double().sum(0)
+        change = self.change.double()
+        return float((moved - change).norm() / change.norm())
+
+
+def average_features(
+    model: nn.Module,
+    start: Mapping[str, Tensor],
+    inputs: Tensor,
+    *,
+    points: int = 50,
+    rule: Rule = "linspace",
+    compared: Sequence[Rule] = RULES,
+    outputs: Outputs = None,
+    budget_bytes: int | None = None,
+) -> AverageFeatures:
+    """The average features of `inputs` from the weights `start` to those that the model has.
+
+    Args:
+        start: a tensor for every trainable parameter, by name. Everything else, running
+            statistics too, is as in `model` at every point.
+        rule: what the kernel is integrated by; the identity is checked for all `compared`.
+        budget_bytes: memory for summed features; what does not fit at once takes further passes.
+
+    >>> net = nn.Linear(1, 1, bias=False)
+    >>> found = average_features(net, {"weight": torch.zeros(1, 1)}, torch.tensor([[2.0]]))
+    >>> found.kernel.gram
+    tensor([[4.]])
+    """
+    path = _Path(model, start, inputs, outputs)
+    budget = budget_bytes or default_budget(inputs.device)
+    weights = dict(quadrature(rule, points))
+    first, *further = _groups(path, sorted(weights), budget)
+    sums = {piece: MeanFeature() for piece in first}
+    rules = {one: dict(quadrature(one, points)) for one in dict.fromkeys([rule, *compared])}
+    moves: dict[Rule, dict[str, Tensor]] = {one: {} for one in rules}
+    for t in sorted({t for one in rules.values() for t in one}):
+        found = path.at(t)
+        if t in weights:
+            _sum(sums, found, weights[t])
+        for layer, moved in path.moved(found).items():
+            for one in (one for one in rules if t in rules[one]):
+                moves[one][layer] = moves[one].get(layer, 0) + rules[one][t] * moved
+    kernel = _Kernel(found)
+    kernel.add(sums)
+    for group in further:
+        sums = {piece: MeanFeature() for piece in group}
+        for t, weight in weights.items():
+            _sum(sums, path.at(t), weight)
+        kernel.add(sums)
+    return AverageFeatures(kernel.finished(), moves, path.change())
+
+
+class _Path:
+    """A copy of the network that goes from one end of the segment to the other."""
+
+    def __init__(
+        self, model: nn.Module, start: Mapping[str, Tensor], inputs: Tensor, outputs: Outputs
+    ) -> None:
+        self.model, self.inputs, self.outputs = copy.deepcopy(model), inputs, outputs
+        self.parameters = trainable(self.model)
+        if wrong := sorted(self.parameters.keys() ^ start.keys()):
+            raise UserError(f"start: {', '.join(wrong)} is not in both the start and the network")
+        self.ends = {
+            name: (start[name].detach().to(parameter), parameter.detach().clone())
+            for name, parameter in self.parameters.items()
+        }
+
+    def _go_to(self, t: float) -> None:
+        with torch.no_grad():
+            for name, (start, end) in self.ends.items():
+                # Not start + t (end - start): both ends come out to the last digit.
+                self.parameters[name].copy_((1 - t) * start + t * end)
+
+    def at(self, t: float) -> Features:
+        self._go_to(t)
+        return layer_factors(self.model, self.inputs, outputs=self.outputs)
+
+    def change(self) -> Tensor:
+        """f_theta - f_theta_0, (n, k)."""
+        values = []
+        for t in (0.0, 1.0):
+            self._go_to(t)
+            values.append(NetworkFunction(self.model, self.outputs)(Batch.of(self.inputs)).detach())
+        return values[1] - values[0]
+
+    def moved(self, found: Features) -> dict[str, Tensor]:
+        """(n, k) by layer: how the outputs move to first order along theta - theta_0."""
+        like = self.inputs.new_zeros(found.examples, found.outputs, dtype=self._dtype)
+        return {
+            layer: sum((self._along(name, one) for name, one in factors.items()), like)
+            for layer, factors in found.layers.items()
+        }
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return next(iter(self.parameters.values())).dtype
+
+    def _along(self, name: str, factor: Factor) -> Tensor:
+        start, end = self.ends[name]
+        direction = end - start
+        if isinstance(factor, Direct):
+            return factor.values @ direction.flatten()
+        u, v = everything(factor.u), factor.v
+        shape = (factor.u.groups, v.shape[3], factor.u.features)
+        if factor.swapped:
+            direction = direction.reshape(shape[0], shape[2], shape[1]).transpose(1, 2)
+        moved = torch.einsum("gof,ngfd->ngod", direction.reshape(shape), u)
+        return torch.einsum("ngod,nkgod->nk", moved, v)
+
+
+class _Kernel:
+    """K = sum over pieces of the products of their mean features."""
+
+    def __init__(self, like: Features) -> None:
+        self.like, self.grams = like, dict[str, Tensor]()
+        self.workspace: Workspace | None = None
+
+    def add(self, sums: Mapping[Piece, MeanFeature]) -> None:
+        for (layer, name, _), mean in sums.items():
+            factor = mean.factor()
+            rows = self.like.examples * self.like.outputs
+            values = factor.values if isinstance(factor, Direct) else factor.v
+            gram = self.grams.setdefault(layer, values.new_zeros(rows, rows))
+            if self.workspace is None:
+                self.workspace = Workspace(values.new_empty(0), default_budget(values.device) // 8)
+            add_layer(gram, layer, {name: factor}, None, self.workspace)
+
+    def finished(self) -> TangentKernel:
+        # A layer of which some product is there by half has its lower half whole.
+        for gram in self.grams.values():
+            mirror(gram)
+        layers = {name: self.grams[name] for name in self.like.layers if name in self.grams}
+        total = torch.stack([*layers.values()]).sum(0)
+        return TangentKernel(total, layers, self.like.outputs, self.like.fallback)
+
+
+def _sum(sums: Mapping[Piece, MeanFeature], found: Features, weight: float) -> None:
+    for (layer, name, rows), mean in sums.items():
+        # What is not there has no gradient at this point.
+        if (factor := found.layers[layer].get(name)) is not None:
+            mean.add(_rows(factor, rows), weight)
+
+
+def _rows(factor: Factor, rows: Rows) -> Factor:
+    """Some rows of a parameter's gradient."""
+    if rows is None:
+        return factor if isinstance(factor, Direct) else replace(factor, bias="")
+    start, stop, channels = rows
+    if isinstance(factor, Direct):
+        # (n, k, p) with the output channels last or first but one is not told apart here.
+        if channels:
+            raise UserError("budget_bytes: too small for a layer without a rule; give more")
+        return Direct(factor.values[:, :, start:stop])
+    return replace(factor, v=factor.v[:, :, :, start:stop], bias="")
+
+
+def _groups(path: _Path, points: Sequence[float], budget: int) -> list[list[Piece]]:
+    """Pieces of the parameters whose summed features fit into the budget together."""
+    ends = [path.at(points[0]), path.at(points[-1])]
+    room, groups = budget, [list[Piece]()]
+    for layer in ends[0].layers:
+        names = dict.fromkeys(name for end in ends for name in end.layers[layer])
+        for name in names:
+            found = [end.layers[layer][name] for end in ends if name in end.layers[layer]]
+            written_out = len(found) < 2 or shared(*found) is None
+            for rows, size in _cut(found[0], written_out, budget):
+                if size > room and groups[-1]:
+                    groups.append([])
+                    room = budget
+                groups[-1].append((layer, name, rows))
+                room -= size
+    return groups
+
+
+def _cut(factor: Factor, written_out: bool, budget: int) -> Iterator[tuple[Rows, int]]:
+    """(rows, bytes) of the parts of one parameter, one where it fits whole."""
+    values = factor.values if isinstance(factor, Direct) else factor.v
+    channels = isinstance(factor, Outer)
+    rows = values.shape[3] if channels else values.shape[2]
+    whole = COPIES * values.shape[0] * values.shape[1] * factor.parameters * values.itemsize
+    size = whole if written_out else 0
+    parts = min(rows, max(1, ceil(size / budget)))
+    if parts == 1:
+        yield None, size
+        return
+    for low, high in pairwise(rows * part // parts for part in range(parts + 1)):
+        yield (low, high, channels), size // parts

@@ -1,0 +1,99 @@
+"""What is read off an adapted kernel: cosines, fits by other kernels, shared directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ntkexp.theory.float64 import Array, array
+
+
+def cosine(first: ArrayLike, second: ArrayLike) -> float:
+    """<K, K'>_F / (|K|_F |K'|_F), not centred (Figure 1).
+
+    >>> cosine([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]])
+    0.7071067811865475
+    """
+    one, two = array(first), array(second)
+    return float(np.vdot(one, two) / (np.linalg.norm(one) * np.linalg.norm(two)))
+
+
+def label_kernel(outputs: ArrayLike) -> Array:
+    """r r^T of vectors r(x), (n, c) or (n,): rows in the order of a kernel's, example by example.
+
+    r = f - f_0 in equation (9).
+    """
+    r = array(outputs).ravel()
+    return array(np.outer(r, r))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A least-squares fit of a kernel by others: coefficients by name, and the share explained.
+
+    R^2 = 1 - |K - fit|_F^2 / |K - mean(K)|_F^2, the mean over all entries.
+    """
+
+    coefficients: Mapping[str, float]
+    r2: float
+    remainder: Array
+
+
+def fit(kernel: ArrayLike, parts: Mapping[str, ArrayLike]) -> Fit:
+    """K = sum_k c_k K_k + remainder, of least |remainder|_F; the c_k may have any sign."""
+    K = array(kernel)
+    columns = np.stack([array(part).ravel() for part in parts.values()], axis=1)
+    found = np.linalg.lstsq(columns, K.ravel(), rcond=None)[0]
+    remainder = K - (columns @ found).reshape(K.shape)
+    spread = float(np.sum((K - K.mean()) ** 2))
+    r2 = 1.0 - float(np.sum(remainder**2)) / spread
+    return Fit(dict(zip(parts, map(float, found), strict=True)), r2, array(remainder))
+
+
+def principal_directions(change: ArrayLike, count: int) -> Array:
+    """The `count` eigenvectors of a symmetric matrix with the largest |eigenvalue|, as columns."""
+    eigs, vectors = np.linalg.eigh(array(change))
+    order = np.argsort(-np.abs(eigs), kind="stable")[:count]
+    return array(vectors[:, order])
+
+
+def principal_cosines(first: ArrayLike, second: ArrayLike) -> Array:
+    """Cosines of the principal angles between the spans of orthonormal columns, falling."""
+    return array(np.minimum(np.linalg.svd(array(first).T @ array(second), compute_uv=False), 1.0))
+
+
+def fifth_means(values: ArrayLike, size: ArrayLike) -> tuple[float, float]:
+    """The means of `values` over the fifth with the least `size` and over that with the largest.
+
+    >>> fifth_means([5.0, 1.0, 1.0, 1.0, 2.0], [0.0, 1.0, 2.0, 3.0, 4.0])
+    (5.0, 2.0)
+    """
+    order = np.argsort(array(size), kind="stable")
+    sorted_values = array(values)[order]
+    fifth = max(1, len(order) // 5)
+    return float(sorted_values[:fifth].mean()), float(sorted_values[-fifth:].mean())
+
+
+def effective_rank(singular_values: ArrayLike) -> float:
+    """(sum s)^2 / sum s^2: r for r equal singular values.
+
+    >>> effective_rank([3.0, 3.0, 0.0])
+    2.0
+    """
+    s = array(singular_values)
+    return float(np.sum(s) ** 2 / np.sum(s**2))
+
+
+def correlation(first: ArrayLike, second: ArrayLike) -> float:
+    """Pearson's correlation; not a number where one of the two does not vary."""
+    one, two = (array(x).ravel() - array(x).mean() for x in (first, second))
+    scale = np.linalg.norm(one) * np.linalg.norm(two)
+    return float(one @ two / scale) if scale > 0 else float("nan")
+
+
+def ranks(values: ArrayLike) -> Array:
+    """Positions in rising order, for Spearman's correlation of distinct values."""
+    return array(np.argsort(np.argsort(array(values).ravel(), kind="stable"), kind="stable"))

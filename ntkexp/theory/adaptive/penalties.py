@@ -1,0 +1,167 @@
+"""Penalties of M, and what they make of the coefficients beta = M (theta - theta_0).
+
+A penalty omega of a singular value of M is least at 1, where it is 0. Paying for M as well as for
+theta is to pay for beta alone, by the effective penalty (11)
+
+    omega~(v) = min over z >= 1 of  omega(z) + v^2 / z^2,
+
+and a matrix that is multiplied from both sides by the joint penalty (12)
+
+    (omega_1 (+) omega_2)(v) = min over 1 <= z <= v of  omega_1(z) + omega_2(v / z).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ntkexp.theory.adaptive.minimise import least_between, least_from_one, root_above_one
+from ntkexp.theory.float64 import Array, array
+
+
+class Penalty(Protocol):
+    """omega on z >= 1: 0 at 1, strictly increasing beyond."""
+
+    def __call__(self, z: ArrayLike) -> Array:
+        """omega(z)."""
+
+    def minimiser(self, v: ArrayLike) -> Array:
+        """The z >= 1 of (11), of every v >= 0."""
+
+
+def effective(penalty: Penalty, v: ArrayLike) -> Array:
+    """omega~(v) of equation (11).
+
+    >>> effective(Power(2), [0.1, 1.0, 10.0]).round(6).tolist()
+    [0.009903, 0.6695, 14.404027]
+    """
+    z = penalty.minimiser(v)
+    return array(penalty(z) + (array(v) / z) ** 2)
+
+
+@dataclass(frozen=True)
+class Power:
+    """omega(z) = |z - 1|^p.
+
+    For p >= 1 the minimiser of (11) is the root of p (z - 1)^(p-1) z^3 = 2 v^2: z^3 (z - 1) = v^2
+    for p = 2, and max(1, (2 v^2)^(1/3)) for p = 1.
+    """
+
+    p: float
+
+    def __call__(self, z: ArrayLike) -> Array:
+        return array(np.abs(array(z) - 1.0) ** self.p)
+
+    def minimiser(self, v: ArrayLike) -> Array:
+        square = array(v) ** 2
+        if self.p == 1:
+            return array(np.maximum(1.0, np.cbrt(2 * square)))
+        if self.p == 2:
+            return root_above_one(lambda z: z**3 * (z - 1), square)
+        return least_from_one(self, array(v))
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The characteristic function of {1}: M is the identity, and omega (+) chi_{1} = omega."""
+
+    def __call__(self, z: ArrayLike) -> Array:
+        return array(np.where(array(z) == 1.0, 0.0, np.inf))
+
+    def minimiser(self, v: ArrayLike) -> Array:
+        return np.ones_like(array(v))
+
+
+@dataclass(frozen=True)
+class General:
+    """Any omega that is 0 at 1 and strictly increasing beyond, given as a function of arrays."""
+
+    of: Callable[[Array], Array]
+
+    def __call__(self, z: ArrayLike) -> Array:
+        return array(self.of(array(z)))
+
+    def minimiser(self, v: ArrayLike) -> Array:
+        return least_from_one(self, array(v))
+
+
+@dataclass(frozen=True)
+class Joint:
+    """omega_1 (+) omega_2 of equation (12): what M_1 and M_2 together pay for one singular value.
+
+    Closed forms: with chi_{1} on one side it is the other penalty. Twice the same power p >= 1 is
+    split evenly, 2 (sqrt(v) - 1)^p, since (e^t - 1)^p is convex in t >= 0. (z - 1)^2 with |z - 1|
+    gives all of v <= (1 + sqrt 3) / 2 to the square, and beyond it z with 2 (z - 1) z^2 = v.
+    """
+
+    first: Penalty
+    second: Penalty
+
+    def __call__(self, z: ArrayLike) -> Array:
+        one, two = self.split(z)
+        return array(self.first(one) + self.second(two))
+
+    def split(self, v: ArrayLike) -> tuple[Array, Array]:
+        """(z, v / z): how the two sides share a factor v >= 1."""
+        value = array(v)
+        if isinstance(self.second, Fixed):
+            return value, np.ones_like(value)
+        if isinstance(self.first, Fixed):
+            return np.ones_like(value), value
+        if self._even:
+            return array(np.sqrt(value)), array(np.sqrt(value))
+        if self._powers() == (2.0, 1.0):
+            z = _square_beside_absolute(value)
+            return z, array(value / z)
+        if self._powers() == (1.0, 2.0):
+            z = _square_beside_absolute(value)
+            return array(value / z), z
+        z = least_split(self.first, self.second, value)
+        return z, array(value / z)
+
+    def minimiser(self, v: ArrayLike) -> Array:
+        value = array(v)
+        if isinstance(self.second, Fixed):
+            return self.first.minimiser(value)
+        if isinstance(self.first, Fixed):
+            return self.second.minimiser(value)
+        if self._even and self._powers()[0] == 1:
+            return array(np.maximum(1.0, (2 * value**2) ** 0.4))  # u^5 = 2 v^2, u = sqrt z
+        if self._even and self._powers()[0] == 2:
+            return root_above_one(lambda u: u**5 * (u - 1), value**2) ** 2
+        return least_from_one(self, value)
+
+    @property
+    def _even(self) -> bool:
+        one, two = self._powers()
+        return one is not None and one == two and one >= 1
+
+    def _powers(self) -> tuple[float | None, float | None]:
+        one, two = (
+            float(side.p) if isinstance(side, Power) else None for side in (self.first, self.second)
+        )
+        return one, two
+
+
+def scalar_solution(first: Penalty, second: Penalty, d: ArrayLike) -> tuple[Array, Array, Array]:
+    """(s_1, sigma, s_2) of (15): least omega_1(s_1) + omega_2(s_2) + sigma^2, s_1 sigma s_2 = d."""
+    joint, value = Joint(first, second), array(d)
+    z = joint.minimiser(value)
+    one, two = joint.split(z)
+    return one, array(value / z), two
+
+
+def _square_beside_absolute(v: Array) -> Array:
+    """The z of (z - 1)^2 + v / z - 1, at most v: the root of 2 (z - 1) z^2 = v."""
+    return array(np.minimum(v, root_above_one(lambda z: 2 * (z - 1) * z**2, v)))
+
+
+def least_split(first: Penalty, second: Penalty, v: Array) -> Array:
+    """The z of (12) by search: sides share log v."""
+    log = np.log(v)
+    share = least_between(lambda t: first(np.exp(t * log)) + second(np.exp((1 - t) * log)), v.shape)
+    return array(np.exp(share * log))

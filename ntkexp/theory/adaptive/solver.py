@@ -1,0 +1,193 @@
+"""The solution of (16), by alternating minimisation: the interpolating B_l of least penalty.
+
+    min over B of  sum_l Omega~_l(B_l)   subject to  r = sum_l <g_l, B_l>.
+
+The paper names no algorithm. Each iteration solves the bilinear problem (4) for one half of its
+unknowns: with all M fixed, theta is the min-norm solution for the features M_1 g M_2, and
+B = M_1 W M_2; with B fixed, M and W are those of (14) and (15). Neither half raises the objective.
+It starts at M = I, so the first B is the min-norm solution of the initial features.
+
+One-sided (omega = (z - 1)^2, M_2 = I) the problem is convex. |z - 1|, and two powers below 4
+together, have concave tails: there it may have several minima, and restarts from random M look for
+a lower one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ntkexp.theory.adaptive.penalties import Joint, Penalty, effective
+from ntkexp.theory.float64 import Array, array
+
+
+class LayerFeatures(Protocol):
+    """The gradients g (n, P, Q) of one layer, in whatever form."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(P, Q)."""
+
+    def gram(self, M1: Array, M2: Array) -> Array:
+        """(n, n): the inner products of M_1 g M_2."""
+
+    def combined(self, weights: Array, M1: Array, M2: Array) -> Array:
+        """(P, Q): sum_i weights_i M_1 g_i M_2."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The gradients themselves, (n, P, Q)."""
+
+    gradients: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        _, P, Q = self.gradients.shape
+        return P, Q
+
+    def gram(self, M1: Array, M2: Array) -> Array:
+        flat = (M1 @ self.gradients @ M2).reshape(len(self.gradients), -1)
+        return array(flat @ flat.T)
+
+    def combined(self, weights: Array, M1: Array, M2: Array) -> Array:
+        return array(M1 @ np.tensordot(weights, self.gradients, 1) @ M2)
+
+
+@dataclass(frozen=True)
+class OuterProducts:
+    """g_i = v_i u_i^T, as in a linear layer with inputs u (n, Q) and output gradients v (n, P)."""
+
+    v: Array
+    u: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.v.shape[1], self.u.shape[1]
+
+    def gram(self, M1: Array, M2: Array) -> Array:
+        left, right = self.v @ M1, self.u @ M2
+        return array((left @ left.T) * (right @ right.T))
+
+    def combined(self, weights: Array, M1: Array, M2: Array) -> Array:
+        return array((M1 @ (self.v.T * weights)) @ (self.u @ M2))
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """A solution of (16).
+
+    `objectives` has sum_l Omega~_l(B_l) of every iteration, that of the min-norm solution first;
+    `starts` the least value that each start came to.
+    """
+
+    B: list[Array]
+    M1: list[Array]
+    M2: list[Array]
+    kernels: list[Array]  # by layer, on the training points
+    objectives: list[float]
+    starts: list[float]
+
+    @property
+    def kernel(self) -> Array:
+        return array(np.sum(self.kernels, axis=0))
+
+
+def adapt(
+    layers: Sequence[LayerFeatures],
+    r: ArrayLike,
+    penalties: Sequence[tuple[Penalty, Penalty]],
+    *,
+    iterations: int = 300,
+    tolerance: float = 1e-10,
+    restarts: int = 0,
+    seed: int = 0,
+) -> Adapted:
+    """The least of 1 + `restarts` descents; each ends once it gains less than `tolerance` of it.
+
+    Args:
+        r: y - f_0 at the n points.
+        penalties: (omega_1, omega_2) of each layer; `Fixed()` keeps a side the identity.
+    """
+    generator = np.random.default_rng(seed)
+    found = [_descend(layers, array(r), penalties, None, iterations, tolerance)]
+    for _ in range(restarts):
+        found.append(_descend(layers, array(r), penalties, generator, iterations, tolerance))
+    best = min(found, key=lambda one: one.objectives[-1])
+    starts = [one.objectives[-1] for one in found]
+    return Adapted(best.B, best.M1, best.M2, best.kernels, best.objectives, starts)
+
+
+def _descend(
+    layers: Sequence[LayerFeatures],
+    r: Array,
+    penalties: Sequence[tuple[Penalty, Penalty]],
+    generator: np.random.Generator | None,
+    iterations: int,
+    tolerance: float,
+) -> Adapted:
+    sides = [
+        (_start(P, first, generator), _start(Q, second, generator))
+        for (P, Q), (first, second) in zip((one.shape for one in layers), penalties, strict=True)
+    ]
+    objectives: list[float] = []
+    while True:
+        B = _interpolating(layers, sides, r)
+        objective = 0.0
+        sides = []
+        for matrix, (first, second) in zip(B, penalties, strict=True):
+            M1, M2, least = _adapted(matrix, first, second)
+            sides.append((M1, M2))
+            objective += least
+        objectives.append(objective)
+        gained = objectives[-2] - objective if len(objectives) > 1 else np.inf
+        if gained <= tolerance * objective or len(objectives) > iterations:
+            break
+    kernels = [one.gram(*side) for one, side in zip(layers, sides, strict=True)]
+    return Adapted(B, [a for a, _ in sides], [b for _, b in sides], kernels, objectives, [])
+
+
+def _interpolating(
+    layers: Sequence[LayerFeatures], sides: Sequence[tuple[Array, Array]], r: Array
+) -> list[Array]:
+    """B_l = M_1 W M_2 with W of least norm: W = sum_i a_i M_1 g_i M_2, and K a = r."""
+    kernel = np.sum([one.gram(*side) for one, side in zip(layers, sides, strict=True)], axis=0)
+    weights = _solved(array(kernel), r)
+    B = []
+    for one, (M1, M2) in zip(layers, sides, strict=True):
+        B.append(array(M1 @ one.combined(weights, M1, M2) @ M2))
+    return B
+
+
+def _solved(kernel: Array, r: Array) -> Array:
+    """K^+ r, without the directions that are zero to rounding."""
+    eigs, vectors = np.linalg.eigh(kernel)
+    kept = eigs > len(eigs) * np.finfo(np.float64).eps * eigs[-1]
+    return array(vectors[:, kept] @ ((vectors[:, kept].T @ r) / eigs[kept]))
+
+
+def _adapted(B: Array, first: Penalty, second: Penalty) -> tuple[Array, Array, float]:
+    """M_1 and M_2 of (14) for B, and Omega~(B)."""
+    U, d, Vt = np.linalg.svd(B, full_matrices=False)
+    joint = Joint(first, second)
+    one, two = joint.split(joint.minimiser(d))
+    least = float(np.sum(effective(joint, d)))
+    return _stretched(U, one), _stretched(array(Vt.T), two), least
+
+
+def _stretched(basis: Array, s: Array) -> Array:
+    """I + sum_j (s_j - 1) u_j u_j^T."""
+    return array(np.eye(len(basis)) + (basis * (s - 1)) @ basis.T)
+
+
+def _start(size: int, penalty: Penalty, generator: np.random.Generator | None) -> Array:
+    """The identity, or a random M >= I where the penalty lets M move."""
+    moves = bool(np.isfinite(penalty(2.0)))
+    if generator is None or not moves:
+        return np.eye(size)
+    basis = np.linalg.qr(generator.normal(size=(size, size)))[0]
+    return _stretched(array(basis), array(np.exp(np.abs(generator.normal(size=size)))))

@@ -1,0 +1,100 @@
+"""The model of a network: each layer's W is multiplied from both sides, W -> M_1 W M_2 (Theorem 2).
+
+W (P, Q) is a layer's change of weight, g its gradient by W in the same shape, and features are
+(n, P, Q), so that f - f_0 = sum over layers of <g, B>, B = M_1 W M_2. (The paper writes gradients
+transposed.) With B = U diag(d) V^T the solution is
+
+    M_1 = U S_1 U^T,  W = U Sigma V^T,  M_2 = V S_2 V^T,
+
+S_1, Sigma, S_2 by (15) of each singular value d_j, and 1 in all further directions (14).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ntkexp.theory.adaptive.penalties import Joint, Penalty, effective, scalar_solution
+from ntkexp.theory.float64 import Array, array
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The solution of one layer for a given B (14): full U (P, P), V (Q, Q), s_1 (P,), s_2 (Q,)."""
+
+    U: Array
+    V: Array
+    s1: Array
+    s2: Array
+    sigma: Array  # (min(P, Q),)
+
+    @property
+    def left(self) -> Array:
+        """M_1."""
+        return array((self.U * self.s1) @ self.U.T)
+
+    @property
+    def right(self) -> Array:
+        """M_2."""
+        return array((self.V * self.s2) @ self.V.T)
+
+    @property
+    def weight(self) -> Array:
+        """W."""
+        k = len(self.sigma)
+        return array((self.U[:, :k] * self.sigma) @ self.V[:, :k].T)
+
+
+def layer_solution(B: ArrayLike, first: Penalty, second: Penalty) -> Layer:
+    """M_1, W and M_2 of least penalty whose product is B: Lemma 5, equations (14) and (15)."""
+    matrix = array(B)
+    P, Q = matrix.shape
+    U, d, Vt = np.linalg.svd(matrix)
+    one, sigma, two = scalar_solution(first, second, d)
+    s1, s2 = np.ones(P), np.ones(Q)
+    s1[: len(d)], s2[: len(d)] = one, two
+    return Layer(U, array(Vt.T), s1, s2, sigma)
+
+
+def joint_penalty(B: ArrayLike, first: Penalty, second: Penalty) -> float:
+    """Omega~(B) = sum_j of the effective penalty of omega_1 (+) omega_2 at the singular values."""
+    d = np.linalg.svd(array(B), compute_uv=False)
+    return float(np.sum(effective(Joint(first, second), d)))
+
+
+def adapted_kernel(gradients: ArrayLike, layer: Layer) -> Array:
+    """A layer's part of K, exactly: the sum over all pairs (i, j) of singular directions
+
+        K_l = K_0l + sum_i sum_j (s_1i^2 s_2j^2 - 1) g_ij(x) g_ij(x'),  g_ij = u_i^T g v_j.
+
+    M_1 and M_2 have u_i v_j^T as eigenvectors for every i and j. Equation (17) as printed has
+    i = j alone (`adapted_kernel_paper_eq17`).
+    """
+    g = _in_basis(gradients, layer)
+    K0 = _gram(g)
+    weights = layer.s1[:, None] ** 2 * layer.s2**2 - 1
+    return array(K0 + np.einsum("nij,ij,mij->nm", g, weights, g))
+
+
+def adapted_kernel_paper_eq17(gradients: ArrayLike, layer: Layer) -> Array:
+    """A layer's part of K as equations (17) and (18) print it: one sum, over j <= min(P, Q).
+
+    It is J M M^T J^T where Q = 1 and M_2 = 1, as in the last layer of (19), and not otherwise.
+    """
+    g = _in_basis(gradients, layer)
+    k = len(layer.sigma)
+    pairs = np.arange(k)
+    diagonal = g[:, pairs, pairs]
+    weights = layer.s1[:k] ** 2 * layer.s2[:k] ** 2 - 1
+    return array(_gram(g) + (diagonal * weights) @ diagonal.T)
+
+
+def _in_basis(gradients: ArrayLike, layer: Layer) -> Array:
+    return array(np.einsum("pi,npq,qj->nij", layer.U, array(gradients), layer.V, optimize=True))
+
+
+def _gram(g: Array) -> Array:
+    flat = g.reshape(len(g), -1)
+    return array(flat @ flat.T)

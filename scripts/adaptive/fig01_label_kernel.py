@@ -1,0 +1,73 @@
+"""Figure 1: kernels of networks trained on linear targets (above) and on their signs (below).
+
+Columns: initial kernel, adapted kernel, label kernel r r^T with r = f - f_0, of one seed's 500
+points in rising order of the linear target, each pixel the mean over 10 x 10 pairs; one colour
+scale a column. Last column: cosine of adapted and label kernel (dot) and of initial and label
+kernel (ring), every seed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+
+FIGURE = "1"
+TASK = "data.targets"
+TASKS = (("linear", "linear targets"), ("sign", "their signs"))
+KERNELS = (
+    ("initial", "initial $K_0$"),
+    ("average", "adapted $K$"),
+    ("residual", "label $K_{\\hat y}$"),
+)
+
+
+def draw(cells: pd.DataFrame, cosines: pd.DataFrame) -> Figure:
+    figure, panels = plt.subplots(
+        2, 4, figsize=(drawing.PAGE, 3.4), width_ratios=[1.0, 1.0, 1.0, 0.8]
+    )
+    own = cells[cells["seed"] == cells["seed"].min()]
+    for column, (kernel, title) in enumerate(KERNELS):
+        shown = own[own["kernel"] == kernel]
+        limits = float(shown["value"].min()), float(shown["value"].max())
+        for axes, (task, _) in zip(panels[:, column], TASKS, strict=True):
+            drawn = image(axes, shown[shown[TASK] == task], limits)
+        figure.colorbar(drawn, ax=list(panels[:, column]), shrink=0.7, pad=0.04)
+        panels[0, column].set_title(title)
+    for row, (task, label) in enumerate(TASKS):
+        panels[row, 0].set_ylabel(label)
+        similarity(panels[row, 3], cosines[cosines[TASK] == task])
+    panels[0, 3].set_title("cosine with $K_{\\hat y}$")
+    panels[1, 3].set_xlabel("seed")
+    return figure
+
+
+def image(axes: Axes, cells: pd.DataFrame, limits: tuple[float, float]) -> plt.cm.ScalarMappable:
+    values = cells.pivot(index="row", columns="column", values="value").to_numpy()
+    axes.set(xticks=[], yticks=[])
+    return axes.imshow(values, vmin=limits[0], vmax=limits[1])
+
+
+def similarity(axes: Axes, cosines: pd.DataFrame) -> None:
+    chosen = cosines[cosines["second"] == "residual"]
+    for kernel, fill in (("initial", "none"), ("average", drawing.BLUE)):
+        one = chosen[chosen["first"] == kernel].sort_values("seed")
+        axes.plot(
+            one["seed"], one["cosine"], "o", color=drawing.BLUE, markerfacecolor=fill, markersize=4
+        )
+    mean = chosen[chosen["first"] == "average"]["cosine"].mean()
+    axes.axhline(mean, color=drawing.BLUE, linewidth=0.6)
+    axes.set_ylim(0, 0.6)
+    axes.text(0.98, 0.97, f"mean {mean:.2f}", transform=axes.transAxes, ha="right", va="top")
+
+
+TABLES = ("adapted_cells", "adapted_cosines")
+main = drawing.main(__file__, __doc__, "adaptive/label_kernel", drawing.of_one_run(TABLES, draw))
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Figure 3: where the adapted kernel is large, for the network trained on signs.
+
+a: the target sign(y) and the easy function y. b: what is left, sign(y) - alpha y, and the diagonal
+of K - a K_0 - b K_label of one seed (crosses), both over their largest size. c: K_ii of the same
+seed on both tasks. d: its mean over the fifth of the points nearest to y = 0, over that of the
+farthest, every seed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+
+FIGURE = "3"
+TASK = "data.targets"
+COLOURS = {"linear": drawing.BLUE, "sign": drawing.ORANGE}
+
+
+def draw(examples: pd.DataFrame, fifths: pd.DataFrame) -> Figure:
+    figure, panels = plt.subplots(1, 4, figsize=(1.25 * drawing.PAGE, 2.3))
+    own = examples[examples["seed"] == examples["seed"].min()]
+    sign = own[own[TASK] == "sign"]
+    targets(panels[0], sign)
+    residual(panels[1], sign)
+    for task, colour in COLOURS.items():
+        one = own[own[TASK] == task]
+        panels[2].plot(one["linear"], one["average"], ".", color=colour, markersize=2, label=task)
+    panels[2].set(xlabel="$y$", ylabel="$K_{ii}$", ylim=(0, 1.25 * own["average"].max()))
+    panels[2].legend(markerscale=3, loc="upper center", ncols=2, columnspacing=0.8)
+    ratios(panels[3], fifths[fifths["statistic"] == "diagonal"])
+    drawing.letter_panels(panels)
+    return figure
+
+
+def targets(axes: Axes, sign: pd.DataFrame) -> None:
+    axes.plot(sign["linear"], sign["target"], color=drawing.GREEN, label="sign $y$")
+    axes.plot(sign["linear"], sign["linear"], ":", color=drawing.BLACK, label="$y$")
+    axes.set(xlabel="$y$", ylabel="target")
+    axes.legend()
+
+
+def residual(axes: Axes, sign: pd.DataFrame) -> None:
+    y = sign["linear"].to_numpy(dtype=float)
+    alpha = np.abs(y).sum() / (y @ y)
+    left = np.sign(y) - alpha * y
+    kernel = sign["remainder"].to_numpy(dtype=float)
+    axes.plot(y, left / np.abs(left).max(), "--", color=drawing.VERMILION, label="residual")
+    axes.plot(
+        y, kernel / np.abs(kernel).max(), "x", color=drawing.ORANGE, markersize=3, label="kernel"
+    )
+    axes.set(xlabel="$y$", ylabel="over the largest size", ylim=(-1.1, 1.6))
+    axes.legend(loc="upper center", ncols=2, columnspacing=0.8)
+
+
+def ratios(axes: Axes, fifths: pd.DataFrame) -> None:
+    for task, colour in COLOURS.items():
+        one = fifths[fifths[TASK] == task].sort_values("seed")
+        axes.plot(
+            one["seed"], one["low"] / one["high"], "o", color=colour, markersize=4, label=task
+        )
+    axes.axhline(1.0, color=drawing.BLACK, linewidth=0.6)
+    axes.set(xlabel="seed", ylabel="near over far")
+
+
+TABLES = ("adapted_examples", "adapted_fifths")
+main = drawing.main(__file__, __doc__, "adaptive/label_kernel", drawing.of_one_run(TABLES, draw))
+
+if __name__ == "__main__":
+    sys.exit(main())

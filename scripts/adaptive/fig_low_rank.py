@@ -1,0 +1,55 @@
+"""Figure 1's network with changes of weights of a rank, trained on signs to one training error.
+
+Means and ranges over seeds; the last place is the network without a limit. a: cosine of its adapted
+kernel with that of the unlimited network, with the initial and with its label kernel. b: mean
+squared error on other points. c: epochs until the training error is below the common one.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+
+COSINES = (
+    ("cosine_full", "unlimited network", drawing.BLUE),
+    ("cosine_initial", "initial kernel", drawing.GREEN),
+    ("cosine_label", "label kernel", drawing.VERMILION),
+)
+
+
+def draw(found: pd.DataFrame) -> Figure:
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
+    for column, label, colour in COSINES:
+        by_rank(left, found, column, colour, label)
+    by_rank(middle, found, "test_error", drawing.BLUE)
+    by_rank(right, found, "epochs", drawing.BLUE)
+    left.set(ylabel="cosine of the adapted kernel", ylim=(0, 1.05))
+    middle.set(ylabel="test error", ylim=(0, None))
+    right.set(ylabel="epochs", yscale="log")
+    left.legend(loc="lower right")
+    drawing.letter_panels((left, middle, right))
+    return figure
+
+
+def by_rank(
+    axes: Axes, found: pd.DataFrame, column: str, colour: str, label: str | None = None
+) -> None:
+    values = found.pivot(index="seed", columns="rank", values=column)
+    ranks = [*sorted(rank for rank in values if rank), *([0] if 0 in values else [])]
+    values, places = values[ranks], range(len(ranks))
+    axes.plot(places, values.mean(), "o-", color=colour, markersize=3, label=label)
+    axes.vlines(places, values.min(), values.max(), color=colour, linewidth=0.8)
+    axes.set_xticks(places, [str(rank) if rank else "full" for rank in ranks])
+    axes.set_xlabel("rank")
+
+
+main = drawing.main(__file__, __doc__, "adaptive/low_rank", drawing.of_one_run(["low_rank"], draw))
+
+if __name__ == "__main__":
+    sys.exit(main())

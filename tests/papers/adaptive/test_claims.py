@@ -1,0 +1,198 @@
+"""Every claim of the paper holds with tables that show it and fails with those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from ntkexp.claims.ledger import ledger
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.adaptive.cases import fitted_seeds
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id: claim for claim in ledger(["adaptive"])}
+SEEDS = (0, 1)
+TASKS = ("linear", "sign")
+LAYERS = ("hidden1", "hidden2", "output")
+Value = Callable[[str, int], float]
+
+
+def rows(columns: dict[str, object], **values: Value) -> pd.DataFrame:
+    """A row of these columns for both tasks of both seeds, with values by task and seed."""
+    return pd.DataFrame(
+        [
+            {"data.targets": task, "seed": seed, **columns}
+            | {name: value(task, seed) for name, value in values.items()}
+            for task in TASKS
+            for seed in SEEDS
+        ]
+    )
+
+
+def sign(on_sign: float, on_linear: float) -> Value:
+    return lambda task, seed: on_sign if task == "sign" else on_linear
+
+
+def always(value: float) -> Value:
+    return lambda task, seed: value
+
+
+def evals(error: float) -> pd.DataFrame:
+    return rows({"step": 10, "split": "train", "subset": "all"}, loss=always(error / 2))
+
+
+def cosines(holds: bool) -> pd.DataFrame:
+    """Sign above linear with every label kernel; final kernels larger and alike; or the reverse."""
+    high, low = (0.5, 0.3) if holds else (0.3, 0.5)
+    frames = [
+        rows({"first": "average", "second": label, "ratio": 1.0}, cosine=sign(high, low))
+        for label in ("residual", "output", "targets")
+    ]
+    frames.append(rows({"first": "average", "second": "initial", "ratio": 3.0}, cosine=always(0.8)))
+    final = {"first": "final", "second": "average", "ratio": 3.0 if holds else 0.5}
+    frames.append(rows(final, cosine=always(0.99 if holds else 0.5)))
+    return pd.concat(frames, ignore_index=True)
+
+
+def fits(holds: bool) -> pd.DataFrame:
+    r2, c = (0.95, 0.2) if holds else (0.5, -0.2)
+    both = rows({"label": "residual", "parts": 2, "a": 1.0, "b": 0.3, "c": None}, r2=always(r2))
+    three = rows({"label": "residual", "parts": 3, "a": 1.0, "b": 0.3, "c": c}, r2=always(r2))
+    return pd.concat([both, three], ignore_index=True)
+
+
+def fifths(holds: bool) -> pd.DataFrame:
+    near = sign(2.0, 1.0) if holds else sign(0.5, 1.0)
+    return pd.concat(
+        [rows({"statistic": name, "high": 1.0}, low=near) for name in ("diagonal", "remainder")],
+        ignore_index=True,
+    )
+
+
+def layers(holds: bool) -> pd.DataFrame:
+    last = 0.8 if holds else 0.1
+    share = {"output": last, "hidden1": 1 - last, "hidden2": 0.0}
+    with_y, with_rest = (0.3, 0.8) if holds else (0.8, 0.3)
+    frames = [
+        rows(
+            {"layer": layer, "share": share[layer]},
+            with_linear=always((0.95 if holds else 0.3) if layer == "output" else with_y),
+            with_residual=always(with_rest),
+        )
+        for layer in LAYERS
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def angles(holds: bool) -> pd.DataFrame:
+    return pd.concat(
+        [
+            rows({"t": t, "index": index}, cosine=always(0.95 if holds or t > 0.5 else 0.4))
+            for t in (0.1, 1.0)
+            for index in (1, 2)
+        ]
+    )
+
+
+def premise(holds: bool) -> pd.DataFrame:
+    least = 10.0 if holds else 5.0
+    return pd.concat(
+        [
+            rows({"kernel": kernel, "distance": 10.0}, least=always(least))
+            for kernel in ("initial", "average", "final")
+        ]
+    )
+
+
+def singular_values(holds: bool) -> pd.DataFrame:
+    spread, narrow = (1.0, 1.0, 1.0), (1.0, 0.1, 0.1)
+    of = {"network": narrow if holds else spread, "min_norm": spread if holds else narrow}
+    return pd.concat(
+        [
+            rows({"of": kind, "layer": layer, "rank": rank}, value=always(value))
+            for kind, values in of.items()
+            for layer in LAYERS[:2]
+            for rank, value in enumerate(values, start=1)
+        ]
+    )
+
+
+def penalties(holds: bool) -> pd.DataFrame:
+    v = [0.01, 50.0, 100.0]
+    power = 1.0 if holds else 2.5
+    values = [0.01**2 if holds else 0.5, 50.0**power, 100.0**power]
+    frames = [
+        pd.DataFrame({"penalty": name, "v": v, "value": values})
+        for name in ("square", "absolute", "joint", "none")
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def targets(holds: bool) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"seed": seed, "fit": fit, "split": split, "accuracy": 0.95 if holds else 0.9}
+            for seed in SEEDS
+            for fit in ("least_squares", "sgd")
+            for split in ("train", "test")
+        ]
+    )
+
+
+def record(experiment: str, holds: bool, *, error: float = 1e-6) -> Record:
+    relaxed = {"other": "average", "ratio": 1.0}
+    tables = {
+        "evals": evals(error),
+        "adapted_cosines": cosines(holds),
+        "adapted_fits": fits(holds),
+        "adapted_fifths": fifths(holds),
+        "adapted_layers": layers(holds),
+        "adapted_angles": angles(holds),
+        "adapted_premise": premise(holds),
+        "relaxed_singular_values": singular_values(holds),
+        "relaxed_kernels": rows(relaxed, cosine=always(0.9 if holds else 0.1)),
+        "effective_penalties": penalties(holds),
+        "threshold_targets": targets(holds),
+    }
+    config = {"name": experiment, "seed": 0, "model.weights": "he", "optim.batch_size": 100}
+    return Record(experiment, "run", config, tables)
+
+
+@pytest.mark.parametrize("name", LEDGER)
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> None:
+    claim = LEDGER[name]
+    found = judge(claim, [record(one, holds) for one in claim.experiments])
+    assert found.verdict is (Verdict.holds if holds else Verdict.fails), found.measured
+    assert found.missing == ()
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_without_runs_there_is_no_verdict(name: str) -> None:
+    assert judge(LEDGER[name], []).verdict is Verdict.no_runs
+
+
+def test_networks_that_have_not_fitted_their_targets_decide_nothing() -> None:
+    one = record("adaptive/robustness", True, error=2e-3)
+    assert fitted_seeds(one) == set()
+    assert fitted_seeds(record("adaptive/robustness", True)) == {0, 1}
+    assert judge(LEDGER["adaptive-robust-sign-higher"], [one]).verdict is Verdict.no_runs
+
+
+def test_a_threshold_says_where_it_comes_from() -> None:
+    for claim in LEDGER.values():
+        assert claim.threshold.startswith(("ours", "the text's", "the sign of the text's"))
+
+
+def test_networks_that_diverged_have_no_pairs() -> None:
+    one = record("adaptive/robustness", True)
+    tables = {
+        name: frame[frame["data.targets"] == "linear"]
+        for name, frame in one.tables.items()
+        if "data.targets" in frame
+    }
+    alone = Record(one.experiment, "run", one.config, tables)
+    found = judge(LEDGER["adaptive-robust-sign-higher"], [alone])
+    assert found.verdict is Verdict.no_runs
