@@ -45,8 +45,8 @@ def made_tiny(words: list[str]) -> list[str]:
     config = composed(words)
     there = {k: v for k, v in TINY.items() if _value(config, k) not in (None, 0)}
     # A size that is not limited is null: both kinds of images have it.
-    if config.data.name != "disk":
-        there |= {k: TINY[k] for k in ("data.train_examples", "data.test_examples")}
+    sizes = ("data.train_examples", "data.test_examples")
+    there |= {key: TINY[key] for key in sizes if key.partition(".")[2] in config.data}
     return [*words, *(f"{key}={value}" for key, value in there.items()), "optim.steps=2"]
 
 
