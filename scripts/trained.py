@@ -22,7 +22,7 @@ CHARACTERS_PER_INCH = 19
 
 
 @dataclass(frozen=True)
-class Group:
+class SeedRuns:
     """Runs of one experiment that differ in nothing but their seed."""
 
     records: tuple[Record, ...]
@@ -82,7 +82,7 @@ class Group:
 
 def groups(
     given: drawing.Options, tables: Sequence[str], *, swept: Sequence[str] = ()
-) -> list[list[Group]]:
+) -> list[list[SeedRuns]]:
     """For each experiment that is drawn its runs with these tables, one group a swept value.
 
     Runs are chosen as the ledger chooses them. Experiments without runs are named with the commands
@@ -96,15 +96,17 @@ def groups(
 
 def _groups(
     given: drawing.Options, name: str, tables: Sequence[str], swept: Sequence[str], recipe: str
-) -> list[Group]:
+) -> list[SeedRuns]:
     values: dict[tuple[Any, ...], list[Record]] = {}
     for record in runs.chosen(name, given.runs, tables, recipe):
         values.setdefault(tuple(record.config.get(key) for key in swept), []).append(record)
-    return [Group(tuple(values[key]), runs.joined(values[key], tables)) for key in sorted(values)]
+    return [
+        SeedRuns(tuple(values[key]), runs.joined(values[key], tables)) for key in sorted(values)
+    ]
 
 
 def columns(
-    tables: Sequence[str], draw: Callable[[list[Group]], Figure], *, released: bool = False
+    tables: Sequence[str], draw: Callable[[list[SeedRuns]], Figure], *, released: bool = False
 ) -> drawing.Make:
     """Makes a figure with one column an experiment.
 
@@ -121,7 +123,7 @@ def columns(
     return make
 
 
-def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
+def note(figure: Figure, found: Iterable[SeedRuns], seeds_told: str = "") -> None:
     """Below the panels: how many seeds, unless told otherwise, how the networks were trained, what
     is a miniature, and what is said of the images."""
     found = list(found)
@@ -137,7 +139,7 @@ def note(figure: Figure, found: Iterable[Group], seeds_told: str = "") -> None:
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
 
 
-def _trainings(found: Sequence[Group]) -> list[str]:
+def _trainings(found: Sequence[SeedRuns]) -> list[str]:
     """How networks were trained and where they came to, one line for all trained alike; those of a
     sweep together."""
     alike: dict[str, dict[str, list[Record]]] = {}
@@ -173,7 +175,7 @@ def _span(values: Sequence[float], form: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _miniatures(found: list[Group]) -> list[str]:
+def _miniatures(found: list[SeedRuns]) -> list[str]:
     """What was made smaller, a line for all networks that share it.
 
     A network of which another experiment has a smaller or a larger one goes by its experiment.
@@ -193,7 +195,7 @@ def _miniatures(found: list[Group]) -> list[str]:
     return lines
 
 
-def _differs(one: Group, found: list[Group]) -> bool:
+def _differs(one: SeedRuns, found: list[SeedRuns]) -> bool:
     return any(
         _net(one) == _net(other)
         and one.config["name"] != other.config["name"]
@@ -202,7 +204,7 @@ def _differs(one: Group, found: list[Group]) -> bool:
     )
 
 
-def _net(group: Group) -> str:
+def _net(group: SeedRuns) -> str:
     return group.title.partition(",")[0]
 
 
@@ -240,7 +242,7 @@ def accuracy(axes: Axes, evals: pd.DataFrame) -> None:
     axes.set_ylim(0, 1)
 
 
-def along_training(panels: Iterable[Axes], found: Group) -> None:
+def along_training(panels: Iterable[Axes], found: SeedRuns) -> None:
     """The iteration axis of all panels of one experiment."""
     for axes in panels:
         drawing.iteration_axis(axes, found.tables["evals"]["step"].max())

@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ntkexp import models
 from ntkexp.config import TrainConfig
 from ntkexp.execution import multiplications, threads
-from ntkexp.execution.threads import Wanted, by_work, quota, set_waiting, settled, wanted
+from ntkexp.execution.threads import Wanted, by_work, of_life, quota, set_waiting, wanted
 from tests.tiny_runs import composed
 
 MILLION = 1_000_000
@@ -94,7 +94,7 @@ def test_a_job_of_a_sweep_has_its_share_at_most(monkeypatch: pytest.MonkeyPatch)
 def test_a_run_keeps_the_threads_it_was_begun_with(
     kept: int | None, asked: Wanted, number: int, told: str | None
 ) -> None:
-    used, line = settled(kept, asked)
+    used, line = of_life(kept, asked)
     assert used == number
     assert (line or "").startswith(told or "")
     assert (line is None) == (told is None)

@@ -29,10 +29,10 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     refuse_added(config)
     shrink(config, typed)
     check(config)
-    _settle(config)
+    _name_parents(config)
     for _, member in members.of_config(config) if config.members else ():
         check(member)
-        _settle(member)
+        _name_parents(member)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def located(config: DictConfig) -> DictConfig:
     return config
 
 
-def _settle(config: DictConfig) -> None:
+def _name_parents(config: DictConfig) -> None:
     """Fill in the ids of the runs that a config refers to."""
     for key, node in references(config):
         node.id = _parent(key, node, config).folder.name

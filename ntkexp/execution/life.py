@@ -97,7 +97,7 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
     if checkpoint is not None:
         compare_data(run.folder, "was begun", run.facts.get("data", {}), ready.data)
         print(f"resuming {run.folder}")
-    number, line = threads.settled(run.facts.get("threads"), threads.wanted(config))
+    number, line = threads.of_life(run.facts.get("threads"), threads.wanted(config))
     if line is not None:
         print(line, file=sys.stderr)
     threads.use(number)

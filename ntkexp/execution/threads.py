@@ -145,11 +145,11 @@ def wanted(config: Any) -> Wanted:
     return Wanted(min(found.number, most), found.said) if _share is not None else found
 
 
-def settled(kept: int | None, wanted: Wanted) -> tuple[int, str | None]:
+def of_life(kept: int | None, wanted: Wanted) -> tuple[int, str | None]:
     """The threads of a life whose run was begun with `kept`, and a line for stderr where the
     user has said otherwise.
 
-    >>> settled(2, Wanted(1, "OMP_NUM_THREADS=1"))[1]
+    >>> of_life(2, Wanted(1, "OMP_NUM_THREADS=1"))[1]
     'OMP_NUM_THREADS=1: this run was begun with 2 threads and keeps them (--rerun begins anew)'
     """
     if kept is None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ntkexp.launch import child
 from ntkexp.launch.job import Job, Outcome
-from ntkexp.launch.settle import settle
+from ntkexp.launch.outcomes import set_outcome
 from ntkexp.launch.slots import Slot
 from ntkexp.progress import Progress
 
@@ -118,7 +118,7 @@ class Pool:
         if code == child.TAKEN and self._try_later(ended.unit):
             return
         for job in ended.unit.jobs:
-            settle(job, code, str(ended.told.get("message", "")), stopping=self.stopping)
+            set_outcome(job, code, str(ended.told.get("message", "")), stopping=self.stopping)
             self.progress.advance(1)
         if self.fail_fast and any(job.outcome is Outcome.failed for job in ended.unit.jobs):
             self._stop(signal.SIGTERM)

@@ -21,8 +21,8 @@ from ntkexp.execution.outcome import DONE
 from ntkexp.launch import child
 from ntkexp.launch.cluster_job import ClusterJob
 from ntkexp.launch.job import Job, Outcome
+from ntkexp.launch.outcomes import set_outcome
 from ntkexp.launch.queue import Queue
-from ntkexp.launch.settle import settle
 from ntkexp.progress import Progress
 from ntkexp.results.status import read_status
 from ntkexp.results.store import Run
@@ -117,7 +117,7 @@ def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> N
             if _ended(submitted, job):
                 _settle(submitted, job)
             elif submitted.job_id in left:
-                settle(job, child.BROKEN, f"job {submitted.job_id} {LEFT}", stopping=False)
+                set_outcome(job, child.BROKEN, f"job {submitted.job_id} {LEFT}", stopping=False)
             else:
                 continue
             del waiting[submitted]
@@ -135,7 +135,7 @@ def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> N
 
 def _settle(submitted: Any, job: Job) -> None:
     if submitted.done():
-        settle(job, *_result(submitted), stopping=False)
+        set_outcome(job, *_result(submitted), stopping=False)
     else:
         job.outcome = Outcome.finished
 

@@ -23,7 +23,7 @@ HIDDEN = ("name", "seed", "study.seed", "study.name")
 
 
 @dataclass(frozen=True)
-class Group:
+class ShownRuns:
     """The runs of one experiment, by one recipe, that the page shows."""
 
     experiment: str
@@ -98,18 +98,18 @@ def _hardware(life: Mapping[str, Any]) -> str:
     return f"{life.get('cpu') or 'CPU'}, {cores}"
 
 
-def groups(records: Sequence[Record]) -> list[Group]:
+def groups(records: Sequence[Record]) -> list[ShownRuns]:
     """Every experiment with the runs that count, as the ledger chooses them; once more where there
     are runs by the released recipe."""
     found = []
     for known in experiments():
         own = [record for record in records if record.experiment == known.name]
         chosen = sorted(shown(of_recipe(own, "paper")), key=_order)
-        found.append(Group(known.name, known.about, tuple(chosen)))
+        found.append(ShownRuns(known.name, known.about, tuple(chosen)))
         released = [record for record in own if record.recipe == "released"]
         if released:
             chosen = sorted(shown(released), key=_order)
-            found.append(Group(known.name, known.about, tuple(chosen), "released"))
+            found.append(ShownRuns(known.name, known.about, tuple(chosen), "released"))
     return found
 
 
@@ -126,7 +126,7 @@ class Drawing:
     number: str | None
     svg: str
     caption: str
-    groups: tuple[Group, ...]
+    groups: tuple[ShownRuns, ...]
 
     @property
     def id(self) -> str:
@@ -151,7 +151,7 @@ class Drawing:
         return " ".join(self.caption.partition("\n")[2].split())
 
 
-def drawings(folder: Path, found: Iterable[Group]) -> list[Drawing]:
+def drawings(folder: Path, found: Iterable[ShownRuns]) -> list[Drawing]:
     """What is drawn in `folder`, paper by paper, figures with a number first."""
     found = list(found)
     drawn = []
@@ -167,7 +167,7 @@ def drawings(folder: Path, found: Iterable[Group]) -> list[Drawing]:
     return drawn
 
 
-def _shown_by(script: Script, found: Sequence[Group]) -> list[Group]:
+def _shown_by(script: Script, found: Sequence[ShownRuns]) -> list[ShownRuns]:
     """The runs behind a figure: of the experiments that name it, or else that it is named after."""
     own = {known.name: known.figures for known in experiments() if known.paper == script.paper}
     of_paper = [group for group in found if group.experiment in own]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from ntkexp.papers.found import paper
-from ntkexp.report.facts import Drawing, Group
+from ntkexp.report.facts import Drawing, ShownRuns
 from ntkexp.report.markup import pre, soft, text
 
 
@@ -40,7 +40,7 @@ def inlined(svg: str, prefix: str, label: str) -> str:
     return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"', 1).strip()
 
 
-def _facts(group: Group) -> str:
+def _facts(group: ShownRuns) -> str:
     if not group.records:
         return pre(group.command) + soft("no runs")
     told = {

@@ -15,7 +15,7 @@ from ntkexp.claims.verdict import Finding
 from ntkexp.papers.found import Paper
 from ntkexp.report import figure
 from ntkexp.report.benchmarks import benchmarks
-from ntkexp.report.facts import Drawing, Group, short
+from ntkexp.report.facts import Drawing, ShownRuns, short
 from ntkexp.report.ledger import ledger
 from ntkexp.report.markup import soft, text
 from ntkexp.report.panels import panels
@@ -27,7 +27,7 @@ HERE = resources.files("ntkexp.report")
 def page(
     findings: Sequence[Finding],
     drawings: Sequence[Drawing],
-    groups: Sequence[Group],
+    groups: Sequence[ShownRuns],
     tables: Mapping[str, pd.DataFrame],
     plotly: str,
 ) -> str:
@@ -66,11 +66,11 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
 
 
-def _runs(group: Group) -> dict[str, Any]:
+def _runs(group: ShownRuns) -> dict[str, Any]:
     return {"name": group.name, "runs": [_run(group, record) for record in group.records]}
 
 
-def _run(group: Group, record: Record) -> dict[str, Any]:
+def _run(group: ShownRuns, record: Record) -> dict[str, Any]:
     values = zip(record.axes, record.swept, strict=True)
     swept = "".join(f"{key} {short(value)}, " for key, value in values)
     about = [group.about, f"run {record.run}", f"scale {record.scale}", *record.notes]
@@ -82,7 +82,7 @@ def _run(group: Group, record: Record) -> dict[str, Any]:
     }
 
 
-def _footer(groups: Iterable[Group]) -> str:
+def _footer(groups: Iterable[ShownRuns]) -> str:
     versions = {
         f"{name} {version}"
         for group in groups

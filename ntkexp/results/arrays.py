@@ -46,7 +46,7 @@ WAIT_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class Record:
+class ArrayRecord:
     """What a file must be to be gone on with. Of a symmetric array the tiles on and below the
     diagonal are put; their mirror images are written with them."""
 
@@ -80,11 +80,11 @@ class TiledArray:
         self._final = path.with_name(path.name + ".tiles.json")
         self._folder = path.with_name(path.name + ".filling")
         self._claims: dict[Tile, int] = {}
-        self._record: Record | None = None
+        self._record: ArrayRecord | None = None
         self._checksums: dict[Tile, int] = {}
 
     @property
-    def record(self) -> Record:
+    def record(self) -> ArrayRecord:
         assert self._record is not None, "begin() comes first"
         return self._record
 
@@ -100,7 +100,7 @@ class TiledArray:
 
         Refused: a file of something else, and one whose length, type or checksums are wrong.
         """
-        wanted = Record(description, shape, dtype, tile, symmetric)
+        wanted = ArrayRecord(description, shape, dtype, tile, symmetric)
         if not self._folder.exists() and not self._final.exists():
             self._create(wanted)
         self._record = self._read(wanted)
@@ -159,7 +159,7 @@ class TiledArray:
         values: Array = np.load(whole or self._folder / "array.npy", mmap_mode="r")
         return values
 
-    def _create(self, record: Record) -> None:
+    def _create(self, record: ArrayRecord) -> None:
         if self.path.exists():
             raise UserError(f"{self.path} exists and is no array begun here; choose another file")
         mine = self._folder.with_name(f".{self._folder.name}.{uuid.uuid4().hex}")
@@ -176,13 +176,13 @@ class TiledArray:
         finally:
             shutil.rmtree(mine, ignore_errors=True)
 
-    def _read(self, wanted: Record) -> Record:
+    def _read(self, wanted: ArrayRecord) -> ArrayRecord:
         file = self._folder / "record.json" if self._folder.exists() else self._final
         try:
             found = json.loads(file.read_text())
             if found["format"] != FORMAT:
                 raise KeyError("format")
-            record = Record(
+            record = ArrayRecord(
                 found["description"],
                 tuple(found["shape"]),
                 found["dtype"],
@@ -303,7 +303,7 @@ def _tile(name: str) -> Tile:
     return int(row), int(column)
 
 
-def _reserve(file: Path, record: Record) -> None:
+def _reserve(file: Path, record: ArrayRecord) -> None:
     """A .npy file of zeros whose space is taken now, not at the first write to each page."""
     values = np.lib.format.open_memmap(
         file, mode="w+", dtype=np.dtype(record.dtype), shape=record.shape

@@ -25,7 +25,7 @@ ITERATIONS = (0, 20, 100, 300, 2000)
 TABLES = ("eigenfunctions", "eigenvalues", "points")
 
 
-def draw(group: trained.Group) -> Figure:
+def draw(group: trained.SeedRuns) -> Figure:
     """One run's figure."""
     functions, eigenvalues, points = (group.tables[name] for name in TABLES)
     steps = _nearest(ITERATIONS, functions["step"].unique())

@@ -52,7 +52,7 @@ def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw(found: Sequence[trained.Group]) -> Figure:
+def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     width = drawing.PAGE if len(found) > 2 else drawing.PAGE * 0.75
     figure, panels = plt.subplots(
         4, len(found), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
@@ -81,7 +81,7 @@ def draw(found: Sequence[trained.Group]) -> Figure:
     return figure
 
 
-def heading(group: trained.Group) -> str:
+def heading(group: trained.SeedRuns) -> str:
     return f"{group.title}\n{100 * group.config['data.noise']:g} % random labels"
 
 

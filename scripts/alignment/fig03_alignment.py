@@ -25,7 +25,7 @@ FIGURE = "3"
 TABLES = ("evals", "alignment")
 
 
-def draw(found: Sequence[trained.Group]) -> Figure:
+def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     figure, panels = plt.subplots(
         4, len(found), figsize=(drawing.PAGE, 7.2), sharex="col", sharey="row", squeeze=False
     )

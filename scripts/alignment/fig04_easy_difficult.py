@@ -23,7 +23,7 @@ SUBSETS = (("easy", drawing.BLUE), ("difficult", drawing.VERMILION))
 KINDS = {"random_labels": "random labels", "kmnist": "KMNIST"}
 
 
-def draw(found: Sequence[trained.Group]) -> Figure:
+def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     figure, panels = plt.subplots(
         2, len(found), figsize=(drawing.PAGE * 0.8, 3.6), sharex="col", sharey="row", squeeze=False
     )

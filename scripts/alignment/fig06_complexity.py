@@ -59,7 +59,7 @@ OTHERS = (
 ROW, LARGE_ROW = 0.47, 2.1
 
 
-def values(groups: Sequence[trained.Group], key: str) -> pd.DataFrame:
+def values(groups: Sequence[trained.SeedRuns], key: str) -> pd.DataFrame:
     """One row a run: every measure at the end, C included, the seed, and the swept value in `x`."""
     frames = []
     for group in groups:
@@ -77,7 +77,7 @@ def values(groups: Sequence[trained.Group], key: str) -> pd.DataFrame:
     return pd.concat(frames)
 
 
-def draw(found: Sequence[Sequence[trained.Group]]) -> Figure:
+def draw(found: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
     figure, panels = plt.subplots(
         1 + len(OTHERS),
         len(found),
@@ -107,7 +107,7 @@ def draw(found: Sequence[Sequence[trained.Group]]) -> Figure:
     return figure
 
 
-def title(group: trained.Group) -> str:
+def title(group: trained.SeedRuns) -> str:
     """What the panel does not vary."""
     data = "MNIST" if group.config["data.name"] == "mnist" else "CIFAR-10"
     size = group.config["data.train_examples"]

@@ -20,7 +20,7 @@ KINDS = (("singular", "singular vectors", drawing.BLUE), ("random", "random", dr
 METHODS = (("jvp", "derivative", "o", 3.0), ("perturbation", "step taken", "x", 3.5))
 
 
-def draw(group: trained.Group) -> Figure:
+def draw(group: trained.SeedRuns) -> Figure:
     figure, axes = plt.subplots(figsize=(drawing.COLUMN, 2.6))
     directions = group.tables["directions"]
     count = int(directions["index"].max()) + 1

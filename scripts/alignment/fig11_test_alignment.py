@@ -29,7 +29,7 @@ def of_test_examples(alignment: pd.DataFrame, centring: str) -> pd.DataFrame:
     ]
 
 
-def draw(found: Sequence[trained.Group]) -> Figure:
+def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     figure, panels = plt.subplots(
         1, len(found), figsize=(drawing.PAGE, 2.5), squeeze=False, sharey=True
     )

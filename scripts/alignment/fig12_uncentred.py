@@ -24,7 +24,7 @@ KINDS = (
 )
 
 
-def draw(found: Sequence[trained.Group]) -> Figure:
+def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     figure, panels = plt.subplots(
         1, len(found), figsize=(drawing.PAGE, 2.7), squeeze=False, sharey=True
     )

@@ -22,7 +22,7 @@ FIGURE = "13"
 SWEPT = ("model.depth", "seed")
 
 
-def draw(found: Sequence[trained.Group]) -> Figure:
+def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     depths = sorted({group.config["model.depth"] for group in found})
     seeds = sorted({group.config["seed"] for group in found})
     figure, panels = plt.subplots(
@@ -59,7 +59,7 @@ def draw(found: Sequence[trained.Group]) -> Figure:
     return figure
 
 
-def panel(axes: Axes, beside: Axes, group: trained.Group) -> float:
+def panel(axes: Axes, beside: Axes, group: trained.SeedRuns) -> float:
     """Draws one network's curves and returns its largest ratio of easy to difficult."""
     alignment = group.tables["alignment"]
     whole = alignment[(alignment["layer"] == "total") & (alignment["centring"] == "class")]

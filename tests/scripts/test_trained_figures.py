@@ -135,10 +135,10 @@ def test_without_runs_it_names_every_command_that_makes_them(
 
 
 def test_captions_tell_a_smaller_miniature_from_a_larger_one() -> None:
-    def group(name: str, base: int, scale: str) -> trained.Group:
+    def group(name: str, base: int, scale: str) -> trained.SeedRuns:
         config = {"name": name, "model.name": "vgg", "model.depth": 19, "model.base": base}
         config |= {"data.name": "cifar10", "data.train_examples": 2000, "probing.examples": 40}
-        return trained.Group((Record(name, "run", config | {"scale.name": scale}, {}),), {})
+        return trained.SeedRuns((Record(name, "run", config | {"scale.name": scale}, {}),), {})
 
     clean, half = group("vgg19_clean", 16, "paper"), group("vgg19_noise50", 16, "paper")
     fifth, full = group("vgg19_noise20", 8, "small"), group("vgg19_clean", 64, "paper")

@@ -10,7 +10,7 @@ from ntkexp.launch.job import LOG, Job, Outcome, log_of
 from ntkexp.results.status import read_status
 
 
-def settle(job: Job, code: int, message: str, *, stopping: bool) -> None:
+def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
     """Judge by the run's status.json first: a process may be killed just after its work is done."""
     try:
         status = read_status(job.folder) or {"state": "missing"}
