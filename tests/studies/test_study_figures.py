@@ -41,6 +41,10 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     "linear_modes": ("fig_linear_modes", {"n": 5, "iterations": 50}),
     "effective_penalties": ("fig02_penalties", {"points": 20}),
     "threshold_targets": ("fig_targets", {"seeds": 2, "train_examples": 40}),
+    "relaxed_accuracy": (
+        "fig_relaxed",
+        {"seeds": 2, "sizes": [10, 20], "width": 8, "iterations": 3, "epochs": 2},
+    ),
     "low_rank_change": (
         "fig_low_rank",
         {

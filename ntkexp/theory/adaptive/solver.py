@@ -20,6 +20,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
 
 from ntkexp.theory.adaptive.penalties import Joint, Penalty, effective
 from ntkexp.theory.float64 import Array, array
@@ -164,8 +165,11 @@ def _interpolating(
 
 
 def _solved(kernel: Array, r: Array) -> Array:
-    """K^+ r, without the directions that are zero to rounding."""
-    eigs, vectors = np.linalg.eigh(kernel)
+    """K^-1 r; of a singular kernel K^+ r, without the directions that are zero to rounding."""
+    try:
+        return array(cho_solve(cho_factor(kernel, lower=True), r))
+    except np.linalg.LinAlgError:
+        eigs, vectors = np.linalg.eigh(kernel)
     kept = eigs > len(eigs) * np.finfo(np.float64).eps * eigs[-1]
     return array(vectors[:, kept] @ ((vectors[:, kept].T @ r) / eigs[kept]))
 

@@ -222,6 +222,18 @@ def test_t12_the_solution_has_a_lower_effective_rank_than_the_min_norm_one() -> 
         assert ranks[0] <= ranks[1] + 1e-9
 
 
+def test_a_point_that_is_given_twice_changes_nothing() -> None:
+    gradients, r = draw(11, (4, 3, 3), (4,))
+    once = adapt([Dense(gradients)], r, [(SQUARE, SQUARE)], iterations=20)
+    twice = adapt(
+        [Dense(np.concatenate([gradients, gradients[:1]]))],
+        np.concatenate([r, r[:1]]),
+        [(SQUARE, SQUARE)],
+        iterations=20,
+    )
+    np.testing.assert_allclose(twice.B[0], once.B[0], rtol=1e-6, atol=1e-8)
+
+
 def test_outer_products_and_several_layers_are_as_dense_gradients() -> None:
     v, u, w, z, r = draw(10, (6, 3), (6, 4), (6, 2), (6, 1), (6,))
     outer = [OuterProducts(v, u), OuterProducts(w, z)]

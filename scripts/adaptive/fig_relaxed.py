@@ -1,0 +1,46 @@
+"""Test accuracy and error of a network, of its linearisation and of its relaxed model.
+
+Digits 2 and 3 by the number of training points; means and ranges over seeds. The relaxed model is
+W -> M_1 W M_2 in the features of step 0, solved for; the network is the one these features are of.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+
+MODELS = (
+    ("network", drawing.BLUE),
+    ("linearised", drawing.GREEN),
+    ("relaxed", drawing.VERMILION),
+)
+
+
+def draw(found: pd.DataFrame) -> Figure:
+    figure, (left, right) = plt.subplots(1, 2, figsize=(0.8 * drawing.PAGE, 2.4))
+    for model, colour in MODELS:
+        own = found[found["model"] == model]
+        for axes, column in ((left, "accuracy"), (right, "test_error")):
+            values = own.pivot(index="seed", columns="n", values=column)
+            axes.plot(values.columns, values.mean(), "o-", color=colour, markersize=3, label=model)
+            axes.vlines(values.columns, values.min(), values.max(), color=colour, linewidth=0.8)
+    for axes in (left, right):
+        axes.set(xscale="log", xlabel="training points")
+    left.set_ylabel("test accuracy")
+    right.set_ylabel("test error")
+    left.legend()
+    drawing.letter_panels((left, right))
+    return figure
+
+
+main = drawing.main(
+    __file__, __doc__, "adaptive/relaxed", drawing.of_one_run(["relaxed_accuracy"], draw)
+)
+
+if __name__ == "__main__":
+    sys.exit(main())
