@@ -13,6 +13,8 @@ FIGURES = {
     "fig01_label_kernel": ("label_kernel",),
     "fig03_difficult_points": ("label_kernel",),
     "fig_layers": ("label_kernel",),
+    "fig_relaxed": ("relaxed",),
+    "fig_low_rank": ("low_rank",),
     "fig_readings": ("robustness", "full_batch", "unit_variance", "ntk_unit_variance"),
 }
 

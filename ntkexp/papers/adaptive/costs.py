@@ -15,6 +15,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "adaptive/ntk_unit_variance": "2 minutes",
     "adaptive/mlp_mnist": "a minute and a half",
     "adaptive/low_rank": "3 minutes",
+    "adaptive/relaxed": "5 minutes",
     "adaptive/penalties": "2 seconds",
     "adaptive/targets": "4 seconds",
 }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ntkexp.probes.adapted_kernel import (
     ANGLES,
@@ -25,18 +23,16 @@ from ntkexp.probes.adapted_kernel import (
     SIZES,
     AdaptedKernel,
 )
+from ntkexp.probes.computations.adaptation import Adaptation, at, changes, distance, numbers
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
 from ntkexp.seeds import generator
-from ntkexp.tangent import AverageFeatures, TangentKernel, average_features, tangent_kernel
-from ntkexp.tangent.average_features import RULES, Rule
+from ntkexp.tangent import tangent_kernel
+from ntkexp.tangent.average_features import RULES
 from ntkexp.theory.adaptive.kernels import (
-    Fit,
     correlation,
     cosine,
     fifth_means,
-    fit,
-    label_kernel,
     principal_cosines,
     principal_directions,
     ranks,
@@ -46,91 +42,6 @@ from ntkexp.theory.centring import centre, centre_labels
 from ntkexp.theory.float64 import Array, array
 
 PATH_POINTS = 10  # at which the leading directions of K_t - K_0 are compared
-
-
-@dataclass(frozen=True)
-class Adaptation:
-    """A trained network, what it started from, and its kernels on some training examples."""
-
-    network: nn.Module
-    inputs: Tensor
-    start: Mapping[str, Tensor]
-    rule: Rule
-    average: AverageFeatures
-    kernels: Mapping[str, TangentKernel]  # initial, average, final
-    outputs_at_start: Array  # (n, c)
-    outputs: Array
-    targets: Array
-    linear: Array | None  # (n,), where targets are numbers
-
-    @classmethod
-    def of(
-        cls,
-        view: View,
-        start: Mapping[str, Tensor],
-        *,
-        examples: int,
-        points: int,
-        rule: Rule = "linspace",
-    ) -> Adaptation:
-        network, split = view.network(), view.examples("train")
-        inputs, chosen = split.inputs[:examples], split.targets[:examples]
-        average = average_features(network, start, inputs, points=points, rule=rule)
-        before = at(network, start)
-        initial = tangent_kernel(before, inputs)
-        final = tangent_kernel(network, inputs)
-        with torch.no_grad():
-            outputs_at_start, outputs = before(inputs), network(inputs)
-        numbers = chosen.is_floating_point() and chosen.dim() == 1
-        return cls(
-            network=network,
-            inputs=inputs,
-            start=start,
-            rule=rule,
-            average=average,
-            kernels={"initial": initial, "average": average.kernel, "final": final},
-            outputs_at_start=_array(outputs_at_start),
-            outputs=_array(outputs),
-            targets=_array(view.objective.label_matrix(chosen)),
-            linear=_array(split.clean_targets[:examples]) if numbers else None,
-        )
-
-    def kernel(self, name: str) -> Array:
-        return _array(self.kernels[name].gram)
-
-    @property
-    def residual(self) -> Array:
-        """f - f_0, (n, c)."""
-        return array(self.outputs - self.outputs_at_start)
-
-    @property
-    def task_residual(self) -> Array:
-        """sign(y) - alpha y, alpha by least squares: the rest of the sign task (section 3.2)."""
-        assert self.linear is not None
-        y, sign = self.linear, np.sign(self.linear)
-        return array(sign - (sign @ y) / (y @ y) * y)
-
-    def label(self, name: str) -> Array:
-        """A label kernel, by name."""
-        vectors = {"residual": self.residual, "output": self.outputs, "targets": self.targets}
-        return label_kernel(vectors[name])
-
-    def fit(self, label: str, *, linear: bool = False) -> Fit:
-        parts = {"a": self.kernel("initial"), "b": self.label(label)}
-        if linear:
-            assert self.linear is not None
-            parts["c"] = label_kernel(self.linear)
-        return fit(self.kernel("average"), parts)
-
-
-def at(network: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
-    """A copy of the network with other weights."""
-    other = copy.deepcopy(network)
-    with torch.no_grad():
-        for name, parameter in other.named_parameters():
-            if name in weights:
-                parameter.copy_(weights[name])
-    return other
 
 
 def measured(view: View, start: Mapping[str, Tensor], probe: AdaptedKernel) -> Rows:
@@ -164,23 +75,13 @@ def measured(view: View, start: Mapping[str, Tensor], probe: AdaptedKernel) -> R
 def sizes(found: Adaptation) -> Iterable[tuple[object, ...]]:
     for name, kernel in found.kernels.items():
         for layer, gram in {"total": kernel.gram, **kernel.layers}.items():
-            yield name, layer, *_size(_array(gram))
+            yield name, layer, *_size(numbers(gram))
     for layer, change in changes(found).items():
         yield "change", layer, *_size(change)
 
 
 def _size(K: Array) -> tuple[float, float, float]:
     return float(np.linalg.norm(K)), float(K.max()), float(np.trace(K))
-
-
-def changes(found: Adaptation) -> dict[str, Array]:
-    """K - K_0, in total and by layer."""
-    before, after = found.kernels["initial"], found.kernels["average"]
-    layers = {
-        layer: array(_array(gram) - _array(before.layers[layer]))
-        for layer, gram in after.layers.items()
-    }
-    return {"total": array(found.kernel("average") - found.kernel("initial")), **layers}
 
 
 def cosines(found: Adaptation) -> Iterable[tuple[object, ...]]:
@@ -206,7 +107,7 @@ def layers(found: Adaptation) -> Iterable[tuple[object, ...]]:
     total = sum(norm for layer, norm in norms.items() if layer != "total")
     linear = found.linear
     for layer, moved in moves.items():
-        values = _array(moved)
+        values = numbers(moved)
         yield (
             layer,
             norms[layer] / total if total > 0 else np.nan,
@@ -216,14 +117,6 @@ def layers(found: Adaptation) -> Iterable[tuple[object, ...]]:
             correlation(values, linear) if linear is not None else np.nan,
             correlation(values, found.task_residual) if linear is not None else np.nan,
         )
-
-
-def distance(found: Adaptation, layer: str | None = None) -> float:
-    """The norm of the change of the weights, of one layer or of all."""
-    names = [name for name in found.start if layer is None or name.rpartition(".")[0] == layer]
-    ends = dict(found.network.named_parameters())
-    parts = [(ends[name].detach() - found.start[name]).double().square().sum() for name in names]
-    return float(torch.stack(parts).sum().sqrt())
 
 
 def premise(found: Adaptation) -> Iterable[tuple[object, ...]]:
@@ -303,14 +196,10 @@ def angles(found: Adaptation, count: int) -> Iterable[tuple[object, ...]]:
             name: (1 - float(t)) * weight + float(t) * ends[name]
             for name, weight in found.start.items()
         }
-        K = _array(tangent_kernel(at(found.network, between), found.inputs, layers=False).gram)
+        K = numbers(tangent_kernel(at(found.network, between), found.inputs, layers=False).gram)
         here = principal_directions(K - initial, count)
         for index, value in enumerate(principal_cosines(here, average), start=1):
             yield float(t), index, float(value)
-
-
-def _array(values: Tensor) -> Array:
-    return array(values.detach().double().cpu().numpy())
 
 
 def _columns(table: Table, rows: Iterable[tuple[object, ...]]) -> dict[str, list[object]]:

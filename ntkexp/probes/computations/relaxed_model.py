@@ -8,8 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.probes.computations.adapted_kernel import Adaptation, changes
-from ntkexp.probes.computations.adapted_kernel import at as with_weights
+from ntkexp.probes.computations.adaptation import Adaptation, at, changes, numbers
 from ntkexp.probes.relaxed_model import KERNELS, LAYERS, SINGULAR_VALUES, SOLUTION, RelaxedModel
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
@@ -37,7 +36,7 @@ def layers_of(network: nn.Module, inputs: Tensor) -> dict[str, OuterProducts]:
                     "with one output; expected model=bias_free_mlp or its like"
                 )
             u = everything(factor.u)[:, 0, :, 0]
-            layers[layer] = OuterProducts(_array(factor.v[:, 0, 0, :, 0]), _array(u))
+            layers[layer] = OuterProducts(numbers(factor.v[:, 0, 0, :, 0]), numbers(u))
     return layers
 
 
@@ -49,7 +48,7 @@ def _single(factor: Outer) -> bool:
 
 def measured(view: View, start: Mapping[str, Tensor], probe: RelaxedModel) -> Rows:
     found = Adaptation.of(view, start, examples=probe.examples, points=probe.points)
-    layers = layers_of(with_weights(found.network, found.start), found.inputs)
+    layers = layers_of(at(found.network, found.start), found.inputs)
     r = found.residual.ravel()
     power = Power(probe.p)
     sides: Sides = [(power, power) for _ in layers]
@@ -86,7 +85,8 @@ def network_changes(found: Adaptation) -> dict[str, Array]:
     """W_l - W_0l by layer."""
     ends = dict(found.network.named_parameters())
     return {
-        name.rpartition(".")[0]: _array(ends[name] - weight) for name, weight in found.start.items()
+        name.rpartition(".")[0]: numbers(ends[name] - weight)
+        for name, weight in found.start.items()
     }
 
 
@@ -116,7 +116,7 @@ def compared_layers(
         name: array(np.einsum("np,pq,nq->n", one.v, B, one.u, optimize=True))
         for (name, one), B in zip(layers.items(), relaxed.B, strict=True)
     }
-    moved = {name: _array(one) for name, one in found.average.moves[found.rule].items()}
+    moved = {name: numbers(one) for name, one in found.average.moves[found.rule].items()}
     own = {name: K for name, K in changes(found).items() if name != "total"}
     B = dict(zip(layers, relaxed.B, strict=True))
     for kind, matrices, kernels, outputs in (
@@ -142,10 +142,6 @@ def compared_kernels(found: Adaptation, relaxed: Adapted) -> Iterable[tuple[obje
     K = relaxed.kernel
     for name, other in others.items():
         yield name, cosine(K, other), float(np.linalg.norm(K) / np.linalg.norm(other))
-
-
-def _array(values: Tensor) -> Array:
-    return array(values.detach().double().cpu().numpy())
 
 
 def _columns(table: Table, rows: Iterable[tuple[object, ...]]) -> dict[str, list[object]]:
