@@ -12,9 +12,9 @@ import numpy as np
 
 from ntkexp.studies.base import Found
 from ntkexp.studies.quadratic_examples import CURVES, LEVELS, QuadraticExamples
-from ntkexp.theory import quadratic_examples as data
 from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.quadratic_model import Modes, linearised, non_linear
+from ntkexp.theory.lazy import quadratic_examples as data
+from ntkexp.theory.lazy.quadratic_model import Modes, linearised, non_linear
 
 REGIMES = {"non_linear": non_linear, "linearised": linearised}
 # A curve is followed until it is well below the lowest level.

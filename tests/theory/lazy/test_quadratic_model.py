@@ -7,14 +7,14 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ntkexp.theory.float64 import Array
-from ntkexp.theory.quadratic_examples import (
+from ntkexp.theory.lazy.quadratic_examples import (
     label_noise,
     minority,
     noise_basis,
     reversed_order,
     spurious,
 )
-from ntkexp.theory.quadratic_model import Modes, linearised, non_linear, time_to
+from ntkexp.theory.lazy.quadratic_model import Modes, linearised, non_linear, time_to
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(4, 6)), RNG.normal(size=4)
