@@ -2,9 +2,9 @@
 
 ntkexp study +exp=lazy/quadratic_examples
 
-Closed forms: ntkexp/theory/lazy/quadratic_model.py. In Example 2 all modes but one have one singular
-value, so that their basis is open, and the order of learning depends on it: `lapack` is the one
-that a numerical library happens to find, in `two_modes` the labels lie in two modes, and
+Closed forms: ntkexp/theory/lazy/quadratic_model.py. In Example 2 all modes but one have one
+singular value, so that their basis is open, and the order of learning depends on it: `lapack` is
+the one that a numerical library happens to find, in `two_modes` the labels lie in two modes, and
 `rotation` are draws.
 """
 
