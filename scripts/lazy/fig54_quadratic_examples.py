@@ -3,7 +3,8 @@
 From the closed forms of George's thesis, section 5.4, as corrected. a, Example 1: the loss of every
 example against their mean; the order is reversed. b, label noise (Example 2), and c, a spurious
 feature (Example 3): the loss of the minority against that of the majority. Thin lines in b are
-random bases of the modes that share one singular value: the order of the two regimes depends on it.
+random bases of the modes that share one singular value: where the labels lie in two modes (green)
+the order of the two regimes is the other way round.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ from ntkexp.scripts import drawing
 FIGURE = "5.4"
 STYLES = {"non_linear": "-", "linearised": "--"}
 COLOURS = {"non_linear": drawing.BLUE, "linearised": drawing.VERMILION}
+REVERSED = ("two_modes", "non_linear")
+LABELS = {
+    ("lapack", "non_linear"): "non-linear",
+    REVERSED: "non-linear, two modes",
+    ("lapack", "linearised"): "linearised",
+}
 
 
 def draw(curves: pd.DataFrame) -> Figure:
@@ -27,7 +34,7 @@ def draw(curves: pd.DataFrame) -> Figure:
     _each_example(axes[0], curves[curves["example"] == 1])
     for panel, example in zip(axes[1:], (2, 3), strict=True):
         _groups(panel, curves[curves["example"] == example])
-    axes[1].legend()
+    axes[2].legend(*axes[1].get_legend_handles_labels(), loc="lower left")
     drawing.letter_panels(tuple(axes))
     return figure
 
@@ -55,10 +62,10 @@ def _groups(axes: Axes, curves: pd.DataFrame) -> None:
             losses["majority"],
             losses["minority"],
             STYLES[regime],
-            color=COLOURS[regime],
+            color=drawing.GREEN if (basis, regime) == REVERSED else COLOURS[regime],
             linewidth=0.4 if drawn else 1.4,
             alpha=0.5 if drawn else 1.0,
-            label=None if drawn else f"{regime.replace('_', '-')}, {basis.replace('_', ' ')}",
+            label=LABELS.get((basis, regime)),
         )
     axes.set(xlabel="loss of the majority", ylabel="loss of the minority", xlim=(0.5, 0))
 
