@@ -45,6 +45,7 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
         "fig_relaxed",
         {"seeds": 2, "sizes": [10, 20], "width": 8, "iterations": 3, "epochs": 2},
     ),
+    "quadratic_examples": ("fig54_quadratic_examples", {"rotations": 2, "points": 30}),
     "low_rank_change": (
         "fig_low_rank",
         {

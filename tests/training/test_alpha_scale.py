@@ -129,6 +129,22 @@ def test_complexity_and_traces_are_those_of_the_scaled_function(tmp_path: Path) 
     np.testing.assert_allclose(table(lazy, "spectrum")["eigenvalue"][:20], 2500 * own, rtol=1e-3)
 
 
+@pytest.mark.parametrize("batch", ["fixed", "minibatch"])
+def test_the_complexity_of_first_updates_does_not_know_alpha(batch: str, tmp_path: Path) -> None:
+    """|dw| falls as 1 / alpha, and |Phi| grows as alpha."""
+    words = (*WORDS, "probe=[complexity]", f"probe.complexity.batch={batch}")
+    first = [
+        table(
+            train(tmp_path / alpha[-2:].strip("="), *words, "transform=alpha_scale", alpha),
+            "complexity",
+        )
+        for alpha in ("transform.alpha=1", "transform.alpha=50")
+    ]
+    one, other = (found["complexity"].iloc[0] for found in first)
+    assert other == pytest.approx(one, rel=1e-4)
+    assert first[1]["step_norm"][0] == pytest.approx(first[0]["step_norm"][0] / 50, rel=1e-4)
+
+
 @pytest.mark.parametrize("augment", ["none", "crop_flip"])
 def test_it_goes_on_where_it_was_cut_short(augment: str, tmp_path: Path) -> None:
     words = (*TINY, *SCALED, "data=cifar10", "model=vgg11", "model.base=2", "optim.steps=8")

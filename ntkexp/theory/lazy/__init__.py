@@ -1,0 +1,1 @@
+"""Formulas of "Lazy vs hasty", chapter 5 of George's thesis."""
