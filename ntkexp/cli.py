@@ -24,6 +24,7 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp list                              every experiment, its figures, its runs
   ntkexp show RUN                          a run's config, provenance and last numbers
   ntkexp claims [--paper NAME] [--json]    does it reproduce? every claim, its verdict
+  ntkexp figures [PAPER] [FIG] [--out DIR] draw every figure that has its runs
   ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
   ntkexp data [NAME ...]                   fetch or verify images, with sizes and checksums
   ntkexp migrate [DIR ...]                 give runs of ntkexp 0.1 the ids of this version
@@ -146,6 +147,12 @@ def _claims(words: list[str]) -> int:
     return 0
 
 
+def _figures(words: list[str]) -> int:
+    from ntkexp.figures.command import figures
+
+    return figures(words)
+
+
 def _report(words: list[str]) -> int:
     from ntkexp.report.command import report
 
@@ -187,6 +194,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "list": _list,
     "show": _show,
     "claims": _claims,
+    "figures": _figures,
     "report": _report,
     "data": _data,
     "migrate": _migrate,

@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from ntkexp.papers import MAIN
+
 TOP = Path(__file__).parents[1]
+# What a user has not set.
+UNSET = ("PYTHONPATH", "NTKEXP_REFERENCE")
+# The share of the main paper's reference results in a wheel, and that of any other paper.
+MOST_BYTES, MOST_BYTES_OF_ANOTHER = 8_000_000, 3_000_000
 
 
 def run(*words: str | Path, cwd: Path, **environment: str) -> str:
     done = subprocess.run(
         [str(word) for word in words],
         cwd=cwd,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | environment,
+        env={k: v for k, v in os.environ.items() if k not in UNSET} | environment,
         capture_output=True,
         text=True,
     )
@@ -29,10 +36,10 @@ def installed(tmp_path: Path, *what: str | Path) -> Path:
     home = tmp_path / "environment"
     run(sys.executable, "-m", "venv", "--without-pip", home, cwd=tmp_path)
     site = next(home.glob("lib/python*/site-packages"))
-    ours = next(path for path in sys.path if path.endswith("site-packages"))
+    ours = [path for path in sys.path if path.endswith("site-packages")]
     # Not by its name alone: .pth files in `ours` would be read too, and one may be an editable
     # ntkexp.
-    (site / "borrowed.pth").write_text(f"import sys; sys.path.append({ours!r})\n")
+    (site / "borrowed.pth").write_text(f"import sys; sys.path.extend({ours!r})\n")
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
     python = home / "bin" / "python"
     run(sys.executable, "-m", "pip", "--python", python, "install", *options, *what, cwd=tmp_path)
@@ -40,6 +47,7 @@ def installed(tmp_path: Path, *what: str | Path) -> Path:
 
 
 def holds_its_own(command: Path, tmp_path: Path) -> None:
+    """In an empty folder: trains, draws the reference results, and judges them."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert "width: 256" in run(command, "train", "+exp=disk", "--cfg", "job", cwd=elsewhere)
@@ -49,6 +57,10 @@ def holds_its_own(command: Path, tmp_path: Path) -> None:
         "probe.eigenfunctions.count=3", "optim.steps=2", "progress=false", cwd=elsewhere,
     )  # fmt: skip
     assert list(elsewhere.glob("outputs/disk/*/eigenfunctions.parquet"))
+    drawn = run(command, "figures", "alignment", "8", "--out", "drawn", cwd=elsewhere)
+    assert "1 drawn, 0 without runs" in drawn
+    assert (elsewhere / "drawn" / "fig08_fourier_modes.pdf").stat().st_size > 0
+    assert "30 holds" in run(command, "claims", "--summary", cwd=elsewhere)
 
 
 @pytest.mark.slow
@@ -61,7 +73,23 @@ def test_a_wheel(tmp_path: Path) -> None:
         (source / name).write_bytes((TOP / name).read_bytes())
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
         "--disable-pip-version-check", "-w", tmp_path, source, cwd=tmp_path)  # fmt: skip
-    holds_its_own(installed(tmp_path, next(tmp_path.glob("ntkexp-*.whl"))), tmp_path)
+    wheel = next(tmp_path.glob("ntkexp-*.whl"))
+    for paper, size in reference_bytes(wheel).items():
+        assert size < (MOST_BYTES if paper == MAIN else MOST_BYTES_OF_ANOTHER), paper
+    holds_its_own(installed(tmp_path, wheel), tmp_path)
+
+
+def reference_bytes(wheel: Path) -> dict[str, int]:
+    """Paper -> what its reference results add to a wheel, compressed."""
+    found: dict[str, int] = {}
+    with zipfile.ZipFile(wheel) as archive:
+        for entry in archive.infolist():
+            parts = Path(entry.filename).parts
+            if parts[:2] == ("ntkexp", "reference"):
+                # ntkexp/reference/PAPER/EXPERIMENT/ID/FILE, the main paper's without PAPER.
+                paper = parts[2] if len(parts) == 6 else MAIN
+                found[paper] = found.get(paper, 0) + entry.compress_size
+    return found
 
 
 @pytest.mark.slow
@@ -79,4 +107,4 @@ def test_every_package_is_listed_for_installation() -> None:
         for path in (TOP / home).rglob("*.py")
     }
     expected = {name if name.startswith("ntkexp") else f"ntkexp.{name}" for name in found}
-    assert sorted(told.split()) == sorted(expected | {"ntkexp.configs"})
+    assert sorted(told.split()) == sorted(expected | {"ntkexp.configs", "ntkexp.reference"})
