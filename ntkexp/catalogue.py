@@ -135,9 +135,10 @@ def _last_numbers(run: Path) -> Iterator[str]:
 
 
 def _brief(value: object) -> str:
-    if isinstance(value, dict) and "diff" in value:
-        changed = value["diff"].count("\n+") + value["diff"].count("\n-")
-        return f"{value['sha']}" + (f" and {changed} changed lines" if changed else "")
+    if isinstance(value, dict) and "sha" in value:
+        # Before ntkexp 0.2 a diff was kept, empty where there was none.
+        changed = value.get("changes") or value.get("diff")
+        return f"{value['sha']}" + (" and changes" if changed else "")
     if isinstance(value, dict):
         return ", ".join(f"{k} {v}" for k, v in value.items())
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
