@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -63,14 +65,45 @@ def holds_its_own(command: Path, tmp_path: Path) -> None:
     assert "30 holds" in run(command, "claims", "--summary", cwd=elsewhere)
 
 
-@pytest.mark.slow
-def test_a_wheel(tmp_path: Path) -> None:
-    # Built from a copy: setuptools leaves a build folder beside what it builds.
-    tracked = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=TOP)
-    source = tmp_path / "source"
-    for name in filter(None, tracked.split("\0")):
+def copied(source: Path) -> Path:
+    """A copy to build from: setuptools leaves a build folder beside what it builds."""
+    if not (TOP / ".git").exists():
+        # An unpacked sdist: all that is there belongs to it.
+        return Path(shutil.copytree(TOP, source, ignore=shutil.ignore_patterns(".?*")))
+    for name in tracked():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_bytes((TOP / name).read_bytes())
+    return source
+
+
+def tracked() -> list[str]:
+    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return [name for name in run("git", *words, cwd=TOP).split("\0") if (TOP / name).is_file()]
+
+
+@pytest.mark.slow
+def test_the_sdist_has_all_that_is_tracked_and_both_pass_the_index_checks(tmp_path: Path) -> None:
+    pytest.importorskip("build")
+    pytest.importorskip("twine")
+    if not (TOP / ".git").exists():
+        pytest.skip("no checkout to compare with")
+    source, built = copied(tmp_path / "source"), tmp_path / "built"
+    # The wheel is made from the sdist, as an index's users would make it.
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", built, source, cwd=tmp_path)
+    sdist, wheel = next(built.glob("*.tar.gz")), next(built.glob("*.whl"))
+    run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel, cwd=tmp_path)
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert set(tracked()) - held <= {".gitignore"}
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert "ntkexp/scripts/alignment/fig01_disk_eigenfunctions.py" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+@pytest.mark.slow
+def test_a_wheel(tmp_path: Path) -> None:
+    source = copied(tmp_path / "source")
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
         "--disable-pip-version-check", "-w", tmp_path, source, cwd=tmp_path)  # fmt: skip
     wheel = next(tmp_path.glob("ntkexp-*.whl"))
