@@ -21,8 +21,10 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp train +exp=NAME [key=value ...]   train and probe; -m sweeps, --rerun does it again,
                                            --with-parents makes what it needs first
   ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
-  ntkexp list                              every experiment, its figures, its runs
-  ntkexp show RUN                          a run's config, provenance and last numbers
+  ntkexp list [NAME] [--config-dir DIR]    every experiment, its figures, its runs; of one
+                                           experiment how far its runs came
+  ntkexp show RUN [RUN]                    a run's config, provenance and last numbers; of two
+                                           runs everything in which they differ
   ntkexp claims [--paper NAME] [--json]    does it reproduce? every claim, its verdict
   ntkexp figures [PAPER] [FIG] [--out DIR] draw every figure that has its runs
   ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
@@ -132,11 +134,11 @@ def _list(words: list[str]) -> int:
 
 
 def _show(words: list[str]) -> int:
-    from ntkexp.catalogue import describe
+    from ntkexp.catalogue import describe, differences
 
-    if len(words) != 1:
-        raise UserError("ntkexp show takes one run: its folder or its id")
-    print(describe(words[0]))
+    if len(words) not in (1, 2):
+        raise UserError("ntkexp show takes one run or two, to compare: folders or ids")
+    print(describe(words[0]) if len(words) == 1 else differences(words))
     return 0
 
 

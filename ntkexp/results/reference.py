@@ -21,11 +21,11 @@ from ntkexp.results.atomic import make_folder, replacing, write_text
 from ntkexp.results.begun import committed_tables, last_iteration
 from ntkexp.results.card import FILE, read_card
 from ntkexp.results.commits import StoredFile
+from ntkexp.results.configs import flat_config
 from ntkexp.results.folders import runs
 from ntkexp.results.reading import (
     TableFile,
     finished,
-    flat_config,
     read_table,
     table_files,
 )

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ntkexp.results.reading import flat_config
+from ntkexp.results.configs import flat_config
 from ntkexp.results.thinning import ROUNDED, SHOWN_RANKS, SIGNIFICANT_BITS, rounded, thinning
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
