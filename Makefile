@@ -52,10 +52,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m mypy
 
 figures: $(VENV)/.installed-base
-	$(BIN)/python scripts/make_figures.py $(OF_PAPER) $(FIG)
+	$(BIN)/ntkexp figures $(OF_PAPER) $(FIG)
 
 report: $(VENV)/.installed-report
-	$(BIN)/python scripts/make_figures.py --changed
+	$(BIN)/ntkexp figures --changed
 	$(BIN)/ntkexp report
 
 bench: $(VENV)/.installed-bench

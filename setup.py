@@ -6,6 +6,7 @@ setup(
     packages=[
         *find_packages(include=["ntkexp", "ntkexp.*"]),
         "ntkexp.configs",
+        "ntkexp.reference",
         *(f"ntkexp.{name}" for name in find_packages(include=["scripts", "scripts.*"])),
     ]
 )

@@ -1,3 +1,3 @@
 """Watch what a neural network's tangent features do while it learns."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

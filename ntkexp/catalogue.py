@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ntkexp.errors import UserError
-from ntkexp.experiments import Experiment, experiments, swept_by_themselves
+from ntkexp.errors import UserError, meant
+from ntkexp.experiments import Experiment, experiments, experiments_of, swept_by_themselves
 from ntkexp.papers.found import paper
 from ntkexp.results import folders
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
 from ntkexp.results.folders import runs
 from ntkexp.results.lock import held
+from ntkexp.results.standing import compared, told_apart
 from ntkexp.results.status import read_status
 
 OUTPUTS = Path("outputs")
 REFERENCE = OUTPUTS / folders.REFERENCE
 
 
+USAGE = "ntkexp list [NAME] [--config-dir DIR]"
+
+
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
-    """Paper by paper a line an experiment, and below it one a run."""
-    if words:
-        raise UserError(f"ntkexp list takes nothing, got {' '.join(words)}")
-    known = experiments()
-    first = max(len(experiment.line) for experiment in known)
-    second = max(len(_figures(experiment)) for experiment in known)
+    """Paper by paper a line an experiment, and below it one a run; or one experiment's runs."""
+    name, own = _asked(words)
+    known = [*experiments(), *(experiments_of(own) if own else ())]
     there: dict[str, list[Path]] = {}
     for run in runs(outputs):
         there.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
+    if name is not None:
+        return _one(name, known, there)
+    first = max(len(experiment.line) for experiment in known)
+    second = max(len(_figures(experiment)) for experiment in known)
     lines = []
     for name in dict.fromkeys(experiment.paper for experiment in known):
         lines += ["", paper(name).told]
@@ -46,6 +51,44 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     return "\n".join(lines[1:])
 
 
+def _asked(words: Sequence[str]) -> tuple[str | None, Path | None]:
+    rest, names, own = iter(words), [], None
+    for word in rest:
+        flag, sign, value = word.partition("=")
+        if flag in ("--config-dir", "-cd"):
+            own = Path(value if sign else next(rest, ""))
+            if own == Path():
+                raise UserError(f"{flag}: expected a folder of configs")
+        elif word.startswith("-"):
+            raise UserError(f"ntkexp list {word}: no such flag\nusage: {USAGE}")
+        else:
+            names.append(word.removeprefix("+exp="))
+    if len(names) > 1:
+        raise UserError(f"ntkexp list takes one experiment, got {' '.join(names)}")
+    return (names[0] if names else None), own
+
+
+def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Path]]) -> str:
+    """An experiment and its runs, with how far they came and their last numbers."""
+    from ntkexp.results.standing import progress
+
+    its = [experiment for experiment in known if experiment.name == name]
+    if not its and name not in there:
+        names = [*(experiment.name for experiment in known), *there]
+        raise UserError(f"ntkexp list {name}: no such experiment{meant(name, names)}")
+    lines = [f"{one.line}  {_figures(one)}  {one.about}" for one in its] or [name]
+    found = there.get(name, ())
+    apart = told_apart(found)
+    for run, (line,) in zip(found, (list(_told([run])) or [""] for run in found), strict=True):
+        lines.append(line)
+        lines += [f"    {apart[run]}"] if apart.get(run) else []
+        try:
+            lines.append(f"    {progress(run)}".rstrip())
+        except UserError as error:
+            lines.append(f"    {error}")
+    return "\n".join(lines if found else [*lines, "no runs here"])
+
+
 def _figures(experiment: Experiment) -> str:
     words = [number for number in experiment.figures if number[0].islower()]
     numbers = [number for number in experiment.figures if number not in words]
@@ -54,6 +97,8 @@ def _figures(experiment: Experiment) -> str:
 
 
 def _told(found: Sequence[Path]) -> Iterator[str]:
+    """A line a run: where it lies, how it stands, and in which keys it differs from the others."""
+    apart = told_apart(found)
     for run in found:
         try:
             status = read_status(run)
@@ -62,7 +107,8 @@ def _told(found: Sequence[Path]) -> Iterator[str]:
             continue
         if status is not None:
             reason = f"  {status['reason']}" if "reason" in status else ""
-            yield f"{run}  {_state(run, status)}  {status.get('time', '')}{reason}"
+            keys = f"  {apart[run]}" if apart.get(run) else ""
+            yield f"{run}  {_state(run, status)}  {status.get('time', '')}{keys}{reason}"
 
 
 def _state(run: Path, status: dict[str, Any]) -> str:
@@ -100,6 +146,17 @@ def describe(name: str, outputs: Path = OUTPUTS) -> str:
     return "\n".join(lines)
 
 
+def differences(names: Sequence[str], outputs: Path = OUTPUTS) -> str:
+    """Two runs key by key: a line for everything in which they differ, and no other."""
+    first, second = (_find(name, outputs) for name in names)
+    rows = compared(first, second)
+    header = [("", str(first), str(second))]
+    lines = [(key, *told) for key, *told in header + rows]
+    widths = [max(len(line[place]) for line in lines) for place in (0, 1)]
+    text = [f"{key:<{widths[0]}}  {a:<{widths[1]}}  {b}".rstrip() for key, a, b in lines]
+    return "\n".join(text if rows else [*text, "they differ in nothing"])
+
+
 def _config(run: Path) -> list[str]:
     try:
         return [(run / "config.yaml").read_text(encoding="utf-8").rstrip()]
@@ -135,9 +192,10 @@ def _last_numbers(run: Path) -> Iterator[str]:
 
 
 def _brief(value: object) -> str:
-    if isinstance(value, dict) and "diff" in value:
-        changed = value["diff"].count("\n+") + value["diff"].count("\n-")
-        return f"{value['sha']}" + (f" and {changed} changed lines" if changed else "")
+    if isinstance(value, dict) and "sha" in value:
+        # Before ntkexp 0.2 a diff was kept, empty where there was none.
+        changed = value.get("changes") or value.get("diff")
+        return f"{value['sha']}" + (" and changes" if changed else "")
     if isinstance(value, dict):
         return ", ".join(f"{k} {v}" for k, v in value.items())
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -21,9 +21,12 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp train +exp=NAME [key=value ...]   train and probe; -m sweeps, --rerun does it again,
                                            --with-parents makes what it needs first
   ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
-  ntkexp list                              every experiment, its figures, its runs
-  ntkexp show RUN                          a run's config, provenance and last numbers
+  ntkexp list [NAME] [--config-dir DIR]    every experiment, its figures, its runs; of one
+                                           experiment how far its runs came
+  ntkexp show RUN [RUN]                    a run's config, provenance and last numbers; of two
+                                           runs everything in which they differ
   ntkexp claims [--paper NAME] [--json]    does it reproduce? every claim, its verdict
+  ntkexp figures [PAPER] [FIG] [--out DIR] draw every figure that has its runs
   ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
   ntkexp data [NAME ...]                   fetch or verify images, with sizes and checksums
   ntkexp migrate [DIR ...]                 give runs of ntkexp 0.1 the ids of this version
@@ -131,11 +134,11 @@ def _list(words: list[str]) -> int:
 
 
 def _show(words: list[str]) -> int:
-    from ntkexp.catalogue import describe
+    from ntkexp.catalogue import describe, differences
 
-    if len(words) != 1:
-        raise UserError("ntkexp show takes one run: its folder or its id")
-    print(describe(words[0]))
+    if len(words) not in (1, 2):
+        raise UserError("ntkexp show takes one run or two, to compare: folders or ids")
+    print(describe(words[0]) if len(words) == 1 else differences(words))
     return 0
 
 
@@ -144,6 +147,12 @@ def _claims(words: list[str]) -> int:
 
     print(claims(words))
     return 0
+
+
+def _figures(words: list[str]) -> int:
+    from ntkexp.figures.command import figures
+
+    return figures(words)
 
 
 def _report(words: list[str]) -> int:
@@ -187,6 +196,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "list": _list,
     "show": _show,
     "claims": _claims,
+    "figures": _figures,
     "report": _report,
     "data": _data,
     "migrate": _migrate,

@@ -6,14 +6,17 @@ Read as they stand, without composing them. Imports no torch and no pandas.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
+from yaml import YAMLError
 
 from ntkexp import projects
+from ntkexp.errors import UserError
 from ntkexp.papers import MAIN
 
 SEEDS = ("seed", "study.seed")
@@ -27,17 +30,34 @@ class Experiment:
     command: str  # train or study
     sweep: bool  # its file says over what
     paper: str = MAIN
+    folder: str | None = None  # of configs that the command line named
 
     @property
     def line(self) -> str:
         many = " -m" if self.sweep else ""
-        return f"ntkexp {self.command}{many} +exp={self.name}"
+        where = f" --config-dir {self.folder}" if self.folder else ""
+        return f"ntkexp {self.command}{many}{where} +exp={self.name}"
 
 
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """Every file of configs/exp, here and in the projects of one's own."""
     return tuple(_experiment(paper, config) for paper, config in _files())
+
+
+def experiments_of(folder: Path) -> tuple[Experiment, ...]:
+    """Those of a folder of configs that --config-dir names."""
+    if not folder.is_dir():
+        raise UserError(f"--config-dir {folder}: no such folder; expected one of configs")
+    found = []
+    for file in sorted((folder / "exp").rglob("*.yaml")):
+        try:
+            (config,) = _read([file])
+        except (YAMLError, UnicodeDecodeError, ValueError, AssertionError) as error:
+            raise UserError(f"{file}: no YAML of an experiment") from error
+        config.name = file.relative_to(folder / "exp").with_suffix("").as_posix()
+        found.append(replace(_experiment(str(folder), config), folder=str(folder)))
+    return tuple(found)
 
 
 def _files() -> Iterator[tuple[str, DictConfig]]:

@@ -120,7 +120,7 @@ def options(
         type=Path,
         default=[],
         metavar="DIR",
-        help="folders of runs (default: outputs/EXP and outputs/reference/EXP)",
+        help="folders of runs (default: outputs/EXP and the reference results)",
     )
     parser.add_argument(
         "--out", type=Path, default=out, metavar="DIR", help="where to draw (default: %(default)s)"

@@ -9,7 +9,9 @@ from typing import NoReturn
 
 import pandas as pd
 
+from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims.effort import line
+from ntkexp.results import packaged
 from ntkexp.results.record import Record, collect
 from ntkexp.results.select import has_rows, of_recipe, shown
 
@@ -43,7 +45,7 @@ def chosen(
 
 def folders(experiment: str) -> list[Path]:
     """Where the runs of an experiment lie: the user's own and those of the reference."""
-    return [Path("outputs", experiment), Path("outputs", "reference", experiment)]
+    return [root / experiment for root in packaged.roots(OUTPUTS)]
 
 
 def joined(records: Iterable[Record], tables: Iterable[str]) -> dict[str, pd.DataFrame]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 # Before torch is loaded: tests run side by side on few cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests see the runs they make, and none that are installed.
+os.environ["NTKEXP_REFERENCE"] = ""
 
 import hypothesis
 import pytest

@@ -16,7 +16,6 @@ from ntkexp import results
 from tests.installed_project import EXAMPLE, install
 
 TOP = Path(ntkexp.__file__).parents[1]
-MAKE_FIGURES = "ntkexp.scripts.make_figures"
 TINY = ("optim.steps=3", "data.examples=20", "probing.examples=5", "progress=false")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -57,8 +56,8 @@ def test_its_experiment_runs_is_listed_and_drawn(run: Run, site: Path, tmp_path:
     again = run("train", "+exp=spirals", "scale=small", *TINY, site=site)
     assert "done already" in again.stdout
     figure = tmp_path / "outputs" / "figures" / "own_project" / "fig_spirals.svg"
-    words = ("--paper", "own_project", "1")
-    for program, given in (("own_project.scripts.fig_spirals", ()), (MAKE_FIGURES, words)):
+    words = ("figures", "own_project", "1")
+    for program, given in (("own_project.scripts.fig_spirals", ()), ("ntkexp", words)):
         drawn = run(*given, site=site, program=program)
         assert drawn.returncode == 0, drawn.stderr
         assert figure.exists()

@@ -16,6 +16,7 @@ from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
 from ntkexp.papers.found import known
 from ntkexp.papers.numbers import natural
+from ntkexp.results.packaged import roots
 from ntkexp.results.record import Record, collect
 
 USAGE = (
@@ -37,12 +38,12 @@ def claims(words: Sequence[str]) -> str:
     return form(findings) if form else as_text(findings, shutil.get_terminal_size().columns)
 
 
-def records_of(roots: Sequence[Path]) -> list[Record]:
-    """The runs of the folders that --runs names."""
-    for root in roots:
-        if root != OUTPUTS and not root.is_dir():
+def records_of(named: Sequence[Path]) -> list[Record]:
+    """The runs of the folders that --runs names; else the user's own and those of the reference."""
+    for root in named:
+        if not root.is_dir():
             raise UserError(f"--runs {root}: no such folder")
-    return collect(roots)
+    return collect(named or roots(OUTPUTS))
 
 
 def judged(records: Sequence[Record], claims: Iterable[Claim] | None = None) -> list[Finding]:
@@ -57,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ntkexp claims", usage=USAGE, add_help=False)
-    parser.add_argument("--runs", nargs="+", type=Path, default=[OUTPUTS])
+    parser.add_argument("--runs", nargs="+", type=Path, default=[])
     parser.add_argument("--paper")
     parser.add_argument("--figure")
     form = parser.add_mutually_exclusive_group()

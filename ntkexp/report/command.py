@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from ntkexp.catalogue import OUTPUTS, REFERENCE
+from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims.command import judged, records_of
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import FIGURES
@@ -15,11 +15,9 @@ from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
 from ntkexp.results.atomic import make_folder, write_text
 from ntkexp.results.benchmarks import read_timings
+from ntkexp.results.packaged import roots
 
 USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR ...] [--out FILE]"
-
-# The second is what the repository carries: see scripts/reference.sh bench.
-BENCH = [OUTPUTS / "bench", REFERENCE / "bench"]
 
 
 def report(words: Sequence[str]) -> Path:
@@ -31,7 +29,8 @@ def report(words: Sequence[str]) -> Path:
         judged(records),
         drawings(given.figures, found),
         found,
-        read_timings(*given.bench),
+        # What the reference carries of them: see scripts/reference.sh bench.
+        read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
         plotly_script(),
     )
     out: Path = given.out
@@ -57,8 +56,8 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
-    parser.add_argument("--runs", nargs="+", type=Path, default=[OUTPUTS])
+    parser.add_argument("--runs", nargs="+", type=Path, default=[])
     parser.add_argument("--figures", type=Path, default=FIGURES)
-    parser.add_argument("--bench", nargs="+", type=Path, default=BENCH)
+    parser.add_argument("--bench", nargs="+", type=Path, default=[])
     parser.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
     return parser

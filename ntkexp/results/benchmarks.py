@@ -28,7 +28,7 @@ def write_timings(
         "command": without_folders(" ".join(["python", *sys.argv])),
         "machine": f"{facts['cpu']}, {facts['cpu_count']} cores, {where}",
         "torch": facts["versions"]["torch"],
-        "commit": code["sha"][:7] + (" and changes" if code["diff"] else "") if code else "",
+        "commit": code["sha"][:7] + (" and changes" if "changes" in code else "") if code else "",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
     make_folder(file.parent)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import socket
-import subprocess
 import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import ntkexp
+from ntkexp.results.code import code_facts
 
 PACKAGES = ("torch", "hydra-core", "omegaconf", "numpy", "scipy", "pandas", "pyarrow")
 
@@ -21,8 +20,7 @@ def provenance() -> dict[str, Any]:
     """Facts about this process that need no torch; the caller adds its own."""
     return {
         "argv": sys.orig_argv,
-        "ntkexp": ntkexp.__version__,
-        "git": git_state(Path(ntkexp.__file__).resolve().parent),
+        **code_facts(),
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in PACKAGES},
         "platform": platform.platform(),
@@ -31,18 +29,6 @@ def provenance() -> dict[str, Any]:
         "cpu_count": os.cpu_count(),
         "memory_bytes": memory_bytes(),
     }
-
-
-@cache
-def git_state(folder: Path) -> dict[str, str] | None:
-    """The commit the code is at and what differs from it; None outside a checkout.
-
-    Asked once a process: the jobs of a sweep are forked from one that has the code in memory.
-    """
-    sha = _git(folder, "rev-parse", "HEAD")
-    if sha is None:
-        return None
-    return {"sha": sha.strip(), "diff": _git(folder, "diff", "HEAD") or ""}
 
 
 def cpu_name() -> str:
@@ -56,16 +42,6 @@ def cpu_name() -> str:
 
 def memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 @cache

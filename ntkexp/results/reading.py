@@ -5,27 +5,21 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import yaml
 
-from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS, SCHEMA_VERSION
+from ntkexp.config import SCHEMA_VERSION
 from ntkexp.errors import UserError
 from ntkexp.results.card import read_card
 from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.configs import flat_config, varied
 from ntkexp.results.folders import runs
 from ntkexp.results.status import read_status, refuse_damaged
-
-# Facts of a run that say nothing of what was computed never become columns.
-UNTOLD = EXECUTION_KEYS + DESCRIPTION_KEYS
-# A run's config is plain YAML, resolved when it was written: libyaml reads it twenty times as fast
-# as OmegaConf.
-PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load(
@@ -38,7 +32,7 @@ def load(
     """
     folders = list(finished(paths))
     configs = {folder: flat_config(folder) for folder in folders}
-    varied = _varied(list(configs.values()))
+    keys = varied(list(configs.values()))
     wanted = set(tables) if tables is not None else None
     frames: dict[str, list[pd.DataFrame]] = {}
     for folder in folders:
@@ -47,7 +41,7 @@ def load(
                 continue
             frame = read_table(file)
             frame.insert(0, "run", folder.name)
-            for key in varied:
+            for key in keys:
                 frame[key] = configs[folder].get(key)
             frames.setdefault(name, []).append(frame)
     return {name: pd.concat(found, ignore_index=True) for name, found in frames.items()}
@@ -128,36 +122,3 @@ def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def flat_config(folder: Path) -> dict[str, Any]:
-    """A run's config with dotted keys, without what says nothing of the result."""
-    file = folder / "config.yaml"
-    try:
-        config = yaml.load(file.read_bytes(), Loader=PARSER)
-    except yaml.YAMLError as error:
-        reason = str(error).partition("\n")[0]
-        raise DamagedRunError(file, f"is not YAML: {reason}") from error
-    except OSError as error:
-        raise DamagedRunError(file, f"cannot be read ({error.strerror})") from error
-    if not isinstance(config, dict):
-        raise DamagedRunError(file, "is not a mapping")
-    return flattened({k: v for k, v in config.items() if k not in UNTOLD})
-
-
-def flattened(node: Mapping[Any, Any]) -> dict[str, Any]:
-    """Nested keys as dotted ones."""
-    return dict(_flatten(node))
-
-
-def _flatten(node: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in node.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", str(value) if isinstance(value, list) else value
-
-
-def _varied(configs: list[dict[str, Any]]) -> list[str]:
-    keys = sorted({key for config in configs for key in config})
-    return [key for key in keys if len({config.get(key) for config in configs}) > 1]

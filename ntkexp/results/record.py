@@ -15,12 +15,11 @@ from ntkexp.errors import UserError
 from ntkexp.experiments import SEEDS, axes
 from ntkexp.results.card import read_card
 from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.configs import flat_config, flattened
 from ntkexp.results.facts import last_life
 from ntkexp.results.folders import REFERENCE, runs
 from ntkexp.results.reading import (
     finished,
-    flat_config,
-    flattened,
     identity,
     read_table,
     table_files,

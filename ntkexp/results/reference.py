@@ -1,6 +1,6 @@
 """Results kept in the repository: finished runs, copied without weights and made small.
 
-A table is thinned only by a rule that stands here, and every copy says in `thinned.json` which
+A table is thinned only by a rule of `thinning.py`, and every copy says in `thinned.json` which
 tables were, by what rule, and from how many rows to how many. Folders of the machine that made a
 run are cut from what is copied, and its host's name is left out. A run that still goes on can be
 kept as well: its committed rows, with the iteration they come to in `status.json` (`kept_at`).
@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -23,51 +21,18 @@ from ntkexp.results.atomic import make_folder, replacing, write_text
 from ntkexp.results.begun import committed_tables, last_iteration
 from ntkexp.results.card import FILE, read_card
 from ntkexp.results.commits import StoredFile
+from ntkexp.results.configs import flat_config
 from ntkexp.results.folders import runs
 from ntkexp.results.reading import (
     TableFile,
     finished,
-    flat_config,
     read_table,
     table_files,
 )
 from ntkexp.results.status import read_status, status_text
+from ntkexp.results.thinning import thinning
 
-# What Figure 1 shows, and two more while the classes appear.
-SHOWN_ITERATIONS = (0, 20, 100, 300, 650, 1000, 2000)
-GROWTH = 1.02
 LIMIT_BYTES = 25_000_000
-
-
-@dataclass(frozen=True)
-class Thinning:
-    """Which steps of a table stay."""
-
-    rule: str
-    kept: Callable[[np.ndarray], np.ndarray]
-
-
-def _nearest(steps: np.ndarray) -> np.ndarray:
-    return np.array(
-        sorted({int(steps[np.abs(steps - wanted).argmin()]) for wanted in SHOWN_ITERATIONS})
-    )
-
-
-def _log_spaced(steps: np.ndarray) -> np.ndarray:
-    """The first, the last, and between them those at which the step number has grown by 2 %."""
-    places = np.geomspace(1, len(steps), 1 + int(np.log(len(steps)) / np.log(GROWTH)))
-    return np.array(steps[np.unique(places.round().astype(int)) - 1])
-
-
-SHOWN = Thinning(f"the steps nearest to {', '.join(map(str, SHOWN_ITERATIONS))}", _nearest)
-LOG_SPACED = Thinning("steps log-spaced by 2 %, the first and the last", _log_spaced)
-
-# By the beginning of an experiment's name, then table; no other table loses a row.
-THINNED: tuple[tuple[str, str, Thinning], ...] = (
-    ("disk", "eigenfunctions", SHOWN),
-    ("complexity_", "complexity", LOG_SPACED),
-    ("", "steps", LOG_SPACED),
-)
 
 
 def keep(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
@@ -120,12 +85,12 @@ def _copy(
     told, listed = {}, {}
     experiment = str(flat_config(folder)["name"])
     for name, whole in tables.items():
-        thinning = _thinning(experiment, name)
-        part = whole if thinning is None else _thinned(whole, thinning)
+        rule = thinning(experiment, name)
+        part = whole if rule is None else rule.apply(whole)
         _write(copy / f"{name}.parquet", part)
         listed[f"{name}.parquet"] = _facts(copy / f"{name}.parquet") | {"rows": part.num_rows}
-        if thinning is not None:
-            told[name] = {"rule": thinning.rule, "rows": [whole.num_rows, part.num_rows]}
+        if rule is not None:
+            told[name] = {"rule": rule.rule, "rows": [whole.num_rows, part.num_rows]}
     if told:
         write_text(copy / "thinned.json", json.dumps(told, indent=1) + "\n")
     config = (folder / "config.yaml").read_text(encoding="utf-8")
@@ -142,18 +107,6 @@ def _copy(
 def _facts(path: Path) -> dict[str, Any]:
     stored = StoredFile.of_bytes(path.read_bytes(), path.name)
     return {"bytes": stored.size_bytes, "sha256": stored.sha256}
-
-
-def _thinning(experiment: str, table: str) -> Thinning | None:
-    return next(
-        (rule for prefix, name, rule in THINNED if experiment.startswith(prefix) and name == table),
-        None,
-    )
-
-
-def _thinned(table: pa.Table, thinning: Thinning) -> pa.Table:
-    steps = table.column("step").to_numpy()
-    return table.filter(np.isin(steps, thinning.kept(np.unique(steps))))
 
 
 def _write(path: Path, table: pa.Table) -> None:

@@ -69,9 +69,9 @@ def test_figures_need_no_torch() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def make_figures(folder: Path, *words: str) -> str:
+def figures(folder: Path, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, SCRIPTS / "make_figures.py", "--paper", "alignment", *words],
+        [sys.executable, "-m", "ntkexp", "figures", "alignment", *words],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -84,7 +84,7 @@ def test_all_figures_are_drawn_at_once_and_the_missing_ones_name_their_commands(
     tmp_path: Path,
 ) -> None:
     train(tmp_path / "outputs", *TINY_DISK, "probe.eigenfunctions.count=20")
-    told = make_figures(tmp_path, "1", "10", "2")
+    told = figures(tmp_path, "1", "10", "2")
     assert "2 drawn, 1 without runs, 0 failed" in told
     assert "ntkexp train +exp=vgg19_clean" in told
     assert (tmp_path / "outputs" / "figures" / "fig10_disk_data.pdf").is_file()
@@ -93,10 +93,10 @@ def test_all_figures_are_drawn_at_once_and_the_missing_ones_name_their_commands(
 def test_a_figure_is_drawn_anew_only_if_its_runs_or_its_files_have_changed(tmp_path: Path) -> None:
     run = train(tmp_path / "outputs", *TINY_DISK, "probe.eigenfunctions.count=20")
     figure = tmp_path / "outputs" / "figures" / "fig10_disk_data.svg"
-    assert "1 drawn" in make_figures(tmp_path, "--changed", "10")
-    assert "every figure is as its runs are" in make_figures(tmp_path, "--changed", "10")
+    assert "1 drawn" in figures(tmp_path, "--changed", "10")
+    assert "every figure is as its runs are" in figures(tmp_path, "--changed", "10")
     figure.write_text("another")
-    assert "1 drawn" in make_figures(tmp_path, "--changed", "10")
+    assert "1 drawn" in figures(tmp_path, "--changed", "10")
     assert figure.read_text() != "another"
     (run / "evals.parquet").touch()
-    assert "1 drawn" in make_figures(tmp_path, "--changed", "10")
+    assert "1 drawn" in figures(tmp_path, "--changed", "10")

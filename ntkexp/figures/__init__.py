@@ -1,0 +1,1 @@
+"""`ntkexp figures`: every figure that has its runs."""

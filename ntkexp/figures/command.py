@@ -1,0 +1,128 @@
+"""`ntkexp figures`: draw every figure that has its runs, and name the commands of the others.
+
+ntkexp figures                       all, from outputs and the reference results
+ntkexp figures alignment 2 4         of one paper, by number
+ntkexp figures rademacher            by a part of the file's name
+ntkexp figures --changed             only where runs or code changed since
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from ntkexp.catalogue import OUTPUTS
+from ntkexp.errors import UserError, meant
+from ntkexp.figures.drawn import Drawn
+from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
+from ntkexp.results.packaged import roots
+
+USAGE = "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--changed]"
+MISSING_RUNS = 3
+
+
+def figures(words: Sequence[str]) -> int:
+    """Draw what is asked for; 1 if a script failed, which is never for want of runs."""
+    given = _parser().parse_intermixed_args(words)
+    for folder in given.runs:
+        if not folder.is_dir():
+            raise UserError(f"--runs {folder}: no such folder")
+    record = Drawn(given.out, given.runs or roots(OUTPUTS))
+    asked = chosen(given.names, given.paper)
+    wanted = [script for script in asked if not (given.changed and record.stands(script))]
+    if not wanted:
+        print("every figure is as its runs are")
+        return 0
+    return _draw(wanted, given.runs, given.out, record)
+
+
+def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
+    """The scripts of a paper, or of all; of these by number or by name."""
+    there = scripts()
+    papers = list(dict.fromkeys(script.paper for script in there))
+    if paper is None and names and names[0] in papers:
+        paper, names = names[0], names[1:]
+    if paper is not None and paper not in papers:
+        there_are = ", ".join(papers)
+        raise UserError(
+            f"--paper {paper}: no figures{meant(paper, papers)}; expected one of {there_are}"
+        )
+    found = [script for script in there if paper in (None, script.paper)]
+    numbers = {script.figure for script in found}
+    picked: list[Script] = []
+    for name in names:
+        its = [s for s in found if (s.figure == name if name in numbers else name in s.stem)]
+        if not its:
+            known = ", ".join(script.figure or script.stem for script in found)
+            raise UserError(
+                f"ntkexp figures {name}: no such figure{meant(name, papers)}; expected a paper "
+                f"({', '.join(papers)}) or one of {known}"
+            )
+        picked += its
+    return [script for script in found if script in picked] if names else found
+
+
+def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Drawn) -> int:
+    drawn, missing, broken = [], [], []
+    draw = partial(_run, runs=runs, out=out)
+    with ProcessPoolExecutor(min(len(wanted), os.cpu_count() or 1)) as workers:
+        for script, (code, said, errors) in zip(wanted, workers.map(draw, wanted), strict=True):
+            if code == 0:
+                drawn.append(script)
+                path = next((word for word in said.split() if word.endswith(".pdf")), "")
+                print(f"{script.name:<32} {path}", flush=True)
+            elif code == MISSING_RUNS:
+                missing.append((script, errors.strip()))
+            else:
+                broken.append((script, errors.strip()))
+    record.add(drawn)
+    for script, told in missing:
+        print(f"{script.name:<32} has no runs\n    " + told.replace("\n", "\n    "))
+    for script, told in broken:
+        print(f"{script.name:<32} FAILED\n{told}", file=sys.stderr)
+    print(f"{len(drawn)} drawn, {len(missing)} without runs, {len(broken)} failed")
+    return 1 if broken else 0
+
+
+def _run(script: Script, runs: Sequence[Path], out: Path) -> tuple[int, str, str]:
+    """Exit code, output and errors of a script, run in a process that others were run in before:
+    what they import, matplotlib above all, is there already."""
+    said, errors = io.StringIO(), io.StringIO()
+    sys.argv = [str(script.path), "--out", str(folder_of(script.paper, out))]
+    if runs:
+        sys.argv += ["--runs", *map(str, runs)]
+    code: object = 0
+    with redirect_stdout(said), redirect_stderr(errors):
+        try:
+            runpy.run_path(str(script.path), run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+        except Exception:
+            traceback.print_exc()
+            code = 1
+    return (code if isinstance(code, int) else int(bool(code))), said.getvalue(), errors.getvalue()
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"figures: {message}\nusage: {USAGE}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="ntkexp figures", usage=USAGE, add_help=False)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--paper")
+    parser.add_argument("--runs", nargs="+", type=Path, default=[])
+    parser.add_argument("--out", type=Path, default=FIGURES)
+    parser.add_argument("--changed", action="store_true")
+    return parser

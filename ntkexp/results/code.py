@@ -1,0 +1,71 @@
+"""Which code made a result: the version, a hash of the package's files, and the commit if any.
+
+A package installed inside of somebody's repository, as in `.venv/`, is no part of it: git is asked
+only where it tracks the package's own file. What differs from the commit is kept as a hash, since a
+diff may hold what nobody meant to pass on; `NTKEXP_DIFF=1` keeps its text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ntkexp
+from ntkexp import projects
+
+VARIABLE = "NTKEXP_DIFF"
+HOME = Path(ntkexp.__file__).resolve().parent
+# What decides a run; what was compiled of it, or lies beside it, does not.
+KINDS = ("*.py", "*.yaml")
+
+
+def code_facts() -> dict[str, Any]:
+    """Version, hash of the files and commit of this package; hashes of projects of one's own."""
+    own = {name: hash_of_files(home) for name, home in projects.own()}
+    told = {"ntkexp": ntkexp.__version__, "code": hash_of_files(HOME), "git": git_state(HOME)}
+    return told | ({"projects": own} if own else {})
+
+
+@cache
+def hash_of_files(folder: Path) -> str:
+    """sha256 over the names and the contents of a package's files, wherever it is installed.
+
+    Asked once a process: the jobs of a sweep are forked from one that has the code in memory.
+    """
+    total = hashlib.sha256()
+    names = {file.relative_to(folder).as_posix() for kind in KINDS for file in folder.rglob(kind)}
+    for name in sorted(names):
+        content = (folder / name).read_bytes()
+        total.update(f"{name}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()
+
+
+@cache
+def git_state(folder: Path) -> dict[str, str] | None:
+    """The commit a package is at and a hash of its changes; None where git does not track it."""
+    if _git(folder, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    sha = _git(folder, "rev-parse", "HEAD")
+    if sha is None:
+        return None
+    diff = _git(folder, "diff", "HEAD", "--", ".") or ""
+    told = {"sha": sha.strip()}
+    if diff:
+        told["changes"] = hashlib.sha256(diff.encode()).hexdigest()
+        if os.environ.get(VARIABLE) == "1":
+            told["diff"] = diff
+    return told
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

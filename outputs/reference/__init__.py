@@ -1,0 +1,1 @@
+"""Results of finished runs, kept without weights. Installed as `ntkexp.reference`."""

@@ -1,0 +1,92 @@
+"""`ntkexp figures`: which figures it draws, from which runs, into which folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ntkexp.errors import UserError
+from ntkexp.figures.command import chosen, figures
+from ntkexp.results import packaged
+from tests.conftest import Ntkexp
+
+REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
+
+
+def names(*words: str) -> list[str]:
+    return [script.stem for script in chosen(words)]
+
+
+def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> None:
+    assert names("alignment", "2") == names("2") == ["fig02_spectrum"]
+    assert names("rademacher", "1") == ["fig01_disk_eigenfunctions", "fig_rademacher_bounds"]
+    assert set(names("alignment")) <= set(names())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["alignmnt"], "ntkexp figures alignmnt: no such figure; did you mean alignment?"),
+        (["2", "99"], "ntkexp figures 99: no such figure"),
+        (["--paper", "lazzy"], "--paper lazzy: no figures"),
+        (["--runs", "nowhere"], "--runs nowhere: no such folder"),
+        (["--nothing"], "usage: ntkexp figures"),
+    ],
+)
+def test_what_is_not_there_is_refused(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as refused:
+        figures(words)
+    assert told in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_folder_has_the_reference_results(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    """Figures land where --out says, and no run is copied."""
+    told = ntkexp("figures", "8", "--out", "drawn", NTKEXP_REFERENCE=str(REFERENCE))
+    assert "1 drawn, 0 without runs, 0 failed" in told.stdout, told.stderr
+    assert sorted(file.name for file in tmp_path.rglob("*") if file.is_file()) == [
+        "drawn.json", *(f"fig08_fourier_modes.{kind}" for kind in ("pdf", "png", "svg")),
+    ]  # fmt: skip
+    without = ntkexp("figures", "8")
+    assert "0 drawn, 1 without runs" in without.stdout
+    assert "ntkexp study +exp=fourier_modes" in without.stdout
+
+
+def test_claims_and_report_know_the_reference_results(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    words = ("claims", "--figure", "8", "--summary")
+    assert "| 8 | 2 | 1 | 1 |" in ntkexp(*words, NTKEXP_REFERENCE=str(REFERENCE)).stdout
+    assert "no runs" in ntkexp(*words).stdout
+    pytest.importorskip("plotly")
+    told = ntkexp("report", NTKEXP_REFERENCE=str(REFERENCE))
+    page = (tmp_path / told.stdout.strip()).read_text(encoding="utf-8")
+    assert "fourier_modes" in page
+
+
+def test_a_folder_with_a_reference_of_its_own_has_that_one_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = tmp_path / "outputs"
+    monkeypatch.setenv(packaged.VARIABLE, str(REFERENCE))
+    assert packaged.roots(outputs) == [outputs, REFERENCE]
+    (outputs / "reference").mkdir(parents=True)
+    assert packaged.roots(outputs) == [outputs, outputs / "reference"]
+
+
+def test_what_is_installed_is_found_from_any_folder(tmp_path: Path) -> None:
+    source = "from ntkexp.results.packaged import packaged; print(packaged() or '')"
+    environment = {key: value for key, value in os.environ.items() if key != packaged.VARIABLE}
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert Path(done.stdout.strip()) == REFERENCE, done.stderr

@@ -1,0 +1,112 @@
+"""`ntkexp list` and `ntkexp show` tell runs apart, and how far they came."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ntkexp.catalogue import overview
+from ntkexp.errors import UserError
+from ntkexp.results.standing import told_apart
+from tests.conftest import TINY_DISK, Ntkexp
+
+OWN = """# @package _global_
+name: mine
+about: an experiment of my own
+figures: ["7"]
+"""
+
+
+@pytest.fixture
+def sweep(inside: Ntkexp, tmp_path: Path) -> list[Path]:
+    """Two finished runs that differ in their widths and seeds."""
+    for width, seed in ((3, 0), (5, 1)):
+        words = (*TINY_DISK, f"model.width={width}", f"seed={seed}", "optim.steps=4")
+        assert inside("train", *words).returncode == 0
+    return sorted((tmp_path / "outputs" / "disk").iterdir())
+
+
+def keys_of(run: Path) -> str:
+    return (
+        "model.width=3 seed=0"
+        if "width: 3" in (run / "config.yaml").read_text()
+        else ("model.width=5 seed=1")
+    )
+
+
+def last_evaluation(run: Path, split: str) -> pd.Series:
+    evals = pd.read_parquet(run / "evals.parquet")
+    return evals[(evals["step"] == evals["step"].max()) & (evals["split"] == split)].iloc[0]
+
+
+def test_runs_show_the_keys_in_which_they_differ(sweep: list[Path], inside: Ntkexp) -> None:
+    lines = inside("list").stdout.splitlines()
+    for run in sweep:
+        (line,) = [line for line in lines if run.name in line]
+        assert line.endswith(keys_of(run))
+    assert told_apart(sweep[:1]) == {}
+
+
+def test_one_experiment_shows_progress_and_the_last_numbers(
+    sweep: list[Path], inside: Ntkexp
+) -> None:
+    told = inside("list", "disk").stdout
+    assert told.startswith("ntkexp train +exp=disk  Fig 1, 10")
+    assert "vgg19" not in told
+    for run in sweep:
+        assert f"{run.name}  finished" in told
+        assert f"test loss {last_evaluation(run, 'test')['loss']:.4g}" in told
+    assert told.count("step 4 of at most 4 steps") == 2
+    assert "no runs here" in inside("list", "mlp_mnist").stdout
+
+
+def test_two_runs_are_compared_key_by_key(sweep: list[Path], inside: Ntkexp) -> None:
+    first, second = sweep
+    rows = [
+        line.split("  ") for line in inside("show", first.name, str(second)).stdout.splitlines()
+    ]
+    told = {row[0]: [word.strip() for word in row[1:] if word.strip()] for row in rows[1:]}
+    widths = [keys_of(run).split()[0].partition("=")[2] for run in sweep]
+    assert told["model.width"] == widths
+    assert "model.depth" not in told
+    losses = [f"{last_evaluation(run, 'train')['loss']:.4g}" for run in sweep]
+    assert told["train loss"] == losses
+    assert "they differ in nothing" in inside("show", first.name, first.name).stdout
+
+
+def test_experiments_of_a_folder_of_configs_are_listed_with_the_command_that_runs_them(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
+    (tmp_path / "mine" / "exp").mkdir(parents=True)
+    (tmp_path / "mine" / "exp" / "own.yaml").write_text(OWN)
+    told = inside("list", "--config-dir", "mine").stdout
+    assert "ntkexp train --config-dir mine +exp=own" in told
+    assert "an experiment of my own" in told
+    assert "own" in inside("list", "own", "--config-dir=mine").stdout
+    words = ("train", "--config-dir", "mine", "+exp=own", "data=disk", "optim.steps=1")
+    assert "name: mine" in inside(*words, "--cfg", "job").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["dsk"], "ntkexp list dsk: no such experiment; did you mean disk?"),
+        (["disk", "mlp_mnist"], "takes one experiment, got disk mlp_mnist"),
+        (["--all"], "--all: no such flag"),
+        (["--config-dir", "nowhere"], "--config-dir nowhere: no such folder"),
+        (["--config-dir"], "expected a folder of configs"),
+    ],
+)
+def test_what_list_does_not_know_is_refused(words: list[str], told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        overview(words)
+    assert told in str(refused.value)
+
+
+def test_a_file_that_is_no_config_is_named(tmp_path: Path) -> None:
+    (tmp_path / "exp").mkdir()
+    (tmp_path / "exp" / "bad.yaml").write_text("a: [1\n")
+    with pytest.raises(UserError, match=r"bad\.yaml: no YAML of an experiment"):
+        overview(["--config-dir", str(tmp_path)])
