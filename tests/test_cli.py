@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ntkexp as package
-from ntkexp import studies
+from ntkexp.experiments import experiments
 from tests.conftest import TINY_DISK, Ntkexp
 
 BAD = [
@@ -68,7 +68,11 @@ def test_bad_input_is_two_lines_that_name_key_value_and_choice(
         ("list",),
         ("train", "+exp=disk", "--cfg", "job"),
         ("train", "+exp=mlp_mnist", "probe=[complexity,directions,measures]", "--cfg", "job"),
-        *(("study", f"+exp={name}", "--cfg", "job") for name in studies.names()),
+        *(
+            ("study", f"+exp={one.name}", "--cfg", "job")
+            for one in experiments()
+            if one.command == "study"
+        ),
         ("complete", "ntkexp train data="),
     ],
     ids=" ".join,
@@ -201,3 +205,13 @@ def test_a_full_disk_under_what_is_printed_is_one_line(tmp_path: Path) -> None:
         )
     assert done.returncode == 2
     assert done.stderr == "ntkexp: cannot write what it prints: No space left on device\n"
+
+
+def test_hydra_tells_what_it_does_only_when_asked(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    words = ("train", *TINY_DISK, "optim.steps=1")
+    loud = ntkexp(*words, "hydra.verbose=true")
+    assert loud.returncode == 0, loud.stderr
+    assert "[HYDRA]" in loud.stdout + loud.stderr
+    quiet = ntkexp(*words, "hydra.verbose=false", "--rerun")
+    assert "HYDRA" not in quiet.stdout + quiet.stderr
+    assert not list(tmp_path.glob("*.log"))

@@ -10,20 +10,39 @@ from pathlib import Path
 
 import pytest
 
+from ntkexp import components
+from ntkexp.cli import COMMANDS
+from ntkexp.compose import application
 from ntkexp.compose.completion import candidates, script
 
 CASES = [
     ("ntkexp tr", ["train"]),
-    ("ntkexp train data=", ["data=cifar10", "data=disk", "data=kmnist", "data=mnist"]),
+    ("ntkexp train data=", [f"data={name}" for name in sorted(components.names("data"))]),
     ("ntkexp train +exp=vgg11", ["+exp=vgg11_directions"]),
     ("ntkexp train +exp=disk -m optim.mo", ["optim.momentum="]),
     ("ntkexp study +exp=super", ["+exp=supernat"]),
+    ("ntkexp fig", ["figures"]),
+    ("ntkexp figures al", ["alignment"]),
+    ("ntkexp figures --o", ["--out"]),
+    ("ntkexp list vgg11", ["vgg11_directions"]),
+    ("ntkexp list --", ["--config-dir", "--help"]),
+    ("ntkexp data mn", ["mnist"]),
+    ("ntkexp data --f", ["--forget"]),
+    ("ntkexp claims --j", ["--json"]),
+    ("ntkexp train --with", ["--with-parents"]),
+    ("ntkexp completion z", ["zsh"]),
 ]
 
 
 @pytest.mark.parametrize(("line", "expected"), CASES, ids=[line for line, _ in CASES])
 def test_candidates(line: str, expected: list[str]) -> None:
     assert candidates(line) == expected
+
+
+def test_every_subcommand_is_offered_and_every_flag_of_training() -> None:
+    assert set(candidates("ntkexp ")) == {*COMMANDS, "--help", "--version"}
+    offered = set(candidates("ntkexp train -"))
+    assert {*application.KEYS_OF_FLAGS, *application.WITH_VALUE, *application.ALONE} <= offered
 
 
 def test_a_fresh_word_offers_groups_and_keys() -> None:

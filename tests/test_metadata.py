@@ -36,7 +36,7 @@ def test_every_paper_with_figures_here_is_cited_beside_the_other_works(
     citation: dict[str, Any],
 ) -> None:
     titles = [work["title"] for work in citation["references"]]
-    assert len(set(titles)) == 5
+    assert len(set(titles)) == len(titles) >= 5
     assert all(work["authors"] for work in citation["references"])
     ours = [name for name in found.names() if paper(name).package.startswith("ntkexp.")]
     assert "alignment" in ours

@@ -59,6 +59,7 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     task = Task(command)
     with _arguments(hoisted(ranges_quoted(words))), _plain_errors(config_name, words):
         check_overrides(sys.argv[1:])
+        sys.argv += _logging(sys.argv[1:])
         _entry(config_name)(task)()
     if task.complaints:
         raise task.complaints[0]
@@ -115,6 +116,14 @@ def hoisted(words: Sequence[str]) -> list[str]:
         # The flags of sweeps make a sweep, if need be of one job.
         flags.insert(0, "-m")
     return flags + overrides
+
+
+def _logging(overrides: Sequence[str]) -> list[str]:
+    """Hydra's own log is off (configs/quiet.yaml); asking for it turns it on."""
+    asked = [word.partition("=")[2] for word in overrides if word.startswith("hydra.verbose=")]
+    if not asked or asked[-1].lower() in ("false", "no", "off", "0"):
+        return []
+    return ["hydra/hydra_logging=default", "hydra/job_logging=stdout"]
 
 
 def _check_flag(flag: str, value: str) -> None:

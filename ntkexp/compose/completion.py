@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+
 from ntkexp.errors import UserError
 
-COMMANDS = ("train", "study", "list", "show", "data", "completion", "--help", "--version")
-FLAGS = ("-m", "--rerun", "--cfg", "--help")
+# Where a command says how it is used; its flags are those that stand there.
+USAGES = {
+    "list": "ntkexp.catalogue",
+    "claims": "ntkexp.claims.command",
+    "figures": "ntkexp.figures.command",
+    "report": "ntkexp.report.command",
+    "data": "ntkexp.data.inventory",
+}
+ALWAYS = ("--help",)
 
 BASH = """\
 _ntkexp() {
@@ -41,19 +51,61 @@ def script(*shells: str) -> str:
     return SCRIPTS[shells[0]]
 
 
+def commands() -> list[str]:
+    from ntkexp.cli import COMMANDS
+
+    return [*COMMANDS, "--help", "--version"]
+
+
+def flags(command: str) -> list[str]:
+    """Every flag of a subcommand, in order of their names."""
+    if command in ("train", "study"):
+        from ntkexp.compose import application as known
+
+        return sorted({*known.KEYS_OF_FLAGS, *known.WITH_VALUE, *known.ALONE, *ALWAYS})
+    if command in USAGES:
+        usage = importlib.import_module(USAGES[command]).USAGE
+        return sorted({*re.findall(r"--[a-z-]+", usage), *ALWAYS})
+    return [*ALWAYS]
+
+
+def _arguments(command: str) -> list[str]:
+    """What a subcommand takes that is no flag and no key."""
+    if command == "completion":
+        return [*SCRIPTS]
+    if command == "list":
+        from ntkexp.experiments import experiments
+
+        return [one.name for one in experiments()]
+    if command == "figures":
+        from ntkexp.papers.scripts import scripts
+
+        return list(dict.fromkeys(one.paper for one in scripts()))
+    if command == "show":
+        from ntkexp.catalogue import OUTPUTS
+        from ntkexp.results.folders import runs
+
+        return [run.name for run in runs(OUTPUTS)]
+    if command == "data":
+        from ntkexp.data.sources import image_sets
+
+        return [*image_sets()]
+    return []
+
+
 def candidates(line: str) -> list[str]:
     """What may stand where `line` ends; it begins with the program's name."""
     words = line.split()
     fresh = line.endswith(" ")
     if len(words) < 2 or (len(words) == 2 and not fresh):
         start = words[1] if len(words) == 2 else ""
-        return [command for command in COMMANDS if command.startswith(start)]
+        return [command for command in commands() if command.startswith(start)]
     command, rest = words[1], words[2:]
     last = "" if fresh or not rest else rest[-1]
-    if command not in ("train", "study"):
-        return [shell for shell in SCRIPTS if shell.startswith(last)] * (command == "completion")
     if last.startswith("-"):
-        return [flag for flag in FLAGS if flag.startswith(last)]
+        return [flag for flag in flags(command) if flag.startswith(last)]
+    if command not in ("train", "study"):
+        return [name for name in _arguments(command) if name.startswith(last)]
     group, sign, start = last.partition("=")
     if sign and group.lstrip("+") == "exp":
         # Hydra offers no names with a slash.

@@ -20,7 +20,8 @@ from ntkexp.errors import UserError
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # The one setting of Hydra's that changes nothing the results store relies on.
-SEARCHPATH = "hydra.searchpath"
+# Of Hydra's own settings those that may be typed.
+SEARCHPATH, VERBOSE = "hydra.searchpath", "hydra.verbose"
 MOST_JOBS = 10_000
 
 
@@ -31,7 +32,7 @@ def check_overrides(words: Sequence[str]) -> None:
     for word in _without_flags(words):
         override = _parsed(parser, word)
         key = override.key_or_group
-        if key.partition(".")[0].partition("/")[0] == "hydra" and key != SEARCHPATH:
+        if key.partition(".")[0].partition("/")[0] == "hydra" and key not in (SEARCHPATH, VERBOSE):
             raise UserError(_about_hydra(word, key))
         if override.is_sweep_override() and not sweeping:
             raise UserError(
@@ -97,7 +98,7 @@ def _about_hydra(word: str, key: str) -> str:
         )
     return (
         f"{word}: Hydra's own settings stand fixed; expected paths.outputs=FOLDER for where "
-        f"results go, or {SEARCHPATH}=[...] for more configs"
+        f"results go, {SEARCHPATH}=[...] for more configs, or {VERBOSE}=true for its log"
     )
 
 

@@ -6,7 +6,8 @@ import os
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,34 @@ def cache_directory() -> Path:
         return Path(chosen).expanduser()
     caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(caches).expanduser() / "ntkexp"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A decoded file in the cache; `kind` is the dataset's name."""
+
+    path: Path
+    kind: str
+    size_bytes: int
+
+
+def kept_files(kinds: Collection[str] = ()) -> list[Kept]:
+    """What the cache holds, of these datasets or of all."""
+    found = []
+    for path in sorted((cache_directory() / "decoded").glob("*.npz")):
+        kind = path.name.rpartition("-")[0]
+        # A name that begins with a dot is a file that somebody is writing.
+        if not path.name.startswith(".") and (not kinds or kind in kinds):
+            found.append(Kept(path, kind, path.stat().st_size))
+    return found
+
+
+def forget(kinds: Collection[str] = ()) -> list[Kept]:
+    """Remove decoded images from the cache; the next run decodes them again."""
+    gone = kept_files(kinds)
+    for kept in gone:
+        kept.path.unlink(missing_ok=True)
+    return gone
 
 
 def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decoded:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ntkexp.data.decoded import Kept, cache_directory, forget, kept_files
 from ntkexp.data.sources import data_directory, image_sets, verify
 from ntkexp.errors import UserError
 
+USAGE = "ntkexp data [--forget] [NAME ...]"
 
-def inventory(names: Sequence[str]) -> str:
-    """Fetch what is missing, read everything to its end, and tell what was found."""
+
+def inventory(words: Sequence[str]) -> str:
+    """Fetch what is missing, read everything to its end, and tell what was found; `--forget`
+    removes the decoded copies of the cache instead."""
+    names = [word for word in words if word != "--forget"]
     known = image_sets()
     for name in names:
+        if name.startswith("-"):
+            raise UserError(f"ntkexp data {name}: no such flag\nusage: {USAGE}")
         if name not in known:
             raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(known)}")
+    if "--forget" in words:
+        return f"forgot {_told(forget(names))}"
     lines = [f"under {data_directory()}:"]
     for name in names or known:
         found = verify(name)
@@ -23,4 +32,10 @@ def inventory(names: Sequence[str]) -> str:
             for file in found.files
         ]
         lines += [f"  note: {remark}" for remark in found.remarks]
+    lines.append(f"cache: {_told(kept_files())}; ntkexp data --forget removes them")
     return "\n".join(lines)
+
+
+def _told(kept: Sequence[Kept]) -> str:
+    size = sum(one.size_bytes for one in kept)
+    return f"{len(kept)} decoded files, {size / 1e6:.1f} MB, in {cache_directory() / 'decoded'}"

@@ -22,8 +22,11 @@ def names(*words: str) -> list[str]:
 
 
 def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> None:
-    assert names("alignment", "2") == names("2") == ["fig02_spectrum"]
-    assert names("rademacher", "1") == ["fig01_disk_eigenfunctions", "fig_rademacher_bounds"]
+    assert names("alignment", "2") == ["fig02_spectrum"]
+    assert "fig02_spectrum" in names("2")
+    assert all(script.figure == "2" for script in chosen(["2"]))
+    both = ["fig01_disk_eigenfunctions", "fig_rademacher_bounds"]
+    assert names("alignment", "rademacher", "1") == both
     assert set(names("alignment")) <= set(names())
 
 

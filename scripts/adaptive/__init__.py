@@ -1,0 +1,1 @@
+"""The figures of adaptive, one file each."""

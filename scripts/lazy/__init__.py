@@ -1,0 +1,1 @@
+"""The figures of lazy, one file each."""
