@@ -7,7 +7,7 @@ import signal
 from ntkexp.errors import UserError
 from ntkexp.launch import child
 from ntkexp.launch.job import LOG, Job, Outcome, log_of
-from ntkexp.results.status import read_status
+from ntkexp.results.status import forget_work, read_status
 
 
 def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
@@ -20,6 +20,9 @@ def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
     # In a rerun that was killed early what is finished may be the life before.
     if status["state"] == "finished" and not (job.config.rerun and code < 0):
         job.outcome = Outcome.finished
+        if code < 0:
+            # Killed when its work was done, perhaps before it had tidied up.
+            forget_work(job.folder)
     elif code == child.TAKEN:
         job.outcome, job.reason = Outcome.elsewhere, message
     elif code < 0 and not stopping:

@@ -117,6 +117,12 @@ def held(path: Path) -> bool:
         os.close(descriptor)
 
 
+def remove_if_stale(path: Path) -> None:
+    """Remove the lock of an owner that is gone, as far as this user may; leave a living one's."""
+    with contextlib.suppress(UserError):
+        _removed_if_stale(path)
+
+
 def _removed_if_stale(path: Path) -> bool:
     """Remove a lock whose owner is gone; whether there is none of that kind any more."""
     try:

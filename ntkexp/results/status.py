@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from ntkexp.results.atomic import remove_tree
 from ntkexp.results.commits import DamagedRunError, kept_facts
+from ntkexp.results.lock import remove_if_stale
 
 State = Literal["running", "finished", "interrupted", "failed"]
 
@@ -55,6 +56,8 @@ def forget_work(folder: Path) -> None:
     run does it again.
     """
     sweep_up(folder)
+    # Of an owner that was killed when it had finished, and before it let go.
+    remove_if_stale(folder / "lock")
     # In one step: a kill in here never leaves a part of a chain of commits.
     with contextlib.suppress(OSError):
         gone = folder / f".{UNFINISHED}.{secrets.token_hex(8)}.tmp"

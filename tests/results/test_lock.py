@@ -16,6 +16,8 @@ import pytest
 from ntkexp.errors import UserError
 from ntkexp.results import lock as locks
 from ntkexp.results.lock import SILENT_SECONDS, Lock, RunTakenError, held
+from ntkexp.results.status import forget_work
+from ntkexp.results.store import Run
 
 TAKES = """
 import sys, time
@@ -179,3 +181,18 @@ def test_a_changed_byte_does_not_make_it_another_machines(tmp_path: Path) -> Non
         ours = Lock(tmp_path / "lock")
         ours.take()  # nobody holds it on this machine
         ours.release()
+
+
+def test_a_finished_run_keeps_no_lock_of_an_owner_that_is_gone(tmp_path: Path) -> None:
+    """Killed between the status and the release."""
+    with Run(tmp_path / "run", []) as run:
+        run.begin("seed: 0\n", {})
+        run.finish()
+        forget_work(run.folder)
+        assert held(run.folder / "lock")
+        assert run._lock._descriptor is not None
+        os.close(run._lock._descriptor)
+        run._lock._descriptor = None
+    assert (tmp_path / "run" / "lock").exists()
+    forget_work(tmp_path / "run")
+    assert not (tmp_path / "run" / "lock").exists()
