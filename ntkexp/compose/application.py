@@ -22,7 +22,6 @@ from ntkexp.errors import UserError, meant
 from ntkexp.execution.execute import Command
 from ntkexp.launch.task import Task
 
-CONFIGS = "pkg://ntkexp.configs"
 SHOWN = ("job", "hydra", "all")
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 # Hydra's flags: those that take a word after them, what that may be (None is for anything), and
@@ -69,7 +68,9 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
 def _entry(config_name: str) -> Callable[[Any], Any]:
     # Hydra 1.3 warns where it is not told whose habits to follow, 1.4 where it is.
     told = {"version_base": "1.3"} if hydra.__version__.startswith("1.3") else {}
-    entry: Callable[[Any], Any] = hydra.main(config_path=CONFIGS, config_name=config_name, **told)
+    entry: Callable[[Any], Any] = hydra.main(
+        config_path=composition.CONFIGS, config_name=config_name, **told
+    )
     return entry
 
 

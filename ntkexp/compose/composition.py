@@ -23,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp import components, config, projects
 from ntkexp.launch import plugin
 
+CONFIGS = "pkg://ntkexp.configs"
 SCHEME = "component"
 
 

@@ -16,6 +16,8 @@ from ntkexp.config import check, refuse_added, shrink
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
 from ntkexp.references import checksum, references
+from ntkexp.results.folders import STATUS
+from ntkexp.results.packaged import roots
 from ntkexp.results.status import read_status
 
 # A run that needs a run that needs a run ... so many times needs itself.
@@ -56,7 +58,8 @@ class Parent:
     @property
     def told(self) -> str:
         """The file as provenance names it; the same wherever results lie."""
-        return f"run {self.folder.parent.name}/{self.folder.name}/{self.file}"
+        experiment = self.how.config.name if self.how else self.folder.parent.name
+        return f"run {experiment}/{self.folder.name}/{self.file}"
 
 
 def parents(config: DictConfig) -> list[Parent]:
@@ -86,7 +89,7 @@ def _name_parents(config: DictConfig) -> None:
 
 def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
     given = Path(str(node.run))
-    if (given / "status.json").is_file():
+    if (given / STATUS).is_file():
         if node.set:
             raise UserError(f"{key}.set: {given} is a run that there is; nothing in it can be set")
         return Parent(key, node.file, given, None)
@@ -111,8 +114,8 @@ def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
 def _place(config: DictConfig) -> Path:
     """Where a run lies: among the results of one's own, else among those kept as a reference."""
     own = folder_of(config)
-    kept = Path(config.paths.outputs, "reference", config.name, own.name)
-    return kept if not (own / "status.json").exists() and (kept / "status.json").exists() else own
+    places = [root / config.name / own.name for root in roots(Path(config.paths.outputs))]
+    return next((place for place in places if (place / STATUS).exists()), own)
 
 
 @contextmanager

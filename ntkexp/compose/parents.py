@@ -30,7 +30,6 @@ from ntkexp.experiments import experiments
 from ntkexp.options import first_line
 from ntkexp.references import is_reference
 
-CONFIGS = "pkg://ntkexp.configs"
 CHOICES = ("recipe", "scale", *GROUPS)
 # What a run hands on to the runs that it needs.
 INHERITED = (*(key for key in EXECUTION_KEYS if key != "rerun"), "tf32", "deterministic")
@@ -94,7 +93,7 @@ def _loader() -> ConfigLoader:
     if session.is_initialized():
         return session.config_loader()
     composition.register()
-    return ConfigLoaderImpl(create_config_search_path(CONFIGS))
+    return ConfigLoaderImpl(create_config_search_path(composition.CONFIGS))
 
 
 def _inherited_choices(

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
+from ntkexp.compose.members import Columns
 from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.results.table import Column, ColumnType, Table, int64, string
@@ -18,7 +19,6 @@ from ntkexp.training.checkpoint import stacked
 from ntkexp.training.work import Kept, Work, Written
 
 BURST_SECONDS = 0.2
-Columns = Mapping[str, object]
 W = TypeVar("W", bound=Work)
 
 MEMBERS = Table(

@@ -9,13 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ntkexp.compose.members import Columns
 from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.results.table import Table
 from ntkexp.training.drawing import drawing_layers
 from ntkexp.training.function_learner import FunctionLearner
 from ntkexp.training.function_stack import FunctionStack
-from ntkexp.training.members import Columns, Members
+from ntkexp.training.members import Members
 from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.recorder import AT_ONCE
 from ntkexp.training.stack import Stack
