@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.lazy.claims import CLAIMS
+from ntkexp.papers.lazy.claims.quadratic import CLAIMS
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id: claim for claim in CLAIMS}

@@ -1,0 +1,12 @@
+"""What the experiments cost, in time of one core of a busy machine of four."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ntkexp.claims.effort import Cost
+from ntkexp.claims.horizon import Horizon
+
+COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
+    "lazy/quadratic_examples": "3 seconds",
+}
