@@ -16,11 +16,12 @@ FALLEN = 0.05
 @dataclass(frozen=True)
 class Horizon:
     """`reached` tells of a run whether it came that far; `iterations`: when that is, where the
-    horizon is a number of them."""
+    horizon is a number of them; `memorised`: whether random labels must be known by then."""
 
     told: str
     reached: Callable[[Record], bool]
     iterations: int | None = None
+    memorised: bool = False
 
     def __call__(self, record: Record) -> bool:
         return self.reached(record)
@@ -28,6 +29,22 @@ class Horizon:
 
 def iteration(number: int) -> Horizon:
     return Horizon(f"iteration {number:,}", lambda record: record.iteration >= number, number)
+
+
+def memorised(number: int, share: float) -> Horizon:
+    """A number of iterations, by a network that has begun to memorise its random labels.
+
+    Of a share of labels drawn anew from ten classes a tenth stays true, so who knows every true
+    label and no random one has a train accuracy of 1 - 0.9 share.
+    """
+    known = 1 - 0.9 * share
+
+    def reached(record: Record) -> bool:
+        come = record.iteration >= number and "evals" in record.tables
+        return come and float(accuracy(record, "train").max()) > known
+
+    told = f"iteration {number:,}, with a train accuracy above {known:.2f}"
+    return Horizon(told, reached, number, memorised=True)
 
 
 def either(first: Horizon, second: Horizon) -> Horizon:

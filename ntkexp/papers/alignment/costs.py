@@ -27,8 +27,13 @@ DEFAULT_EPOCHS = 200
 def narrow(net: str, recipe: str, horizon: Horizon) -> Cost:
     """Of a net with 16 channels until the horizon, and of VGG19 at full size."""
     needed = -(-(horizon.iterations or 0) // EPOCH[recipe])
-    epochs = f" optim.epochs={needed}" if needed > DEFAULT_EPOCHS else ""
-    return Cost(_told(net, horizon), NARROW_WORDS + epochs)
+    epochs = f"optim.epochs={needed}" if needed > DEFAULT_EPOCHS else ""
+    if horizon.memorised:
+        full = duration((horizon.iterations or 0) * FULL_SECONDS)
+        return Cost(
+            f"{full}; with model.base=16 half of the labels are not memorised by then", epochs
+        )
+    return Cost(_told(net, horizon), " ".join(filter(None, (NARROW_WORDS, epochs))))
 
 
 def _told(net: str, horizon: Horizon) -> str:

@@ -20,6 +20,7 @@ from tests.papers.alignment.claim_examples import (
     LONG,
     disk,
     notebook,
+    notebook,
     ranks,
     record,
     sweeps,
@@ -177,6 +178,17 @@ def test_every_verdict_without_runs_names_command_and_cost() -> None:
     assert "recipe=released" in released
     assert "optim.epochs=256" in released
     assert "6.2 hours of a core" in released
+
+
+def test_who_has_not_memorised_does_not_decide_what_memorising_does() -> None:
+    """Of half of the labels drawn anew .55 are known to who knows all true ones and no other."""
+    for name in ("level-noise50-100000", "second-rise-noise50", "accuracy-falls"):
+        claim = BY_ID[f"fig02-notebook-{name}"]
+        verdicts = {known: judge(claim, notebook("vgg19_noise50", known=known)).verdict
+                    for known in (0.54, 0.56)}  # fmt: skip
+        assert verdicts == {0.54: Verdict.no_runs, 0.56: Verdict.fails}
+        (line,) = commands([judge(claim, [])])
+        assert "model.base=16 half" in line
 
 
 def test_a_command_is_named_once_for_the_longest_of_its_horizons() -> None:
