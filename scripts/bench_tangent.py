@@ -7,7 +7,7 @@
 
 Each case runs in a process of its own, so that its peak memory is its own. Ours and a peer
 (scripts/peers.py) are both warm and take turns in it; medians are reported. Peers that are not
-installed are named and left out; `pip install -e ".[peers]"` brings all. The rate of the machine's
+installed are named and left out; `pip install -e ".[peers,jax]"` brings all. The rate of the machine's
 matrix product is measured in the same process, before and after; where the share of it is what
 counts, before and after every run, and the run of the median share is reported.
 """
@@ -45,7 +45,9 @@ CLASSES = 10
 IMAGES = (3, 32, 32)
 MATRIX = 4096
 
+# `vgg19-average` has average pools, since neural-tangents has no rule for others.
 NETS: dict[str, tuple[Model, tuple[int, ...]]] = {
+    "vgg19-average": (Vgg(depth=19), IMAGES),
     "vgg19": (Vgg(depth=19), IMAGES),
     "vgg11": (Vgg(depth=11), IMAGES),
     "resnet18": (Resnet18(), IMAGES),
@@ -86,7 +88,12 @@ class Bench:
         config, shape = NETS[net]
         self.device = torch.device(setting.device)
         self.clock = time.process_time if setting.cpu_seconds else time.perf_counter
-        self.model = build(config, shape, CLASSES, seed=0).to(self.device).eval()
+        model = build(config, shape, CLASSES, seed=0)
+        if net.endswith("-average"):
+            for name, module in model.named_children():
+                if isinstance(module, nn.MaxPool2d):
+                    model.set_submodule(name, nn.AvgPool2d(module.kernel_size))
+        self.model = model.to(self.device).eval()
         draws = torch.Generator().manual_seed(0)
         if config.couples_examples():
             _settle_statistics(self.model, draws)
@@ -346,6 +353,9 @@ CASES: dict[str, Callable[..., Row]] = {
         f"vgg19-5-{peer}": partial(against, net="vgg19", n=5, peer=peer, target="1 x", repeats=3)
         for peer in ("torch.func", "backpack", "curvlinops")
     },
+    "vgg19-average-5-neural-tangents": partial(
+        against, net="vgg19-average", n=5, peer="neural-tangents", target="1 x", repeats=3
+    ),
     "layers-too": partial(layers_too, net="vgg19", n=20, target="1.05 x the total", repeats=3),
     "vgg19-100": partial(alone, net="vgg19", n=100, target="4 GB, 75 % of 2.5 TFLOP", repeats=5),
     "resnet18-100": partial(alone, net="resnet18", n=100, target="5 GB, 65 %", repeats=5),
@@ -408,7 +418,7 @@ def main() -> None:
     spawn = multiprocessing.get_context("spawn")
     missing = absent()
     for name in missing:
-        print(f"{name}: not installed, left out (pip install -e '.[peers]')", flush=True)
+        print(f"{name}: not installed, left out (pip install -e '.[peers,jax]')", flush=True)
     cases = [case for case in options.case if not any(case.endswith(f"-{m}") for m in missing)]
     for case in cases:
         with ProcessPoolExecutor(1, mp_context=spawn) as pool:

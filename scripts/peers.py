@@ -9,8 +9,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
-from typing import TypeAlias
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -108,11 +110,67 @@ def of_curvlinops(model: nn.Module, inputs: Tensor) -> Tensor:
     return found.detach()
 
 
+def of_neural_tangents(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Structured derivatives on JAX, for sequential nets of convolutions, ReLUs, linear layers and
+    average pools (its rules have none for a maximum over windows)."""
+    import jax
+    import numpy as np
+
+    if model not in _KERNELS:
+        from jax._src import source_info_util
+        from jax.interpreters import ad
+
+        # neural-tangents 0.6.5 looks for them where JAX 0.4.30 no longer has them.
+        ad.source_info_util, ad.config = source_info_util, jax.config
+        import neural_tangents as nt
+
+        found = nt.empirical_ntk_fn(
+            partial(_on_jax, [*model.children()]),
+            trace_axes=(),
+            vmap_axes=0,
+            implementation=nt.NtkImplementation.STRUCTURED_DERIVATIVES,
+        )
+        _KERNELS[model] = jax.jit(found, static_argnums=1)
+    weights = [[np.asarray(p.detach()) for p in layer.parameters()] for layer in model.children()]
+    # Its axes are (n, n, c, c).
+    kernel = np.array(_KERNELS[model](inputs.numpy(), None, weights))
+    return torch.from_numpy(kernel).permute(0, 2, 1, 3).flatten(2).flatten(0, 1)
+
+
+# A net's kernel, compiled once.
+_KERNELS: WeakKeyDictionary[nn.Module, Callable[..., Any]] = WeakKeyDictionary()
+
+
+def _on_jax(layers: list[nn.Module], weights: Any, x: Any) -> Any:
+    """The outputs of a sequential net, by JAX."""
+    import jax
+
+    for layer, given in zip(layers, weights, strict=True):
+        if isinstance(layer, nn.Conv2d):
+            around = [(size, size) for size in layer.padding]
+            x = jax.lax.conv_general_dilated(x, given[0], layer.stride, around)
+            x = x + given[1][:, None, None]
+        elif isinstance(layer, nn.Linear):
+            x = x @ given[0].T + given[1]
+        elif isinstance(layer, nn.ReLU):
+            x = jax.nn.relu(x)
+        elif isinstance(layer, nn.AvgPool2d):
+            by = layer.kernel_size
+            n, channels, height, width = x.shape
+            x = x.reshape(n, channels, height // by, by, width // by, by).mean((3, 5))
+        elif isinstance(layer, nn.Flatten):
+            x = x.reshape(len(x), -1)
+        else:
+            raise NotImplementedError(f"{type(layer).__name__}: no counterpart here")
+    return x
+
+
 PEERS: Mapping[str, tuple[str, Peer]] = {
     "torch.func": ("torch", of_torch_func),
     "nngeometry": ("nngeometry", of_nngeometry),
     "backpack": ("backpack", of_backpack),
     "curvlinops": ("curvlinops", of_curvlinops),
+    "neural-tangents": ("neural_tangents", of_neural_tangents),
 }
 
 
