@@ -7,9 +7,9 @@
 
 Each case runs in a process of its own, so that its peak memory is its own. Ours and a peer
 (scripts/peers.py) are both warm and take turns in it; medians are reported. Peers that are not
-installed are named and left out; `pip install -e ".[peers,jax]"` brings all. The rate of the machine's
-matrix product is measured in the same process, before and after; where the share of it is what
-counts, before and after every run, and the run of the median share is reported.
+installed are named and left out; `pip install -e ".[peers,jax]"` brings all. The rate of the
+machine's matrix product is measured in the same process, before and after; where the share of it is
+what counts, before and after every run, and the run of the median share is reported.
 """
 
 from __future__ import annotations

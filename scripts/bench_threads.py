@@ -5,10 +5,11 @@
     python scripts/bench_threads.py --seconds 1 --rounds 3
 
 Every case runs three ways: one thread; several, as many as ntkexp chooses (a thread a core where
-it chooses one), sleeping while they wait; a thread a core, spinning, as ntkexp had it before. A way
-is a process that loads once and works when it is told, for some seconds and one step at least. The
-ways take turns in every round, first idle, then beside as many busy processes as there are cores;
-ratios are medians over the rounds, within a round. It ends with the table of docs/threads.md.
+it chooses one), that soon sleep where they wait; a thread a core, spinning, as ntkexp had it
+before. A way is a process that loads once and works when it is told, for some seconds and one step
+at least. The ways take turns in every round, first idle, then beside as many busy processes as
+there are cores; ratios are medians over the rounds, within a round. It ends with the table of
+docs/threads.md.
 
 `against before`: the chosen way's speed over that of the spinning threads, both idle; 0.95 is
 asked for. `kept beside`: the chosen way's speed beside over its own idle; 0.25 is asked for.

@@ -3,8 +3,9 @@
 Two threads that share the work of a layer meet at its end. An OpenMP thread that is there first
 spins, by libgomp's default for 300,000 rounds, which is milliseconds. Where another process has the
 core of the thread that is waited for, the one that spins holds a core only to wait: a run beside
-busy processes then loses 99 % of its speed. So threads sleep while they wait, and there are as many
-of them as the work feeds.
+busy processes then loses 99 % of its speed. A thread that sleeps at once is slow to wake: a narrow
+VGG19 then loses a quarter of its speed on idle cores. So threads spin for a moment, then sleep, and
+there are as many of them as the work feeds.
 
 The number is decided at a run's first life and kept for all its lives: sums are taken in another
 order by other numbers of threads, and a run that goes on must be the run that it was.
@@ -20,11 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A thread sleeps at once when it has to wait. libgomp (PyTorch's wheels for Linux) obeys
-# OMP_WAIT_POLICY and GOMP_SPINCOUNT, measured with PyTorch 2.13; it does not know KMP_BLOCKTIME,
-# which is for builds of PyTorch with Intel's or LLVM's libiomp and has not been tried.
-WAITING = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
-SAID = {*WAITING, "GOMP_SPINCOUNT"}
+# A thread that has to wait spins for 3,000 rounds, some microseconds, then sleeps. From 3,000 rounds
+# on idle cores are as quick as with endless spinning, with 1,000 a tenth slower; work beside busy
+# processes keeps .17 to .42 of its speed with 3,000, down to a twentieth with 100,000
+# (docs/threads.md). libgomp (PyTorch's wheels for Linux) obeys OMP_WAIT_POLICY and
+# GOMP_SPINCOUNT, measured with PyTorch 2.13; it does not know KMP_BLOCKTIME, which is for builds of
+# PyTorch with Intel's or LLVM's libiomp and has not been tried.
+WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "0"}
+SAID = WAITING.keys()
 
 # What another thread costs a step, as multiplications that one core does in that time. Measured in
 # processor time, which other work hardly changes (AMD EPYC Zen 3, PyTorch 2.13; a core does 35
@@ -45,7 +49,7 @@ class Wanted:
 
 
 def set_waiting(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Let OpenMP's threads sleep while they wait, unless the user has said how they should.
+    """Let OpenMP's threads sleep soon while they wait, unless the user has said how they should.
 
     It is read when torch is loaded, so this comes before.
     """

@@ -20,7 +20,6 @@ from tests.papers.alignment.claim_examples import (
     LONG,
     disk,
     notebook,
-    notebook,
     ranks,
     record,
     sweeps,

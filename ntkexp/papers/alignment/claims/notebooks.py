@@ -113,7 +113,7 @@ def _ranks(experiment: str) -> tuple[Claim, ...]:
 
 
 def _late(experiment: str) -> Horizon:
-    """What the plots show late of noisy runs is memorising: a run that does not cannot decide it."""
+    """Late in noisy runs the plots show memorising; a run that does not cannot decide it."""
     share = RANDOM_LABELS.get(experiment)
     return iteration(LATE) if share is None else memorised(LATE, share)
 
