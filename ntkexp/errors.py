@@ -22,6 +22,14 @@ class Diverged(Exception):
         self.step, self.last_finite = step, last_finite
 
 
+class RunFailed(Exception):
+    """A run that came to no end: it raised, or its loss was no number any more."""
+
+    def __init__(self, folder: object, reason: str) -> None:
+        super().__init__(f"{folder}: {reason}")
+        self.folder, self.reason = folder, reason
+
+
 def meant(word: str, choices: Sequence[str]) -> str:
     """A guess, to go behind `no such ...`; nothing where none is near."""
     import difflib  # the door imports this file, and few words are mistyped

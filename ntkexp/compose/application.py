@@ -56,7 +56,7 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
     task = Task(command)
-    with _arguments(hoisted(ranges_quoted(words))), _plain_errors(config_name, words):
+    with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
         check_overrides(sys.argv[1:])
         sys.argv += _logging(sys.argv[1:])
         _entry(config_name)(task)()
@@ -166,7 +166,7 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
+def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep, Sweep
@@ -25,8 +25,11 @@ SEARCHPATH, VERBOSE = "hydra.searchpath", "hydra.verbose"
 MOST_JOBS = 10_000
 
 
-def check_overrides(words: Sequence[str]) -> None:
-    """Refuse overrides that cannot mean anything; `words` begin with Hydra's flags."""
+def check_overrides(words: Sequence[str], sweeps: str = "expected -m to sweep over them") -> None:
+    """Refuse overrides that cannot mean anything; `words` begin with Hydra's flags.
+
+    `sweeps` says what to do about several values.
+    """
     sweeping = bool({"-m", "--multirun"} & set(words))
     parser = OverridesParser.create()
     for word in _without_flags(words):
@@ -35,11 +38,15 @@ def check_overrides(words: Sequence[str]) -> None:
         if key.partition(".")[0].partition("/")[0] == "hydra" and key not in (SEARCHPATH, VERBOSE):
             raise UserError(_about_hydra(word, key))
         if override.is_sweep_override() and not sweeping:
-            raise UserError(
-                f"{word}: several values; expected -m to sweep over them, or [...] for a list"
-            )
+            raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if key in GROUPS:
             _check_group(word, override)
+
+
+def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
+    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
+    for override in overrides:
+        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
 
 
 def ranges_quoted(words: Sequence[str]) -> list[str]:

@@ -6,9 +6,10 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from ntkexp.results.store import Run
     from ntkexp.training.loop import Loop
     from ntkexp.training.prepared import Ready
+
+Handler = Callable[[int, FrameType | None], None]
 
 
 @dataclass(frozen=True)
@@ -145,23 +148,33 @@ def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
     return FAILED
 
 
-@contextmanager
-def signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM for the loop to see; a second one ends the process at once.
+def end_at_once(number: int, frame: FrameType | None) -> None:
+    """Wherever it is, also inside code that would turn an exception into another."""
+    os._exit(128 + number)
 
-    At once: wherever it is, also inside code that would turn an exception into another. What was
-    committed stays, as after a kill.
+
+@contextmanager
+def signals(again: Handler = end_at_once) -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM for the loop to see; `again` answers a second one.
+
+    What was committed stays then, as after a kill. In a thread there are no signals to see: they
+    come to the main thread.
     """
     asked: list[int] = []
 
     def ask(number: int, frame: FrameType | None) -> None:
         if asked:
-            os._exit(128 + number)
+            again(number, frame)
         asked.append(number)
 
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # None: it was set by what is not Python, and stays with ours.
+            if handler is not None:
+                signal.signal(number, handler)

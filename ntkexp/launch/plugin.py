@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -110,9 +109,8 @@ class LauncherNode:
     _target_: str = f"{HOME}.SweepLauncher"
 
 
-@cache
 def register() -> None:
-    """Make `hydra/sweeper: ntkexp` and `hydra/launcher: ntkexp` known; once a process."""
+    """Make `hydra/sweeper: ntkexp` and `hydra/launcher: ntkexp` known."""
     store = ConfigStore.instance()
     for group, node, plugin in (
         ("hydra/sweeper", SweeperNode, SweepSweeper),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
@@ -10,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose.explain import explained
+from ntkexp.compose.overrides import typed_keys
 from ntkexp.errors import UserError
 from ntkexp.execution.execute import Command
 
@@ -37,9 +37,3 @@ class Task:
             self.complaints.append(error)
         except OmegaConfBaseException as error:
             self.complaints.append(UserError(explained(error)))
-
-
-def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
-    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
-    for override in overrides:
-        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
