@@ -11,6 +11,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose import members
+from ntkexp.compose.horizon import keep_typed_limit
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
 from ntkexp.config import check, refuse_added, shrink
 from ntkexp.errors import UserError
@@ -31,6 +32,7 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     refuse_added(config)
     shrink(config, typed)
     check(config)
+    keep_typed_limit(config, typed)
     _name_parents(config)
     for _, member in members.of_config(config) if config.members else ():
         check(member)

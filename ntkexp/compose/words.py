@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ntkexp.components import GROUPS
 from ntkexp.errors import UserError
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./@-]*")
 NO_STRINGS = ("true", "false", "null", "nan", "inf")
+# Nodes whose keys are no options: they are given as a whole.
+WHOLE = ("members", "probe")
 Overrides = Mapping[str, Any] | Iterable[str]
 
 
@@ -41,6 +44,8 @@ def words_of(overrides: Overrides) -> list[str]:
 
     >>> words_of({"model.width": 40, "probe": ["spectrum", "alignment"]})
     ['model.width=40', 'probe=[spectrum,alignment]']
+    >>> words_of({"model": {"name": "vgg", "depth": 11}})
+    ['model=vgg', 'model.depth=11']
     """
     if isinstance(overrides, str):
         raise UserError(f"{overrides!r}: expected a list of overrides, [{overrides!r}], or a dict")
@@ -53,7 +58,13 @@ def _typed(overrides: Mapping[str, Any]) -> Iterator[str]:
     for key, value in overrides.items():
         if not isinstance(key, str) or not key or "=" in key:
             raise UserError(f"{key!r}: names no key; expected one such as 'model.width'")
-        yield f"{key}={word(_plain(key, value))}"
+        if isinstance(value, Mapping) and key not in WHOLE and "." not in key:
+            # Each by its own key, as what is typed counts key by key.
+            for inner, one in value.items():
+                name = key if inner == "name" and key in GROUPS else f"{key}.{inner}"
+                yield f"{name}={word(_plain(name, one))}"
+        else:
+            yield f"{key}={word(_plain(key, value))}"
 
 
 def _checked(overrides: Iterable[str]) -> Iterator[str]:

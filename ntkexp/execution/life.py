@@ -62,7 +62,7 @@ def live(
         try:
             loop = loop_of(ready, run, config, checkpoint)
             loop.go(lambda: bool(asked))
-            finish(run, began)
+            finish(run, began, ready.limit if loop.work.step >= loop.work.last else "")
         except Exception as error:
             return cut_short(run, error, asked)
     return DONE
@@ -79,7 +79,7 @@ def loop_of(ready: Ready, run: Run, config: DictConfig, checkpoint: bytes | None
         probes=ready.probes,
         keep_at=ready.keep_at,
         commit_every_seconds=config.checkpoint.every_seconds,
-        label=ready.label,
+        label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=config.progress,
     )
     if checkpoint is not None:
@@ -118,10 +118,11 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
     return checkpoint
 
 
-def finish(run: Run, began: float) -> None:
+def finish(run: Run, began: float, limit: str) -> None:
+    """`limit` is which of several ended it, "" where there is nothing to tell."""
     run.note({"seconds": time.monotonic() - began})
     run.finish()
-    print(f"finished {run.folder}")
+    print(f"finished {run.folder}" + (f"  (at {limit})" if limit else ""))
 
 
 def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:

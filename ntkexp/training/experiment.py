@@ -68,6 +68,7 @@ def prepare(
         probes=[built],
         data=one.dataset.checksums,
         keep_at=config.keep.weights,
+        limit=work.limit,
         about=devices.facts(device) | {"remarks": one.dataset.remarks} | route,
     )
 
@@ -87,6 +88,7 @@ def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
         looks=looks_of(config.probing, work.last),
         probes=[probes for single in singles for probes in single.probes],
         label=f"{len(members)} networks",
+        limit=singles[0].limit if len({single.limit for single in singles}) == 1 else "",
     )
 
 
