@@ -14,6 +14,10 @@ class Interrupted(Exception):
     """Asked to stop by a signal; everything up to here is committed."""
 
 
+class SweepStopped(Exception):
+    """A signal ended a batch of jobs; the sweeper that asked for it must not ask for another."""
+
+
 class Diverged(Exception):
     """The loss is no number any more."""
 

@@ -28,7 +28,8 @@ from ntkexp.references import is_reference
 
 CHOICES = ("recipe", "scale", *GROUPS)
 # What a run hands on to the runs that it needs.
-INHERITED = (*(key for key in EXECUTION_KEYS if key != "rerun"), "tf32", "deterministic")
+ITS_OWN = ("rerun", "objective_metric")
+INHERITED = (*(key for key in EXECUTION_KEYS if key not in ITS_OWN), "tf32", "deterministic")
 # All that a run which is needed takes from the run that needs it.
 HANDED_ON = (*INHERITED, "recipe", "scale")
 _bases: dict[tuple[str, ...], DictConfig] = {}

@@ -21,6 +21,7 @@ from ntkexp.execution.freed_memory import keep_freed_memory
 from ntkexp.execution.life import NOTHING, Asked, live, signals
 from ntkexp.execution.outcome import DONE, known
 from ntkexp.identity import folder_of
+from ntkexp.results import metric
 
 if TYPE_CHECKING:
     from ntkexp.training.prepared import Ready
@@ -69,6 +70,8 @@ class Command:
         with self.life() as asked:
             began = time.monotonic()
             ready = self.prepare(config)
+            if config.objective_metric is not None:
+                metric.refuse_unknown(config.objective_metric, ready.tables)
             if asked:
                 print("interrupted before the run began", file=sys.stderr)
                 return 128 + asked[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ class Job:
     reason: str = ""
     log: Path | None = None
     asked: Asked = NOTHING
+    # The overrides of all jobs of the batch that are this run.
+    batch: list[tuple[str, ...]] = field(default_factory=list)
 
     @property
     def code(self) -> int:
@@ -65,7 +67,8 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.
-        jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, asked=asked))
+        job = jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, asked=asked))
+        job.batch.append(tuple(overrides))
     return list(jobs.values())
 
 

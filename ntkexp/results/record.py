@@ -13,6 +13,7 @@ import pandas as pd
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
 from ntkexp.experiments import SEEDS, axes
+from ntkexp.results import metric
 from ntkexp.results.card import read_card
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.configs import flat_config, flattened
@@ -58,6 +59,10 @@ class Record:
 
     def __repr__(self) -> str:
         return f"<run {self.experiment}/{self.run}: {', '.join(self.tables)}>"
+
+    def metric(self, path: str) -> float:
+        """A number by its path, such as `evals.test.loss` (ntkexp/results/metric.py)."""
+        return metric.value(path, self.tables)
 
     @property
     def seed(self) -> int:
