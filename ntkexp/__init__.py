@@ -1,3 +1,23 @@
 """Watch what a neural network's tangent features do while it learns."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ntkexp.errors import RunFailed, UserError
+    from ntkexp.execution.from_python import run
+
 __version__ = "0.2.0"
+__all__ = ["RunFailed", "UserError", "__version__", "run"]
+
+HOMES = {"RunFailed": "errors", "UserError": "errors", "run": "execution.from_python"}
+
+
+def __getattr__(name: str) -> Any:
+    # What is heavy is imported on first use: every command passes through here.
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

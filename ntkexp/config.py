@@ -35,6 +35,7 @@ from ntkexp.options import (
 )
 from ntkexp.options import refuse_added as refuse_added
 from ntkexp.references import StartFrom
+from ntkexp.results import metric
 from ntkexp.studies.base import Study
 from ntkexp.transforms.base import Transform
 
@@ -50,6 +51,7 @@ EXECUTION_KEYS = (
     "rerun",
     "with_parents",
     "launcher",
+    "objective_metric",
 )
 DESCRIPTION_KEYS = ("about", "figures")
 
@@ -196,7 +198,10 @@ class SlurmConfig(LauncherConfig):
 
 @dataclass
 class ExperimentConfig:
-    """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`."""
+    """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`.
+
+    `objective_metric` names the number that a run returns (ntkexp/results/metric.py).
+    """
 
     name: str = option("adhoc", FOLDER_NAME)
     about: str = ""
@@ -213,6 +218,7 @@ class ExperimentConfig:
     progress: bool = True
     rerun: bool = False
     with_parents: bool = False
+    objective_metric: str | None = None
 
 
 @dataclass
@@ -270,6 +276,8 @@ def check(config: DictConfig) -> None:
         raise UserError("probing.steps=[]: probing.spacing=list needs one step or more, [0, 10]")
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, ExperimentConfig)
+    if plain.objective_metric is not None:
+        metric.parsed(plain.objective_metric)
     for component in components_of(plain):
         component.check(plain)
     if isinstance(plain, TrainConfig):

@@ -14,12 +14,24 @@ class Interrupted(Exception):
     """Asked to stop by a signal; everything up to here is committed."""
 
 
+class SweepStopped(Exception):
+    """A signal ended a batch of jobs; the sweeper that asked for it must not ask for another."""
+
+
 class Diverged(Exception):
     """The loss is no number any more."""
 
     def __init__(self, step: int, last_finite: float) -> None:
         super().__init__(f"the loss is not finite at step {step}; before it was {last_finite:.6g}")
         self.step, self.last_finite = step, last_finite
+
+
+class RunFailed(Exception):
+    """A run that came to no end: it raised, or its loss was no number any more."""
+
+    def __init__(self, folder: object, reason: str) -> None:
+        super().__init__(f"{folder}: {reason}")
+        self.folder, self.reason = folder, reason
 
 
 def meant(word: str, choices: Sequence[str]) -> str:

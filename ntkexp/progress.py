@@ -1,4 +1,4 @@
-"""One bar on a terminal, a plain line now and then elsewhere."""
+"""One bar on a terminal or in a notebook, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from tqdm import tqdm
 
 T = TypeVar("T")
 PLAIN_LINE_SECONDS = 30.0
-# tqdm's watching thread would stand in the way of forking; it mends bars with miniters > 1 only.
-tqdm.monitor_interval = 0
 
 # Who else is told of every advance: in a job of a sweep, the process that shows the whole.
 Listener = Callable[["Progress"], None]
@@ -36,6 +34,37 @@ def told_to(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
+class Bar(tqdm):  # type: ignore[type-arg]
+    """tqdm's bar without its watching thread, which would stand in the way of forking; it mends
+    bars with miniters > 1 only."""
+
+    monitor_interval = 0
+
+
+def bar_here() -> type[tqdm[Any]] | None:
+    """The bar for where this process shows what it does; None where there is room for lines only.
+
+    A notebook has one of its own, if ipywidgets are installed to draw it.
+    """
+    asked = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    if asked is not None and "IPKernelApp" in getattr(asked(), "config", ()):
+        return _notebook_bar()
+    return Bar if sys.stderr.isatty() else None
+
+
+def _notebook_bar() -> type[tqdm[Any]] | None:
+    from tqdm import notebook
+
+    # None where ipywidgets are not installed.
+    if getattr(notebook, "IProgress", None) is None:
+        return None
+
+    class NotebookBar(notebook.tqdm):  # type: ignore[type-arg]
+        monitor_interval = 0
+
+    return NotebookBar
+
+
 class Progress:
     """Shows how far a long task is, on standard error.
 
@@ -51,8 +80,8 @@ class Progress:
         self._figures = ""
         self._began = self._spoke = time.monotonic()
         self._start, self._said = start, -1
-        if shown and sys.stderr.isatty():
-            self._bar = tqdm(total=total, initial=start, desc=label, dynamic_ncols=True, miniters=0)
+        if shown and (bar := bar_here()) is not None:
+            self._bar = bar(total=total, initial=start, desc=label, dynamic_ncols=True, miniters=0)
 
     def advance(self, count: int = 1, **figures: object) -> None:
         """Count `count` more steps done; `figures` are shown beside the bar."""

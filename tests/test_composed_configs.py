@@ -35,6 +35,7 @@ ADDED: dict[str, Any] = {
     "evaluate.subsets": [],
     "members": None,
     "with_parents": False,
+    "objective_metric": None,
     "keep": {"weights": []},
     "weights": {
         "run": None,

@@ -9,6 +9,7 @@ import pytest
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
+from ntkexp.compose.horizon import keep_typed_limit
 from ntkexp.config import check, shrink
 from ntkexp.execution.outcome import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
@@ -62,5 +63,6 @@ def test_the_words_that_made_a_run_find_it(command: str) -> None:
             config = composer.compose(words)
             shrink(config, frozenset(typed_keys(words)))
             check(config)
+            keep_typed_limit(config, frozenset(typed_keys(words)))
             assert identity(config) == run.name, words
             refuse_other_run(config, run)

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ntkexp.compose import composition
 from ntkexp.compose.explain import explained, other_command
 from ntkexp.compose.overrides import check_overrides, ranges_quoted
-from ntkexp.errors import UserError, meant
+from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
 from ntkexp.execution.execute import Command
 from ntkexp.launch.task import Task
 
@@ -56,10 +56,13 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
     task = Task(command)
-    with _arguments(hoisted(ranges_quoted(words))), _plain_errors(config_name, words):
+    with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
         check_overrides(sys.argv[1:])
         sys.argv += _logging(sys.argv[1:])
-        _entry(config_name)(task)()
+        # A signal: the exit code tells which. A failure that a sweeper would not bear: its jobs
+        # have been told.
+        with contextlib.suppress(SweepStopped, RunFailed):
+            _entry(config_name)(task)()
     if task.complaints:
         raise task.complaints[0]
     return max(task.codes)
@@ -166,7 +169,7 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
+def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except (HydraException, OmegaConfBaseException) as error:

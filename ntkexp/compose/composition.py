@@ -8,12 +8,21 @@ searched after it.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
+import hydra
 import omegaconf
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra._internal.utils import create_config_search_path
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSource
@@ -24,7 +33,7 @@ from ntkexp import components, config, projects
 from ntkexp.launch import plugin
 
 CONFIGS = "pkg://ntkexp.configs"
-SCHEME = "component"
+SCHEME, RESOLVER = "component", "at_scale"
 
 
 class ComponentSource(ConfigSource):
@@ -74,9 +83,88 @@ class ComponentSearchPath(SearchPathPlugin):
             search_path.append("ntkexp-projects", f"file://{folder}")
 
 
-@cache
+_at_work: ContextVar[ConfigLoader | None] = ContextVar("_at_work", default=None)
+
+
+def loader() -> ConfigLoader:
+    """That of the command at work, which knows its folders of configs."""
+    if (found := _at_work.get()) is not None:
+        return found
+    session = GlobalHydra.instance()
+    if session.is_initialized():
+        return session.config_loader()
+    register()
+    return ConfigLoaderImpl(create_config_search_path(CONFIGS))
+
+
+@contextmanager
+def by_itself(config_dir: Path | None = None) -> Iterator[ConfigLoader]:
+    """A loader of configs that uses no Hydra application and leaves Hydra's globals as they were.
+
+    Whoever calls may be one, with plugins, configs and a `version_base` of its own.
+    """
+    with _registered(), _version_base():
+        path = create_config_search_path(CONFIGS)
+        if config_dir is not None:
+            path.append("command-line", f"file://{config_dir.absolute()}")
+        token = _at_work.set(own := ConfigLoaderImpl(path))
+        try:
+            yield own
+        finally:
+            _at_work.reset(token)
+
+
+@contextmanager
+def _registered() -> Iterator[None]:
+    """Inside the block Hydra knows what `register` tells it; afterwards what it knew before."""
+    plugins, sources = Plugins.instance(), SourcesRegistry.instance()
+    store = ConfigStore.instance()
+    kinds, classes = plugins.plugin_type_to_subclass_list, plugins.class_name_to_class
+    before = {kind: list(found) for kind, found in kinds.items()}
+    tables: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (table, dict(table)) for table in (classes, sources.types)
+    ]
+    repo, resolving = _copied(store.repo), OmegaConf.has_resolver(RESOLVER)
+    register()
+    try:
+        yield
+    finally:
+        kinds.clear()
+        kinds.update(before)
+        for table, found in tables:
+            table.clear()
+            table.update(found)
+        store.repo = repo
+        if not resolving:
+            OmegaConf.clear_resolver(RESOLVER)
+
+
+def _copied(repo: dict[str, Any]) -> dict[str, Any]:
+    """The groups copied, the configs in them shared: nobody changes those."""
+    return {key: _copied(one) if isinstance(one, dict) else one for key, one in repo.items()}
+
+
+@contextmanager
+def _version_base() -> Iterator[None]:
+    """Hydra 1.3 composes by the habits of the version that is set for the process."""
+    if not hydra.__version__.startswith("1.3"):
+        yield
+        return
+    from hydra.version import VersionBase, setbase
+
+    base = VersionBase.instance()
+    before = base.version_base
+    setbase("1.3")
+    try:
+        yield
+    finally:
+        base.version_base = before
+
+
 def register() -> None:
-    """Make all of this known to Hydra and OmegaConf; once a process."""
+    """Make all of this known to Hydra and OmegaConf, unless it is."""
+    if ComponentSource in Plugins.instance().discover(ConfigSource):
+        return
     plugin.register()
     Plugins.instance().register(ComponentSource)
     Plugins.instance().register(ComponentSearchPath)
@@ -92,7 +180,7 @@ def register() -> None:
     # OmegaConf 2.4 warns of the long name; up to 2.3 the short one is something else.
     major, minor = map(int, omegaconf.__version__.split(".")[:2])
     add = "register_resolver" if (major, minor) >= (2, 4) else "register_new_resolver"
-    getattr(OmegaConf, add)("at_scale", at_scale, replace=True)
+    getattr(OmegaConf, add)(RESOLVER, at_scale, replace=True)
 
 
 def at_scale(paper: Any, small: Any, *, _root_: DictConfig) -> Any:

@@ -11,7 +11,8 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose import members
-from ntkexp.compose.parents import HANDED_ON, Composed, composed
+from ntkexp.compose.horizon import keep_typed_limit
+from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
 from ntkexp.config import check, refuse_added, shrink
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
@@ -31,10 +32,17 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     refuse_added(config)
     shrink(config, typed)
     check(config)
+    keep_typed_limit(config, typed)
     _name_parents(config)
     for _, member in members.of_config(config) if config.members else ():
         check(member)
         _name_parents(member)
+
+
+def forget_parents() -> None:
+    """Compose the runs that are needed anew: files of configs may have changed since."""
+    _composed.clear()
+    forget_bases()
 
 
 @dataclass(frozen=True)

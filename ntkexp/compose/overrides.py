@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep, Sweep
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 
 from ntkexp import components
@@ -19,27 +21,33 @@ from ntkexp.compose.explain import options_of, unknown_option
 from ntkexp.errors import UserError
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
-# The one setting of Hydra's that changes nothing the results store relies on.
-# Of Hydra's own settings those that may be typed.
-SEARCHPATH, VERBOSE = "hydra.searchpath", "hydra.verbose"
+# Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
+SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
 MOST_JOBS = 10_000
 
 
-def check_overrides(words: Sequence[str]) -> None:
-    """Refuse overrides that cannot mean anything; `words` begin with Hydra's flags."""
+def check_overrides(words: Sequence[str], sweeps: str = "expected -m to sweep over them") -> None:
+    """Refuse overrides that cannot mean anything; `words` begin with Hydra's flags.
+
+    `sweeps` says what to do about several values.
+    """
     sweeping = bool({"-m", "--multirun"} & set(words))
     parser = OverridesParser.create()
     for word in _without_flags(words):
         override = _parsed(parser, word)
         key = override.key_or_group
-        if key.partition(".")[0].partition("/")[0] == "hydra" and key not in (SEARCHPATH, VERBOSE):
-            raise UserError(_about_hydra(word, key))
+        if key.partition(".")[0].partition("/")[0] == "hydra":
+            _check_hydra(word, override, sweeping)
         if override.is_sweep_override() and not sweeping:
-            raise UserError(
-                f"{word}: several values; expected -m to sweep over them, or [...] for a list"
-            )
+            raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if key in GROUPS:
             _check_group(word, override)
+
+
+def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
+    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
+    for override in overrides:
+        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
 
 
 def ranges_quoted(words: Sequence[str]) -> list[str]:
@@ -90,8 +98,27 @@ def _parsed(parser: OverridesParser, word: str) -> Override:
     return override
 
 
+def _check_hydra(word: str, override: Override, sweeping: bool) -> None:
+    key = override.key_or_group
+    if key.replace("/", ".").startswith("hydra.sweeper"):
+        if not sweeping:
+            raise UserError(f"{word}: is about a sweep; expected -m beside it")
+        known = sweepers()
+        if key == SWEEPER and override.value() not in known:
+            raise UserError(f"{word}: no such sweeper; expected one of {', '.join(known)}")
+    elif key not in (SEARCHPATH, VERBOSE):
+        raise UserError(_about_hydra(word, key))
+
+
+def sweepers() -> list[str]:
+    """What may be chosen for `hydra/sweeper`: ours, and those of plugins that are installed."""
+    Plugins.instance()  # which looks for them
+    names = ConfigStore.instance().list(SWEEPER)
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
+
+
 def _about_hydra(word: str, key: str) -> str:
-    if key in ("hydra/launcher", "hydra/sweeper"):
+    if key == "hydra/launcher":
         return (
             f"{word}: sweeps run by this program's own launchers, not by a plugin of Hydra's; "
             f"expected one of launcher={', launcher='.join(options_of('launcher'))}"

@@ -8,22 +8,18 @@ would type for it come from here.
 from __future__ import annotations
 
 import copy
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.utils import create_config_search_path
-from hydra.core.config_loader import ConfigLoader
-from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.components import GROUPS
 from ntkexp.compose import composition
+from ntkexp.compose.words import word
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import experiments
@@ -32,11 +28,10 @@ from ntkexp.references import is_reference
 
 CHOICES = ("recipe", "scale", *GROUPS)
 # What a run hands on to the runs that it needs.
-INHERITED = (*(key for key in EXECUTION_KEYS if key != "rerun"), "tf32", "deterministic")
-PLAIN_WORD = re.compile(r"[A-Za-z_][\w./@-]*")
+ITS_OWN = ("rerun", "objective_metric")
+INHERITED = (*(key for key in EXECUTION_KEYS if key not in ITS_OWN), "tf32", "deterministic")
 # All that a run which is needed takes from the run that needs it.
 HANDED_ON = (*INHERITED, "recipe", "scale")
-NO_STRINGS = ("true", "false", "null", "nan", "inf")
 _bases: dict[tuple[str, ...], DictConfig] = {}
 
 
@@ -76,24 +71,19 @@ def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
     return found
 
 
+def forget_bases() -> None:
+    _bases.clear()
+
+
 def _base(command: str, words: list[str]) -> DictConfig:
     """Composed once a process."""
     one = (command, *words)
     if one not in _bases:
-        config = _loader().load_configuration(command, words, run_mode=RunMode.RUN)
+        config = composition.loader().load_configuration(command, words, run_mode=RunMode.RUN)
         with open_dict(config):
             del config["hydra"]
         _bases[one] = config
     return _bases[one]
-
-
-def _loader() -> ConfigLoader:
-    """That of the command at work, which knows its folders of configs."""
-    session = GlobalHydra.instance()
-    if session.is_initialized():
-        return session.config_loader()
-    composition.register()
-    return ConfigLoaderImpl(create_config_search_path(composition.CONFIGS))
 
 
 def _inherited_choices(
@@ -114,7 +104,7 @@ def _inherit(found: Composed, child: DictConfig) -> None:
             if key in ("tf32", "deterministic") and child[key]:
                 found.words.append(f"{key}=true")
     if config.paths.outputs != "outputs":
-        found.words.append(f"paths.outputs={_word(config.paths.outputs)}")
+        found.words.append(f"paths.outputs={word(config.paths.outputs)}")
     if "scale" in config and "scale" in child:
         for key in map(str, config.scale):
             if config.scale[key] != child.scale[key]:
@@ -159,7 +149,7 @@ def _set(found: Composed, key: str, value: Any, where: str) -> None:
     # Under a scale what is typed stays, though it be the default.
     scaled = "scale" in found.config and found.config.scale.name != "paper"
     if scaled or before != _comparable(value):
-        found.words.append(f"{key}={_word(value)}")
+        found.words.append(f"{key}={word(value)}")
     found.typed |= {key}
 
 
@@ -167,25 +157,6 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, DictConfig | ListConfig):
         return OmegaConf.to_container(value, resolve=True, enum_to_str=True)
     return str(value) if isinstance(value, str) else value
-
-
-def _word(value: Any) -> str:
-    """A value as Hydra reads it on a command line."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{key}:{_word(one)}' for key, one in value.items())}}}"
-    if isinstance(value, list | tuple):
-        return f"[{','.join(map(_word, value))}]"
-    text = str(value)
-    if PLAIN_WORD.fullmatch(text) and text.lower() not in NO_STRINGS:
-        return text
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _given(key: str, reference: DictConfig) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +17,22 @@ from ntkexp.compose import members
 from ntkexp.compose.finalise import Parent, finalise, located, parents
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
+from ntkexp.execution.freed_memory import keep_freed_memory
 from ntkexp.execution.life import NOTHING, Asked, live, signals
 from ntkexp.execution.outcome import DONE, known
 from ntkexp.identity import folder_of
+from ntkexp.results import metric
 
 if TYPE_CHECKING:
     from ntkexp.training.prepared import Ready
+
+
+@contextmanager
+def as_program() -> Iterator[list[int]]:
+    """Surrounds the life of a run in a process that is there for it alone."""
+    keep_freed_memory()
+    with signals() as asked:
+        yield asked
 
 
 @dataclass(frozen=True)
@@ -31,12 +42,14 @@ class Command:
     `prepare` builds and loads what the run needs, so
     that whatever is wrong is known before a folder is made; `preload` imports what `prepare` needs
     and refuses what it can refuse without data; `data` are the checksums of the files that a run
-    would read here, found without loading them.
+    would read here, found without loading them. `life` surrounds the life of a run and collects
+    the signals that ask it to stop.
     """
 
     preload: Callable[[DictConfig], None]
     prepare: Callable[[DictConfig], Ready]
     data: Callable[[DictConfig], Mapping[str, str]]
+    life: Callable[[], AbstractContextManager[Sequence[int]]] = as_program
 
     def __call__(self, config: DictConfig, typed: frozenset[str]) -> int:
         """The whole of it, unless it is done already; `typed` are the keys the user set."""
@@ -48,29 +61,30 @@ class Command:
         if (code := known(config, folder, self.data)) is not None:
             return code
         for parent in parents(config):
-            if code := _make(parent, config):
+            if code := self._make(parent, config):
                 return code
         return self.run(config, folder, words)
 
     def run(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
         """One life of the run in `folder`: an exit code, once the run's own status is written."""
-        with signals() as asked:
+        with self.life() as asked:
             began = time.monotonic()
             ready = self.prepare(config)
+            if config.objective_metric is not None:
+                metric.refuse_unknown(config.objective_metric, ready.tables)
             if asked:
                 print("interrupted before the run began", file=sys.stderr)
                 return 128 + asked[0]
             return live(ready, config, folder, words, asked, began)
 
-
-def _make(parent: Parent, child: DictConfig) -> int:
-    """The exit code of a run that `child` needs, made now if that was asked for."""
-    if parent.finished:
-        return DONE
-    if parent.how is None or not child.with_parents:
-        raise UserError(missing(parent))
-    command = COMMANDS[parent.how.command]
-    return command.run_if_needed(parent.how.config, parent.folder, Asked(parent.how.typed))
+    def _make(self, parent: Parent, child: DictConfig) -> int:
+        """The exit code of a run that `child` needs, made now if that was asked for."""
+        if parent.finished:
+            return DONE
+        if parent.how is None or not child.with_parents:
+            raise UserError(missing(parent))
+        command = replace(COMMANDS[parent.how.command], life=self.life)
+        return command.run_if_needed(parent.how.config, parent.folder, Asked(parent.how.typed))
 
 
 def missing(parent: Parent) -> str:

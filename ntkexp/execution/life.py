@@ -6,9 +6,10 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from ntkexp.results.store import Run
     from ntkexp.training.loop import Loop
     from ntkexp.training.prepared import Ready
+
+Handler = Callable[[int, FrameType | None], None]
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def live(
         try:
             loop = loop_of(ready, run, config, checkpoint)
             loop.go(lambda: bool(asked))
-            finish(run, began)
+            finish(run, began, ready.limit if loop.work.step >= loop.work.last else "")
         except Exception as error:
             return cut_short(run, error, asked)
     return DONE
@@ -76,7 +79,7 @@ def loop_of(ready: Ready, run: Run, config: DictConfig, checkpoint: bytes | None
         probes=ready.probes,
         keep_at=ready.keep_at,
         commit_every_seconds=config.checkpoint.every_seconds,
-        label=ready.label,
+        label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=config.progress,
     )
     if checkpoint is not None:
@@ -115,10 +118,11 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
     return checkpoint
 
 
-def finish(run: Run, began: float) -> None:
+def finish(run: Run, began: float, limit: str) -> None:
+    """`limit` is which of several ended it, "" where there is nothing to tell."""
     run.note({"seconds": time.monotonic() - began})
     run.finish()
-    print(f"finished {run.folder}")
+    print(f"finished {run.folder}" + (f"  (at {limit})" if limit else ""))
 
 
 def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
@@ -145,23 +149,33 @@ def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
     return FAILED
 
 
-@contextmanager
-def signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM for the loop to see; a second one ends the process at once.
+def end_at_once(number: int, frame: FrameType | None) -> None:
+    """Wherever it is, also inside code that would turn an exception into another."""
+    os._exit(128 + number)
 
-    At once: wherever it is, also inside code that would turn an exception into another. What was
-    committed stays, as after a kill.
+
+@contextmanager
+def signals(again: Handler = end_at_once) -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM for the loop to see; `again` answers a second one.
+
+    What was committed stays then, as after a kill. In a thread there are no signals to see: they
+    come to the main thread.
     """
     asked: list[int] = []
 
     def ask(number: int, frame: FrameType | None) -> None:
         if asked:
-            os._exit(128 + number)
+            again(number, frame)
         asked.append(number)
 
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # None: it was set by what is not Python, and stays with ours.
+            if handler is not None:
+                signal.signal(number, handler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,13 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ntkexp.compose.finalise import finalise
+from ntkexp.compose.overrides import typed_keys
 from ntkexp.errors import UserError
 from ntkexp.execution.execute import Command
 from ntkexp.execution.life import NOTHING, Asked
 from ntkexp.execution.outcome import DONE, FAILED, refuse_other_data, refuse_other_run
 from ntkexp.identity import folder_of
 from ntkexp.launch.compose import Composer
-from ntkexp.launch.task import typed_keys
 from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 # What a job writes to the terminal when it runs alone.
@@ -44,6 +44,8 @@ class Job:
     reason: str = ""
     log: Path | None = None
     asked: Asked = NOTHING
+    # The overrides of all jobs of the batch that are this run.
+    batch: list[tuple[str, ...]] = field(default_factory=list)
 
     @property
     def code(self) -> int:
@@ -65,7 +67,8 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.
-        jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, asked=asked))
+        job = jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, asked=asked))
+        job.batch.append(tuple(overrides))
     return list(jobs.values())
 
 

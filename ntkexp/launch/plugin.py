@@ -1,7 +1,7 @@
-"""What Hydra sees of all this: one sweeper and one launcher, registered by name.
+"""What Hydra sees of all this: two sweepers and one launcher, registered by name.
 
 Hydra finds plugins by walking the namespace package hydra_plugins, which editable installs do not
-take part in, and it only makes objects of classes that live there. So these two are registered
+take part in, and it only makes objects of classes that live there. So these are registered
 explicitly, and this module is given a second name in that package.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +17,21 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
-from hydra.core.utils import JobReturn, JobStatus
+from hydra.core.utils import JobReturn
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 from ntkexp.compose.overrides import check_sweep
+from ntkexp.errors import SweepStopped
 
 if TYPE_CHECKING:
     from ntkexp.launch.task import Task
 
 HOME = "hydra_plugins.ntkexp"
+# Exit codes above it tell of the signal that ended a process.
+SIGNALS = 128
 
 
 class SweepSweeper(Sweeper):
@@ -63,6 +65,31 @@ class SweepSweeper(Sweeper):
         return self.launcher.launch(batch, initial_job_idx=0)
 
 
+class SearchSweeper(Sweeper):
+    """Optuna chooses the values (ntkexp/launch/search.py)."""
+
+    def __init__(self, params: dict[str, str] | None = None, **options: Any) -> None:
+        self.declared = [f"{key}={values}" for key, values in (params or {}).items()]
+        self.options = options
+        self.config: DictConfig | None = None
+        self.launcher: Launcher | None = None
+
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
+        self.config = config
+        self.launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
+
+    def sweep(self, arguments: list[str]) -> Any:
+        from ntkexp.launch.search import Search
+
+        assert self.config is not None
+        assert self.launcher is not None
+        Search(self.options, self.config, self.launcher).go_on([*self.declared, *arguments])
+
+
 class SweepLauncher(Launcher):
     """Gives a batch of jobs to the engine that `launcher` names."""
 
@@ -78,25 +105,25 @@ class SweepLauncher(Launcher):
 
         assert isinstance(task_function, Task)
         self.context, self.task, self.config = hydra_context, task_function, config
+        if config.hydra.runtime.choices["hydra/sweeper"] != "ntkexp":
+            from ntkexp.launch.returns import refuse_without_metric
+
+            refuse_without_metric(config)
 
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
+        from ntkexp.launch.returns import returns
         from ntkexp.launch.sweep import sweep
 
         assert self.context is not None
         assert self.task is not None
         assert self.config is not None
+        before = len(self.task.codes)
         jobs = sweep(self.context.config_loader, self.config, job_overrides, self.task)
-        return [
-            JobReturn(
-                overrides=job.overrides,
-                cfg=job.config,
-                status=JobStatus.COMPLETED,
-                _return_value=job.code,
-            )
-            for job in jobs
-        ]
+        if max(self.task.codes[before:], default=0) > SIGNALS:
+            raise SweepStopped
+        return returns(jobs, job_overrides, self.config.objective_metric)
 
 
 @dataclass
@@ -106,19 +133,31 @@ class SweeperNode:
 
 
 @dataclass
+class SearchNode(SweeperNode):
+    _target_: str = f"{HOME}.SearchSweeper"
+    n_trials: int = 20
+    n_jobs: int | None = None
+    storage: str | None = None
+    study_name: str | None = None
+    direction: str | None = None
+    sampler: str = "tpe"
+    seed: int | None = None
+
+
+@dataclass
 class LauncherNode:
     _target_: str = f"{HOME}.SweepLauncher"
 
 
-@cache
 def register() -> None:
-    """Make `hydra/sweeper: ntkexp` and `hydra/launcher: ntkexp` known; once a process."""
+    """Make the sweepers `ntkexp` and `search`, and `hydra/launcher: ntkexp` known."""
     store = ConfigStore.instance()
-    for group, node, plugin in (
-        ("hydra/sweeper", SweeperNode, SweepSweeper),
-        ("hydra/launcher", LauncherNode, SweepLauncher),
+    for group, name, node, plugin in (
+        ("hydra/sweeper", "ntkexp", SweeperNode, SweepSweeper),
+        ("hydra/sweeper", "search", SearchNode, SearchSweeper),
+        ("hydra/launcher", "ntkexp", LauncherNode, SweepLauncher),
     ):
-        store.store(group=group, name="ntkexp", node=node)
+        store.store(group=group, name=name, node=node)
         plugin.__module__ = HOME
         Plugins.instance().register(plugin)
     _move_in()

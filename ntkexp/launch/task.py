@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
@@ -10,8 +10,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose.explain import explained
+from ntkexp.compose.overrides import typed_keys
 from ntkexp.errors import UserError
 from ntkexp.execution.execute import Command
+from ntkexp.execution.outcome import DONE
+from ntkexp.identity import folder_of
 
 
 class Task:
@@ -32,14 +35,20 @@ class Task:
         assert isinstance(words, list)
         typed = frozenset(typed_keys(words))
         try:
-            self.codes.append(self.command(config, typed))
+            self.codes.append(code := self.command(config, typed))
+            if code == DONE and config.objective_metric is not None:
+                found = metric_of(folder_of(config), config.objective_metric)
+                print(f"{config.objective_metric} = {found:.6g}")
+                return found
         except UserError as error:
             self.complaints.append(error)
         except OmegaConfBaseException as error:
             self.complaints.append(UserError(explained(error)))
+        return None
 
 
-def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
-    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
-    for override in overrides:
-        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
+def metric_of(folder: Path, path: str) -> float:
+    """The number that `path` names of the finished run in `folder`."""
+    from ntkexp.results import read  # pandas is for those who ask
+
+    return read(folder).metric(path)

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ntkexp.results.folders import runs
     from ntkexp.results.reading import finished, load
+    from ntkexp.results.record import Record, read
     from ntkexp.results.status import read_status
     from ntkexp.results.store import Run
     from ntkexp.results.table import Table
 
-__all__ = ["Run", "Table", "finished", "load", "read_status", "runs"]
+__all__ = ["Record", "Run", "Table", "finished", "load", "read", "read_status", "runs"]
 
 HOMES = {
+    "Record": "record",
     "Run": "store",
     "Table": "table",
     "finished": "reading",
     "load": "reading",
+    "read": "record",
     "read_status": "status",
     "runs": "folders",
 }

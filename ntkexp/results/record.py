@@ -13,6 +13,7 @@ import pandas as pd
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
 from ntkexp.experiments import SEEDS, axes
+from ntkexp.results import metric
 from ntkexp.results.card import read_card
 from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.configs import flat_config, flattened
@@ -24,7 +25,7 @@ from ntkexp.results.reading import (
     read_table,
     table_files,
 )
-from ntkexp.results.status import read_status
+from ntkexp.results.status import read_status, refuse_damaged
 
 # From the evidence that counts most to that which counts least.
 SCALES = ("paper", "narrow", "altered", "small")
@@ -39,11 +40,12 @@ LOOKING_KEYS = ("evaluate", "probing.spacing", "probing.start", "probing.growth"
 ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """Tables of one run, with what made them. `typed`: overrides of its command beside the
     experiment; `life`: the provenance of its last life; `finished`: whether it came to its end;
-    `decides`: what its id is the hash of, with dotted keys (run.json), None of a run without."""
+    `decides`: what its id is the hash of, with dotted keys (run.json), None of a run without;
+    `folder`: where it lies, None of one that was made up."""
 
     experiment: str
     run: str
@@ -53,6 +55,14 @@ class Record:
     life: Mapping[str, Any] = field(default_factory=dict)
     finished: bool = True
     decides: Mapping[str, Any] | None = None
+    folder: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"<run {self.experiment}/{self.run}: {', '.join(self.tables)}>"
+
+    def metric(self, path: str) -> float:
+        """A number by its path, such as `evals.test.loss` (ntkexp/results/metric.py)."""
+        return metric.value(path, self.tables)
 
     @property
     def seed(self) -> int:
@@ -197,19 +207,37 @@ def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
     return found
 
 
+def read(folder: Path | str) -> Record:
+    """A finished run with its tables, each read when it is first asked for.
+
+    >>> read("outputs/disk/c57568321b89").tables["evals"]  # doctest: +SKIP
+    """
+    folder = Path(folder)
+    status = read_status(folder)
+    if status is None:
+        raise UserError(f"{folder}: is no run; expected a folder that holds a status.json")
+    if status["state"] != "finished":
+        raise UserError(f"{folder}: is {status['state']}; expected a run that is finished")
+    refuse_damaged(folder, status)
+    return _read(folder, True)
+
+
 def _record(folder: Path, done: bool) -> Iterator[Record]:
     """One record; none, and a line that says so, of a run that does not say where it is from."""
     try:
-        config, life, card = flat_config(folder), last_life(folder), read_card(folder)
+        yield _read(folder, done)
     except UserError as error:
         print(f"skipped: {error}", file=sys.stderr)
-        return
+
+
+def _read(folder: Path, done: bool) -> Record:
+    config, life, card = flat_config(folder), last_life(folder), read_card(folder)
     experiment = str(config["name"])
     words: Sequence[str] = life.get("argv", ())
     if card is not None:
         # The command may have been another run's, which needed this one.
         words = [f"{key}={config.get(key)}" for key in card.typed]
-    yield Record(
+    return Record(
         experiment,
         folder.name,
         config,
@@ -218,6 +246,7 @@ def _record(folder: Path, done: bool) -> Iterator[Record]:
         life,
         done,
         None if card is None else flattened(card.hashed),
+        folder,
     )
 
 

@@ -13,7 +13,6 @@ from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset, Split
 from ntkexp.errors import UserError
-from ntkexp.execution.freed_memory import keep_freed_memory
 from ntkexp.models.start import start_from
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
@@ -55,7 +54,6 @@ def prepare(
     if members:
         return prepare_members(config, members)
     built = build_probes(config)
-    keep_freed_memory()
     device = devices.resolve(config.device)
     devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
     one = network_on_data(config, built, device)
@@ -70,6 +68,7 @@ def prepare(
         probes=[built],
         data=one.dataset.checksums,
         keep_at=config.keep.weights,
+        limit=work.limit,
         about=devices.facts(device) | {"remarks": one.dataset.remarks} | route,
     )
 
@@ -89,6 +88,7 @@ def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
         looks=looks_of(config.probing, work.last),
         probes=[probes for single in singles for probes in single.probes],
         label=f"{len(members)} networks",
+        limit=singles[0].limit if len({single.limit for single in singles}) == 1 else "",
     )
 
 

@@ -40,7 +40,8 @@ class Ready:
 
     `probes` has the probes of each of its views, `tables` all that a run of it writes, `keep_at`
     the steps at which its files are kept. `data` are the checksums of what it reads, kept for all
-    lives of the run; `about` are further facts for the provenance of this life.
+    lives of the run; `about` are further facts for the provenance of this life. `limit` is the
+    option that ends it at the latest, where several could.
     """
 
     work: Work
@@ -50,4 +51,5 @@ class Ready:
     data: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
     label: str = "training"
+    limit: str = ""
     keep_at: Sequence[int] = ()

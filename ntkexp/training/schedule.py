@@ -60,10 +60,24 @@ def listed(steps: Iterable[int]) -> Looks:
 
 def last_step(config: Optimiser, steps_per_epoch: int) -> int:
     """The step at which training is over at the latest."""
-    limits = [] if config.steps is None else [config.steps]
+    return min(_limits(config, steps_per_epoch).values())
+
+
+def limit_that_holds(config: Optimiser, steps_per_epoch: int) -> str:
+    """Of two limits the one that comes first, as one types it; "" where there is one.
+
+    >>> limit_that_holds(Optimiser(epochs=3, steps=100), steps_per_epoch=20)
+    'optim.epochs=3'
+    """
+    limits = _limits(config, steps_per_epoch)
+    return min(limits, key=lambda told: limits[told]) if len(limits) > 1 else ""
+
+
+def _limits(config: Optimiser, steps_per_epoch: int) -> dict[str, int]:
+    found = {} if config.steps is None else {f"optim.steps={config.steps}": config.steps}
     if config.epochs is not None:
-        limits.append(config.epochs * steps_per_epoch)
-    return min(limits)
+        found[f"optim.epochs={config.epochs}"] = config.epochs * steps_per_epoch
+    return found
 
 
 def learning_rate(config: Optimiser, step: int, last: int) -> float:

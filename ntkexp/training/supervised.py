@@ -25,7 +25,7 @@ from ntkexp.training.learner import Learner
 from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.recorder import STEPS, Recorder
-from ntkexp.training.schedule import last_step, learning_rate
+from ntkexp.training.schedule import last_step, learning_rate, limit_that_holds
 from ntkexp.training.work import Kept, Written
 
 EVENTS = Table(
@@ -74,6 +74,7 @@ class Supervised:
         self.offers = OFFERS - self.config.transform.hides - self.learner.hides
         self.recorder = Recorder()
         self.last = last_step(self.config.optim, self.batches.steps_per_epoch)
+        self.limit = limit_that_holds(self.config.optim, self.batches.steps_per_epoch)
         self.step, self.evaluated = 0, -1
         # How many evaluations in a row have found the training loss below the stopping loss.
         self.below = 0

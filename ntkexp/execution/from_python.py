@@ -1,0 +1,153 @@
+"""`ntkexp.run`: one run, from Python or a notebook, which leaves the process as it found it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.types import RunMode
+from omegaconf import DictConfig, open_dict
+
+from ntkexp.compose import composition
+from ntkexp.compose.application import plain_errors
+from ntkexp.compose.finalise import finalise, forget_parents
+from ntkexp.compose.overrides import check_overrides, ranges_quoted, typed_keys
+from ntkexp.compose.words import Overrides, word, words_of
+from ntkexp.errors import RunFailed, UserError, meant
+from ntkexp.execution.execute import COMMANDS
+from ntkexp.execution.life import Asked, signals
+from ntkexp.execution.outcome import DONE, FAILED
+from ntkexp.experiments import experiments, experiments_of
+from ntkexp.identity import folder_of
+from ntkexp.results.status import read_status
+
+if TYPE_CHECKING:
+    from ntkexp.results import Record
+
+# Threads and precision are the process's: two runs at once would set each other's.
+_one_at_a_time = threading.RLock()
+
+
+def run(
+    experiment: str | None = None,
+    overrides: Overrides = (),
+    *,
+    runs: str | Path | None = None,
+    config_dir: str | Path | None = None,
+) -> Record:
+    """Bring a run to its end and return it with its tables; one that is done already is loaded.
+
+        run = ntkexp.run("mlp_mnist", {"model.width": 40, "seed": 3})
+        run.tables["evals"]
+
+    It is the run that `ntkexp train +exp=mlp_mnist model.width=40 seed=3` makes, in the same
+    folder. Threads, precision, signal handlers and Hydra's globals are afterwards as they were.
+    Several threads may call it; the runs are made one after the other.
+
+    Args:
+        experiment: one of those that `ntkexp list` has; without one, overrides say everything.
+        overrides: what one would type, a dict (`{"optim.lr": 0.1}`) or words (`["optim.lr=0.1"]`).
+        runs: the folder of runs, `paths.outputs`; `outputs` unless told.
+        config_dir: a further folder of configs, as `--config-dir` names it.
+
+    Raises:
+        UserError: bad input, in one line; nothing is left behind.
+        RunFailed: the run failed or diverged, now or when it was made.
+        KeyboardInterrupt: on Ctrl-C, once all is committed: the same call goes on from there.
+    """
+    with _one_at_a_time:
+        folder, code = _carried_out(experiment, words_of(overrides), runs, config_dir)
+    if code == FAILED:
+        raise _failure(folder)
+    if code != DONE:
+        _interrupted(code - 128)
+    from ntkexp.results import read
+
+    return read(folder)
+
+
+def _carried_out(
+    experiment: str | None,
+    words: list[str],
+    runs: str | Path | None,
+    config_dir: str | Path | None,
+) -> tuple[Path, int]:
+    """The run's folder, and the exit code that the command line would have."""
+    configs = None if config_dir is None else Path(config_dir)
+    name = _command(experiment, words, configs)
+    if experiment is not None:
+        words = [f"+exp={experiment}", *words]
+    if runs is not None:
+        words = [*words, f"paths.outputs={word(str(runs))}"]
+    words = ranges_quoted(words)
+    forget_parents()
+    with composition.by_itself(configs) as loader:
+        with plain_errors(name, words):
+            config = _composed(loader, name, words)
+            asked = Asked(frozenset(typed_keys(words)))
+            finalise(config, asked.typed)
+        folder = folder_of(config)
+        command = replace(COMMANDS[name], life=_undisturbed)
+        return folder, command.run_if_needed(config, folder, asked)
+
+
+def _command(experiment: str | None, words: list[str], config_dir: Path | None) -> str:
+    """train or study: which of them an experiment, or what is typed without one, is for."""
+    for one in words:
+        key = one.lstrip("+").partition("=")[0]
+        if key == "exp" or key.startswith("hydra"):
+            told = "ntkexp.run('NAME', ...)" if key == "exp" else "keys of the run alone"
+            raise UserError(f"{one}: cannot be set here; expected {told}")
+    if experiment is None:
+        return "study" if "study" in typed_keys(words) else "train"
+    known = [*experiments(), *(experiments_of(config_dir) if config_dir else ())]
+    for found in known:
+        if found.name == experiment:
+            return found.command
+    names = [found.name for found in known]
+    raise UserError(f"{experiment}: no such experiment{meant(experiment, names)} (see ntkexp list)")
+
+
+def _composed(loader: ConfigLoader, name: str, words: list[str]) -> DictConfig:
+    check_overrides(words, sweeps="expected one run a call")
+    config = loader.load_configuration(name, words, run_mode=RunMode.RUN)
+    with open_dict(config):
+        del config["hydra"]
+    return config
+
+
+@contextmanager
+def _undisturbed() -> Iterator[list[int]]:
+    """Surrounds the life of a run in a process that goes on afterwards."""
+    from ntkexp.execution.as_found import as_found
+
+    with as_found(), signals(again=_stop_here) as asked:
+        yield asked
+
+
+def _stop_here(number: int, frame: FrameType | None) -> None:
+    """The second Ctrl-C: what was committed stays."""
+    raise KeyboardInterrupt
+
+
+def _failure(folder: Path) -> RunFailed:
+    status = read_status(folder) or {}
+    reason = str(status.get("reason", "no reason is told"))
+    if "traceback" in status:
+        reason += f" (its traceback: {folder / status['traceback']})"
+    return RunFailed(folder, reason)
+
+
+def _interrupted(number: int) -> None:
+    """Pass on the signal that ended a run, now that the caller's handlers are back."""
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    os.kill(os.getpid(), number)

@@ -1,0 +1,243 @@
+"""hydra/sweeper=search: a search by Optuna for the options that make a run's number best.
+
+    ntkexp train -m +exp=disk hydra/sweeper=search objective_metric=evals.test.loss \\
+        'optim.lr=tag(log,interval(0.001,0.1))' model.width=32,64,128 \\
+        hydra.sweeper.n_trials=20 hydra.sweeper.storage=sqlite:///search.db
+
+Hydra's own plugin for Optuna (hydra-optuna-sweeper) works too, but counts `n_trials` anew each time
+and leaves the trials that were cut off as they are (Hydra's issue 3328); it needs an Optuna below
+3. This one goes on: trials of a stored study that are finished count, those that were begun come
+first, with the same options, so that their runs resume.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import (
+    ChoiceSweep,
+    IntervalSweep,
+    Override,
+    RangeSweep,
+)
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.compose.words import word
+from ntkexp.config import EXECUTION_KEYS
+from ntkexp.errors import UserError
+from ntkexp.results.lock import RunTakenError
+from ntkexp.results.metric import parsed
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+    from optuna.trial import FrozenTrial
+
+SAMPLERS = ("tpe", "random")
+DIRECTIONS = ("minimize", "maximize")
+# What a stored study is about: a search with other words is another study.
+ABOUT = "ntkexp"
+# The override of every option of a trial.
+WORDS = "words"
+
+
+class Search:
+    """One study: trials that are asked for, made, and told.
+
+    Args:
+        n_trials: how many in all, those of earlier calls among them.
+        n_jobs: how many at a time; `launcher.jobs` unless told.
+        storage: a URL such as sqlite:///search.db; without one a study ends with its process.
+        study_name: its name there; that of the experiment unless told.
+        direction: minimize or maximize; an accuracy is maximised unless told.
+        sampler: tpe or random; `seed` makes it the same search each time.
+    """
+
+    def __init__(self, options: Mapping[str, Any], config: DictConfig, launcher: Launcher) -> None:
+        self.options, self.config, self.launcher = options, config, launcher
+        self.metric = str(config.objective_metric)
+        self._refuse_bad_options()
+
+    def go_on(self, arguments: Sequence[str]) -> None:
+        """Bring the study to `n_trials`; its best trial is told at the end."""
+        space, fixed = space_of(arguments)
+        if not space:
+            raise UserError(
+                "hydra/sweeper=search: has nothing to choose; expected intervals or several values "
+                "of an option, such as 'optim.lr=interval(0.001,0.1)'"
+            )
+        study = self._study(fixed)
+        begun = _in_state(study, "RUNNING", "WAITING")
+        while begun or len(study.trials) < self.options["n_trials"]:
+            room = self.options["n_trials"] - len(study.trials)
+            batch, begun = begun[: self._at_once], begun[self._at_once :]
+            batch += [_asked(study, space) for _ in range(min(room, self._at_once - len(batch)))]
+            words = [[*fixed, *one.user_attrs[WORDS]] for one in batch]
+            try:
+                found = self.launcher.launch(words, initial_job_idx=batch[0].number)
+            except UserError:
+                # No call after this one could make them.
+                for trial in batch:
+                    study.tell(trial.number, state=_optuna().trial.TrialState.FAIL)
+                raise
+            for trial, one in zip(batch, found, strict=True):
+                _tell(study, trial, one)
+            if self.config.launcher.fail_fast and _in_state(study, "FAIL"):
+                break
+        print(_summary(study, self.metric))
+
+    @property
+    def _at_once(self) -> int:
+        return int(self.options["n_jobs"] or self.config.launcher.jobs or 1)
+
+    def _study(self, fixed: Sequence[str]) -> Study:
+        optuna = _optuna()
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        storage = self.options["storage"]
+        if storage is not None and storage.startswith("sqlite:///"):
+            Path(storage.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            study: Study = optuna.create_study(
+                study_name=self.options["study_name"] or self.config.name,
+                storage=storage,
+                direction=self.options["direction"] or parsed(self.metric).direction,
+                load_if_exists=True,
+            )
+        except Exception as error:  # whatever its data base raises
+            reason = str(error).partition("\n")[0]
+            raise UserError(f"hydra.sweeper.storage={storage}: {reason}") from error
+        about = {"metric": self.metric, "words": sorted(filter(_decides, fixed))}
+        if study.user_attrs.get(ABOUT, about) != about:
+            told = " ".join([*study.user_attrs[ABOUT]["words"], study.user_attrs[ABOUT]["metric"]])
+            raise UserError(
+                f"hydra.sweeper.study_name={study.study_name}: was begun with other words "
+                f"({told}); expected those or another name"
+            )
+        study.set_user_attr(ABOUT, about)
+        study.sampler = self._sampler(len(study.trials))
+        return study
+
+    def _sampler(self, trials: int) -> BaseSampler:
+        """A sampler with a seed would begin as it did before the trials that there are."""
+        samplers = _optuna().samplers
+        seed = self.options["seed"]
+        seed = None if seed is None else seed + trials
+        made = {"tpe": samplers.TPESampler, "random": samplers.RandomSampler}
+        sampler: BaseSampler = made[self.options["sampler"]](seed=seed)
+        return sampler
+
+    def _refuse_bad_options(self) -> None:
+        accepted = {"sampler": SAMPLERS, "direction": (*DIRECTIONS, None)}
+        for key, choices in accepted.items():
+            if self.options[key] not in choices:
+                names = ", ".join(name for name in choices if name)
+                raise UserError(f"hydra.sweeper.{key}={self.options[key]}: expected one of {names}")
+        for key in ("n_trials", "n_jobs"):
+            if self.options[key] is not None and self.options[key] < 1:
+                raise UserError(f"hydra.sweeper.{key}={self.options[key]}: expected 1 or more")
+
+
+def _decides(override: str) -> bool:
+    """Whether an override says what is computed, not how or where."""
+    return override.lstrip("+").partition("=")[0].partition(".")[0] not in EXECUTION_KEYS
+
+
+def space_of(arguments: Sequence[str]) -> tuple[dict[str, BaseDistribution], list[str]]:
+    """What a search chooses, by key, and the overrides that all its runs share."""
+    # What is typed comes after what an experiment sweeps by itself, and takes its place.
+    last = {
+        override.get_key_element(): override
+        for override in OverridesParser.create().parse_overrides(list(arguments))
+    }
+    space = {key: _distribution(one) for key, one in last.items() if one.is_sweep_override()}
+    return space, [str(one.input_line) for key, one in last.items() if key not in space]
+
+
+def _distribution(override: Override) -> BaseDistribution:
+    from optuna import distributions as of
+
+    sweep = override.value()
+    try:
+        if isinstance(sweep, IntervalSweep):
+            assert sweep.start is not None
+            assert sweep.end is not None
+            log = "log" in sweep.tags
+            if isinstance(sweep.start, int) and isinstance(sweep.end, int):
+                return of.IntDistribution(sweep.start, sweep.end, log=log)
+            return of.FloatDistribution(sweep.start, sweep.end, log=log)
+        if isinstance(sweep, RangeSweep) and all(isinstance(one, int) for one in _numbers(sweep)):
+            values = [int(str(one)) for one in override.sweep_iterator()]
+            step = abs(int(sweep.step))
+            return of.IntDistribution(min(values), max(values), step=step)
+        if isinstance(sweep, ChoiceSweep | RangeSweep):
+            # As they would be typed: a choice may be a list, or a word in quotes.
+            return of.CategoricalDistribution(list(override.sweep_string_iterator()))
+    except ValueError as error:
+        raise UserError(f"{override.input_line}: {error}") from error
+    raise UserError(f"{override.input_line}: expected interval(a,b), range(a,b) or values")
+
+
+def _numbers(sweep: RangeSweep) -> tuple[object, ...]:
+    return sweep.start, sweep.stop, sweep.step
+
+
+def _asked(study: Study, space: Mapping[str, BaseDistribution]) -> Trial:
+    trial = study.ask(dict(space))
+    told = [
+        f"{key}={value if isinstance(value, str) else word(value)}"
+        for key, value in trial.params.items()
+    ]
+    # Written down before its run begins: whoever finds the trial begun can go on with it.
+    trial.set_user_attr(WORDS, told)
+    return trial
+
+
+def _tell(study: Study, trial: Trial | FrozenTrial, found: JobReturn) -> None:
+    states = _optuna().trial.TrialState
+    if found.status is JobStatus.COMPLETED:
+        study.tell(trial.number, found.return_value)
+    elif not isinstance(found._return_value, RunTakenError):
+        study.tell(trial.number, state=states.FAIL)
+    # A run that another process works on is its trial, and stays begun.
+
+
+def _in_state(study: Study, *names: str) -> list[Any]:
+    """Trials in one of these states, of which it is known what they choose."""
+    trials = study.get_trials(deepcopy=False)
+    return [one for one in trials if one.state.name in names and WORDS in one.user_attrs]
+
+
+def _summary(study: Study, metric: str) -> str:
+    counts = {
+        told: len(_in_state(study, state))
+        for told, state in (("finished", "COMPLETE"), ("failed", "FAIL"), ("going on", "RUNNING"))
+    }
+    head = f"{study.study_name}: {len(study.trials)} trials, " + ", ".join(
+        f"{count} {told}" for told, count in counts.items() if count
+    )
+    if not counts["finished"]:
+        return head
+    best = study.best_trial
+    return f"{head}\nbest {metric} = {best.value:.6g}: {shlex.join(best.user_attrs[WORDS])}"
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise UserError("hydra/sweeper=search: needs pip install 'ntkexp[optuna]'") from error
+    return optuna
+
+
+def options_of(sweeper: DictConfig) -> dict[str, Any]:
+    """The options of `hydra.sweeper`, as plain values."""
+    found = OmegaConf.to_container(sweeper, resolve=True)
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items() if not str(key).startswith("_")}

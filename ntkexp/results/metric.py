@@ -1,0 +1,178 @@
+"""A number of a run by its path: `evals.test.loss`, `alignment.test.class.cka.best`.
+
+A path is a table, values of its columns of words (a split, a layer, a subset) that choose among the
+rows of a step, and a column of numbers. Columns that nothing is said of are `all` (subset) or
+`total` (layer) where they have that value. A column of whole numbers is chosen as `rank:1`. Of the
+steps it is the last one, unless `min`, `max` or `best` follows: the best of a loss is its lowest
+value, that of an accuracy its highest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ntkexp.errors import UserError, meant
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ntkexp.results.table import Table
+
+KEY = "objective_metric"
+ENDS = ("last", "min", "max", "best")
+USUAL = {"subset": "all", "layer": "total"}
+LOWER, HIGHER = ("loss",), ("accuracy", "acc", "cka")
+STEP = "step"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A path, taken apart; `chosen` are the words between the table and the column."""
+
+    path: str
+    table: str
+    chosen: tuple[str, ...]
+    column: str
+    end: str
+
+    @property
+    def direction(self) -> str:
+        """minimize or maximize: what an accuracy is for, and everything else."""
+        return "maximize" if self.column.endswith(HIGHER) else "minimize"
+
+
+def parsed(path: str) -> Metric:
+    """
+    >>> parsed("evals.test.loss.best")
+    Metric(path='evals.test.loss.best', table='evals', chosen=('test',), column='loss', end='best')
+    """
+    table, *rest = path.split(".")
+    end = rest.pop() if rest and rest[-1] in ENDS else "last"
+    if not table or not rest or not all(rest):
+        raise UserError(
+            f"{KEY}={path}: expected TABLE.COLUMN, with what chooses rows between them, such as "
+            "evals.test.loss or evals.test.accuracy.best"
+        )
+    *chosen, column = rest
+    if end == "best" and not column.endswith((*LOWER, *HIGHER)):
+        raise UserError(f"{KEY}={path}: what is the best {column}? expected .min or .max")
+    return Metric(path, table, tuple(chosen), column, end)
+
+
+def refuse_unknown(path: str, tables: Iterable[Table]) -> None:
+    """Refuse a table or column that a run will not have, before it is trained."""
+    metric = parsed(path)
+    known = {table.name: [*table.columns] for table in tables}
+    types = {table.name: table.columns for table in tables}
+    _refuse_missing(metric, known)
+    if types[metric.table][metric.column].type == "string":
+        raise UserError(f"{KEY}={path}: {metric.column} holds words; expected a column of numbers")
+
+
+def value(path: str, tables: Mapping[str, pd.DataFrame]) -> float:
+    """The number itself, from the tables of a finished run."""
+    curve = curve_of(path, tables)
+    metric = parsed(path)
+    found = float(_of_steps(metric)(curve))
+    if not math.isfinite(found):
+        raise UserError(f"{KEY}={path}: is {found}, which is no number")
+    return found
+
+
+def curve_of(path: str, tables: Mapping[str, pd.DataFrame]) -> Sequence[float]:
+    """The column that a path names, step by step."""
+    metric = parsed(path)
+    if metric.table not in tables:
+        _refuse_missing(metric, {name: [] for name in tables})
+    frame = tables[metric.table]
+    _refuse_missing(metric, {metric.table: [str(name) for name in frame]})
+    frame = _chosen(metric, frame)
+    if not len(frame):
+        raise UserError(f"{KEY}={path}: {metric.table} has no rows")
+    if STEP in frame:
+        frame = frame.sort_values(STEP, kind="stable")
+        if frame[STEP].duplicated().any():
+            _refuse_several(metric, frame)
+    return [float(one) for one in frame[metric.column]]
+
+
+def _of_steps(metric: Metric) -> Callable[[Sequence[float]], float]:
+    if metric.end == "last":
+        return lambda curve: curve[-1]
+    if metric.end == "best":
+        return max if metric.direction == "maximize" else min
+    return {"min": min, "max": max}[metric.end]
+
+
+def _chosen(metric: Metric, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the words of a path choose, and the usual ones where it is silent."""
+    words = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
+    left, used = list(metric.chosen), set[str]()
+    while left:
+        # The name of a layer may have dots in it.
+        for length in range(len(left), 0, -1):
+            word = ".".join(left[:length])
+            if (column := _column_of(word, frame, words)) is not None:
+                break
+        else:
+            _refuse_word(metric, left[0], frame, [name for name in words if name not in used])
+        name, _, number = word.partition(":")
+        frame = frame[frame[column] == (int(number) if column == name else word)]
+        used.add(str(column))
+        left = left[length:]
+    for column, usual in USUAL.items():
+        if column in frame and column not in used and (frame[column] == usual).any():
+            frame = frame[frame[column] == usual]
+    return frame
+
+
+def _column_of(word: str, frame: pd.DataFrame, words: Sequence[str]) -> str | None:
+    """The column that has a word among its values, or that `column:number` names."""
+    name, _, number = word.partition(":")
+    if name in frame and number.isdigit() and (frame[name] == int(number)).any():
+        return name
+    return next((column for column in words if (frame[column] == word).any()), None)
+
+
+def _refuse_missing(metric: Metric, known: Mapping[str, Sequence[str]]) -> None:
+    if metric.table not in known:
+        guess = meant(metric.table, list(known))
+        raise UserError(
+            f"{KEY}={metric.path}: no table {metric.table}{guess}; there are {', '.join(known)}"
+        )
+    columns = known[metric.table]
+    if metric.column not in columns:
+        guess = meant(metric.column, columns)
+        raise UserError(
+            f"{KEY}={metric.path}: {metric.table} has no column {metric.column}{guess}; "
+            f"it has {', '.join(columns)}"
+        )
+
+
+def _refuse_word(metric: Metric, word: str, frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    there = "; ".join(f"{name}: {', '.join(_values(frame, name))}" for name in columns)
+    raise UserError(f"{KEY}={metric.path}: no row of {metric.table} has {word}; there are {there}")
+
+
+def _refuse_several(metric: Metric, frame: pd.DataFrame) -> None:
+    """More than one row a step: name the columns in which they differ."""
+    free = [
+        str(name)
+        for name in frame
+        if name not in (STEP, metric.column)
+        and frame[name].dtype.kind != "f"
+        and frame[name].nunique() > 1
+    ]
+    there = "; ".join(f"{name}: {', '.join(_values(frame, name))}" for name in free)
+    raise UserError(
+        f"{KEY}={metric.path}: {metric.table} has several such rows a step; expected one of {there}"
+    )
+
+
+def _values(frame: pd.DataFrame, column: str) -> list[str]:
+    plain = frame[column].dtype.kind in "iu"
+    found = [f"{column}:{one}" if plain else str(one) for one in frame[column].unique()]
+    return [*found[:5], "..."] if len(found) > 6 else found

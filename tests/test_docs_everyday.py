@@ -1,0 +1,71 @@
+"""The documentation of everyday use, word for word: what stands in it runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Ntkexp
+
+TOP = Path(__file__).parents[1]
+
+
+def blocks(name: str, kind: str) -> list[str]:
+    """The fenced blocks of one kind in a file of docs/."""
+    text = (TOP / "docs" / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(name: str) -> list[list[str]]:
+    """The commands of the consoles in a file of docs/."""
+    lines = [line for block in blocks(name, "console") for line in block.splitlines()]
+    return [shlex.split(line[2:]) for line in lines if line.startswith("$ ntkexp ")]
+
+
+def words_of(name: str, part: str) -> list[str]:
+    """The only command there that has `part` among its words, without the program's name."""
+    (found,) = [words for words in commands(name) if part in words]
+    return found[1:]
+
+
+def test_a_run_tells_the_number_that_is_asked_for(inside: Ntkexp) -> None:
+    (words, *_) = [one[1:] for one in commands("sweeps.md") if "objective_metric" in " ".join(one)]
+    done = inside(*words)
+    assert done.returncode == 0, done.stderr
+    shown = (TOP / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    folder, told = done.stdout.splitlines()
+    assert folder in shown
+    assert told.startswith("evals.test.loss = ")
+
+
+def test_the_search_of_the_documentation_runs(inside: Ntkexp) -> None:
+    pytest.importorskip("optuna")
+    done = inside(*words_of("sweeps.md", "hydra/sweeper=search"))
+    assert done.returncode == 0, done.stderr
+    *batches, total, best = done.stdout.splitlines()
+    assert batches == ["2 jobs: 2 finished"] * 2
+    assert total == "disk: 4 trials, 4 finished"
+    assert best.startswith("best evals.test.loss = ")
+
+
+def test_the_examples_in_python_run(tmp_path: Path) -> None:
+    found = blocks("python.md", "python")
+    assert len(found) == 5
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "".join(found)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "optim.lrr: no such key; did you mean lr?" in done.stdout
+    names = {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/*/")}
+    assert names == {"outputs/disk", "outputs/adhoc", "elsewhere/linear_modes"}
+    # `one` is the first run again.
+    assert len(list(tmp_path.glob("outputs/disk/*"))) == 4
