@@ -8,5 +8,6 @@ from ntkexp.claims.effort import Cost
 from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
+    "lazy/continuum": "2 hours",
     "lazy/quadratic_examples": "3 seconds",
 }
