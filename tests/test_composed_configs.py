@@ -35,7 +35,8 @@ ADDED: dict[str, Any] = {
     "evaluate.subsets": [],
     "members": None,
     "with_parents": False,
-    "keep": {"weights": []},
+    "keep": {"weights": [], "updates": 1},
+    "optim.stop_after_losses": False,
     "weights": {
         "run": None,
         "set": None,
