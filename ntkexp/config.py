@@ -147,9 +147,11 @@ class ScaleConfig:
 
 @dataclass
 class KeepConfig:
-    """What stays beside the tables: `weights` as they were at these steps; the last ones always."""
+    """What stays of training: `weights` as they were at these steps, the last ones always; and in
+    the table steps every so many of the `updates`."""
 
     weights: list[int] = option([], each(whole(0, MANY, "as a step")))
+    updates: int = option(1, count("updates"))
 
 
 @dataclass

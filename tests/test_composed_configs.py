@@ -36,7 +36,8 @@ ADDED: dict[str, Any] = {
     "members": None,
     "with_parents": False,
     "objective_metric": None,
-    "keep": {"weights": []},
+    "keep": {"weights": [], "updates": 1},
+    "optim.stop_after_losses": False,
     "weights": {
         "run": None,
         "set": None,

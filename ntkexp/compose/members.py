@@ -20,7 +20,16 @@ Columns = Mapping[str, object]
 RANGE = re.compile(r"range\((-?\d+)(?:,\s*(-?\d+))?(?:,\s*(-?\d+))?\)")
 MOST = 100_000
 # What all networks of a run have in common.
-SHARED = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "members", "name", "recipe", "scale", "probing")
+SHARED = (
+    *EXECUTION_KEYS,
+    *DESCRIPTION_KEYS,
+    "members",
+    "name",
+    "recipe",
+    "scale",
+    "probing",
+    "keep",
+)
 
 
 def expanded(members: Any) -> dict[str, list[Any]]:

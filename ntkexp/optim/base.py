@@ -27,6 +27,7 @@ class Optimiser(Component):
     """The base of all optimisers.
 
     `batch_size: null` is full batch; `stop_loss: null` trains to the limit of epochs or steps.
+    `stop_after_losses`: over once the training loss was below the last of `probing.losses`.
     """
 
     kind: ClassVar[str] = "optim"
@@ -39,6 +40,7 @@ class Optimiser(Component):
     steps: int | None = option(None, count("steps", null=""))
     stop_loss: float | None = option(0.01, positive(null="to train to the limit"))
     stop_patience: int = option(2, count("evaluations"))
+    stop_after_losses: bool = False
 
     def check(self, config: Any = None) -> None:
         if self.epochs is None and self.steps is None:
@@ -46,6 +48,11 @@ class Optimiser(Component):
             way_out = ", or an experiment, +exp=NAME (see ntkexp list)" if nameless else ""
             raise UserError(
                 f"optim.epochs and optim.steps are both null: give one of them{way_out}"
+            )
+        if self.stop_after_losses and config is not None and not config.probing.losses:
+            raise UserError(
+                "optim.stop_after_losses=true: probing.losses=[] names none; expected "
+                "probing.losses=[0.5,...]"
             )
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:

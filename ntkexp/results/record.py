@@ -32,7 +32,8 @@ SCALES = ("paper", "narrow", "altered", "small")
 FULL_BASE = 64
 # How long a run goes on. With a constant rate they leave its steps as they are: a claim's horizon
 # says whether it came far enough.
-HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_patience")
+HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_patience",
+                "optim.stop_after_losses")  # fmt: skip
 # When a run is looked at and on how many examples its accuracy is taken: no step depends on it.
 LOOKING_KEYS = ("evaluate", "probing.spacing", "probing.start", "probing.growth", "probing.every",
                 "probing.steps")  # fmt: skip

@@ -96,6 +96,9 @@ RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("", "steps", LOG_SPACED),
     ("", "spectrum", ROUNDED),
     ("", "alignment", ROUNDED),
+    ("lazy/yin_yang_maps", "yin_yang_maps", ROUNDED),
+    ("lazy/yin_yang_maps", "yin_yang_areas", ROUNDED),
+    ("lazy/yin_yang_maps", "yin_yang_progress", ROUNDED),
     ("supernat", "kernel_eigenvalues", ROUNDED),
     ("supernat", "kernel_alignment", ROUNDED),
 )

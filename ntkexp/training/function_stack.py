@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -58,9 +59,9 @@ class _Block:
             rows = self._gathered("rows", self.kernel.view(groups, examples, -1), first)
             start = self._gathered("start", self.start, first)
             examples = numbers.shape[1]
-        side_by_side = a.view(groups, self.together, size).mT
-        moved = torch.bmm(rows.reshape(groups, examples * outputs, size), side_by_side)
-        moved = moved.mT.reshape(groups, self.together, examples, outputs)
+        side_by_side = a.view(groups, self.together, size)
+        moved = torch.bmm(side_by_side, rows.reshape(groups, examples * outputs, size).mT)
+        moved = moved.view(groups, self.together, examples, outputs)
         return (moved + start.unsqueeze(1)).flatten(0, 1)
 
     def _gathered(self, what: str, of: Tensor, numbers: Tensor) -> Tensor:
@@ -90,8 +91,9 @@ class FunctionStack:
             groups.setdefault((id(run.kernels), run.order), []).append(place)
         order = [place for group in groups.values() for place in group]
         self._sorted = [runs[place] for place in order]
+        self._places = order
         self._order = torch.tensor(order, device=runs[0].a.device)
-        self._back = self._order.argsort()
+        self._back, self._in_order = self._order.argsort(), order == sorted(order)
         self._blocks = self._blocked([*groups.values()])
         self.a = torch.stack([run.a for run in self._sorted])
         for place, run in enumerate(self._sorted):
@@ -125,19 +127,20 @@ class FunctionStack:
         `numbers` (M, b) says which training examples it has, None for all of them; `targets` are
         (M, b, ...). Returns the outputs (M, b, c) and mean losses (M,), both of before the update.
         """
-        targets = targets[self._order]
-        numbers = None if numbers is None else numbers[self._order]
-        outputs = torch.cat(
-            [
-                block.outputs(self.a[block.runs], None if numbers is None else numbers[block.runs])
-                for block in self._blocks
-            ]
-        )
+        if not self._in_order:
+            targets = targets[self._order]
+            numbers = None if numbers is None else numbers[self._order]
+        parts = [
+            block.outputs(self.a[block.runs], None if numbers is None else numbers[block.runs])
+            for block in self._blocks
+        ]
+        outputs = parts[0] if len(parts) == 1 else torch.cat(parts)
         losses, slopes = self.objective.losses_and_slopes(outputs, targets)
         self.update.take([self._placed(slopes / slopes.shape[1], numbers)])
         for run in self._sorted:
             run.update.updates = self.update.updates
-        return outputs[self._back], losses.mean(1)[self._back]
+        means = losses.mean(1)
+        return (outputs, means) if self._in_order else (outputs[self._back], means[self._back])
 
     def _placed(self, slopes: Tensor, numbers: Tensor | None) -> Tensor:
         """(M, N): the slopes in the places of their examples."""
@@ -150,7 +153,17 @@ class FunctionStack:
 
     def apply(self, lrs: Sequence[float]) -> None:
         """Change the coefficients, every run's by its own rate."""
-        self.update.apply(one_or_each([lrs[place] for place in self._order.tolist()], self.a))
+        self.update.apply(one_or_each([lrs[place] for place in self._places], self.a))
+
+    def remembered(self) -> tuple[Tensor, dict[str, Any]]:
+        """All that an update changes, to be put back."""
+        return self.a.detach().clone(), self.update.state()
+
+    @torch.no_grad()
+    def put_back(self, remembered: tuple[Tensor, dict[str, Any]]) -> None:
+        a, memory = remembered
+        self.a.copy_(a)
+        self.update.restore(memory)
 
     def release(self) -> None:
         """Give the runs tensors of their own again."""

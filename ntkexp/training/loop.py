@@ -76,7 +76,7 @@ class Loop:
 
     def _look_is_due(self) -> bool:
         step = self.work.step
-        return step > self.looked and (self.looks.due(step) or step >= self.work.last)
+        return step > self.looked and (self.looks.due(step) or self.work.over)
 
     def _advance(self, stop_asked: StopAsked) -> str | None:
         before = self.work.step

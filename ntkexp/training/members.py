@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from ntkexp.compose.members import Columns
@@ -20,6 +21,9 @@ from ntkexp.training.work import Kept, Work, Written
 
 BURST_SECONDS = 0.2
 W = TypeVar("W", bound=Work)
+
+# What a column may be but for a scalar, which is repeated.
+SEVERAL = (list, np.ndarray, pd.Series)
 
 MEMBERS = Table(
     "members",
@@ -81,15 +85,15 @@ class Members(Generic[W]):
         until = time.monotonic() + BURST_SECONDS
         while self.step < to and not self.over:
             self._events = {}
-            self._make_step(self.active)
+            self._make_steps(self.active, to)
             if self._events:
                 return "of members"
             if time.monotonic() >= until:
                 break
         return None
 
-    def _make_step(self, active: Sequence[int]) -> None:
-        """One step of every active member; what happens to one goes to `_events`."""
+    def _make_steps(self, active: Sequence[int], to: int) -> None:
+        """A step of every active member, or several up to `to`; what happens goes to `_events`."""
         for m in active:
             work = self.works[m]
             try:
@@ -133,19 +137,20 @@ class Members(Generic[W]):
 
     def rows(self) -> list[Written]:
         """Ordered by step, then by member: an order that does not depend on when one asks."""
-        frames_of: dict[str, list[pd.DataFrame]] = {}
+        parts_of: dict[str, list[Mapping[str, object]]] = {}
         for work, columns in zip(self.works, self.columns, strict=True):
             for table, found in work.rows():
-                frame = self.tables[table].frame({**columns, **found})
-                frames_of.setdefault(table, []).append(frame)
+                parts_of.setdefault(table, []).append({**columns, **found})
         written = self._ends()
-        for table, frames in frames_of.items():
-            joined = pd.concat(frames, ignore_index=True).sort_values("step", kind="stable")
-            written.append((table, {str(name): joined[name].to_numpy() for name in joined}))
+        for table, parts in parts_of.items():
+            # One frame for all: a hundred small ones take as long as the training between them.
+            frame = self.tables[table].frame(_joined(parts)).sort_values("step", kind="stable")
+            written.append((table, {str(name): frame[name].to_numpy() for name in frame}))
         return written
 
     def _ends(self) -> list[Written]:
-        ended = [m for m in range(len(self.works)) if m not in self._told and m not in self.active]
+        told = self._told.union(self.active)
+        ended = [m for m in range(len(self.works)) if m not in told]
         self._told |= set(ended)
         return [
             (
@@ -184,6 +189,17 @@ class Members(Generic[W]):
         """Each file once: the members' tensors of a name in one, the first dimension theirs."""
         kept = [work.files() for work in self.works]
         return {name: stacked([files[name] for files in kept]) for name in kept[0]}
+
+
+def _joined(parts: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """The columns of all parts one after the other, scalars repeated for every row."""
+    joined: dict[str, list[object]] = {name: [] for name in parts[0]}
+    for part in parts:
+        lengths = {len(values) for values in part.values() if isinstance(values, SEVERAL)}
+        rows = max(lengths, default=1)
+        for name, values in part.items():
+            joined[name].extend(values if isinstance(values, SEVERAL) else [values] * rows)
+    return joined
 
 
 def _kept_of(kept: Kept, member: int, name: str) -> bytes:

@@ -34,9 +34,10 @@ MEMORY = 0.9
 
 
 class Recorder:
-    """Collects what updates bring, and makes rows of it."""
+    """Collects what updates bring, and makes rows of it: of every `every`-th update."""
 
-    def __init__(self) -> None:
+    def __init__(self, every: int = 1) -> None:
+        self.every = every
         self.recent_loss = math.inf
         self.latest: dict[str, float] = {}
         self._waiting: list[tuple[int, int, float, Tensor, Tensor]] = []
@@ -48,6 +49,10 @@ class Recorder:
         self._waiting.append((step, epoch, lr, loss, accuracy))
         if len(self._waiting) == AT_ONCE:
             self.fetch()
+
+    def keeps(self, step: int) -> bool:
+        """Whether the update after `step` updates has a row."""
+        return step % self.every == 0
 
     def watched(self, step: int, rows: Rows) -> None:
         """Keep what a probe saw of an update: one row of each table."""
@@ -85,16 +90,17 @@ class Recorder:
                 value if math.isinf(before) else MEMORY * before + (1 - MEMORY) * value
             )
         if finite:
-            steps, epochs, lrs = zip(*told[:finite], strict=True)
-            self._write_steps(
-                {
-                    "step": list(steps),
-                    "epoch": list(epochs),
-                    "train_loss": list(loss[:finite]),
-                    "train_acc": list(hits[:finite]),
-                    "lr": list(lrs),
-                }
-            )
+            kept = [i for i in range(finite) if self.keeps(told[i][0])]
+            if kept:
+                self._write_steps(
+                    {
+                        "step": [told[i][0] for i in kept],
+                        "epoch": [told[i][1] for i in kept],
+                        "train_loss": [loss[i] for i in kept],
+                        "train_acc": [hits[i] for i in kept],
+                        "lr": [told[i][2] for i in kept],
+                    }
+                )
             self.latest = {"loss": loss[finite - 1], "accuracy": hits[finite - 1]}
         if finite < len(loss):
             raise Diverged(told[finite][0], self.recent_loss)

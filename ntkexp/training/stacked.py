@@ -10,22 +10,21 @@ import torch
 from torch import Tensor
 
 from ntkexp.compose.members import Columns
-from ntkexp.errors import Diverged, UserError
+from ntkexp.errors import Diverged
+from ntkexp.optim import Schedule
 from ntkexp.probes import View
 from ntkexp.results.table import Table
-from ntkexp.training.drawing import drawing_layers
 from ntkexp.training.function_learner import FunctionLearner
 from ntkexp.training.function_stack import FunctionStack
 from ntkexp.training.members import Members
-from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.recorder import AT_ONCE
 from ntkexp.training.stack import Stack
+from ntkexp.training.stackable import needs_every_update, refuse_unlike, scaled_of
 from ntkexp.training.stacked_batches import StackedBatches
 from ntkexp.training.stacked_mlp import StackedMLP, is_mlp
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
-from ntkexp.transforms.functions.alpha_scaled import Heads, OnTrainingSet
-from ntkexp.transforms.functions.linearised import Linearised
+from ntkexp.transforms.functions.alpha_scaled import Heads
 
 
 class StackedMembers(Members[Supervised]):
@@ -36,47 +35,85 @@ class StackedMembers(Members[Supervised]):
         self, works: Sequence[Supervised], columns: Sequence[Columns], tables: Sequence[Table]
     ) -> None:
         super().__init__(works, columns, tables)
-        for work in works:
-            refuse_what_mixes_examples(work)
-            refuse_forward_observers(work)
-            refuse_layers_that_draw(work)
-        refuse_other_numbers_of_examples(works)
-        refuse_other_transforms(works)
+        refuse_unlike(works)
         self._together: list[int] = []
         self._stack: Stack | FunctionStack | None = None
         self._batches: StackedBatches | None = None
         self._heads: Heads | None = None
+        self._rates: Sequence[float] | None = None
+        self._constant_rates = self._in_bursts = False
         self._waiting: list[tuple[tuple[int, int, Sequence[float]], Tensor, Tensor]] = []
 
-    def _make_step(self, active: Sequence[int]) -> None:
+    def _make_steps(self, active: Sequence[int], to: int) -> None:
         # A member may be found fitted here, or to have diverged.
         going = [m for m in active if self._goes_on(m)]
         if not going:
             return
         if going != self._together:
             self._restack(going)
-        assert self._stack is not None and self._batches is not None
         works = [self.works[m] for m in going]
-        step = works[0].step
-        lrs = [work.lr(step) for work in works]
-        outputs, targets, loss = self._compute(step)
-        for work, lr in zip(works, lrs, strict=True):
-            work.before_update(lr)
-        self._stack.apply(lrs)
-        hits = works[0].objective.correct(outputs.flatten(0, 1), targets.flatten(0, 1))
-        accuracy = hits.double().view(outputs.shape[:2]).mean(1)
-        self._waiting.append(((step, works[0].batches.epoch(step), lrs), loss, accuracy))
-        for work in works:
-            work.step += 1
-        if len(self._waiting) == AT_ONCE or any(work.waits_for_a_loss for work in works):
+        if self._in_bursts:
+            something = self._burst(works, to)
+        else:
+            self._update(works, works[0].step, watched=True)
+            something = any(work.waits_for_a_loss for work in works)
+        if something or len(self._waiting) >= AT_ONCE:
             self._fetch()
         for m, work in zip(going, works, strict=True):
             if m in self.diverged:
                 continue
-            if (event := work.crossing()) is not None:
+            if something and (event := work.crossing()) is not None:
                 self._events[m] = event
             elif work.over:
                 self._events[m] = "over"
+
+    def _update(self, works: Sequence[Supervised], step: int, *, watched: bool) -> None:
+        """One update of all; its figures go to `_waiting`."""
+        assert self._stack is not None
+        if self._rates is None or not self._constant_rates:
+            self._rates = [work.lr(step) for work in works]
+        lrs = self._rates
+        outputs, targets, loss = self._compute(step)
+        if watched:
+            for work, lr in zip(works, lrs, strict=True):
+                work.before_update(lr)
+        self._stack.apply(lrs)
+        accuracy = torch.full_like(loss, torch.nan, dtype=torch.float64)
+        if works[0].recorder.keeps(step):
+            hits = works[0].objective.correct(outputs.flatten(0, 1), targets.flatten(0, 1))
+            accuracy = hits.double().view(outputs.shape[:2]).mean(1)
+        self._waiting.append(((step, works[0].batches.epoch(step), lrs), loss, accuracy))
+        for work in works:
+            work.step += 1
+
+    def _burst(self, works: Sequence[Supervised], to: int) -> bool:
+        """Updates on updates, up to `to` or until a member has something to tell: whether it has.
+
+        In function space an update takes less than asking a hundred members how they are. So they
+        are asked once, by the losses of the whole burst; and where the first of these that tells
+        something is not the last, the burst is made again up to there.
+        """
+        assert isinstance(self._stack, FunctionStack)
+        step, done = works[0].step, len(self._waiting)
+        count = min(to - step, AT_ONCE)
+        before = self._stack.remembered()
+        for _ in range(count):
+            self._update(works, works[0].step, watched=False)
+        losses = torch.stack([loss for _, loss, _ in self._waiting[done:]]).double()
+        waited_for = losses.new_tensor([work.waited_for for work in works])
+        telling = ((losses < waited_for) | ~losses.isfinite()).any(1).nonzero()[:, 0]
+        if not len(telling):
+            return False
+        wanted = int(telling[0]) + 1
+        if wanted < count:
+            self._stack.put_back(before)
+            told = self._waiting[: done + wanted]
+            for work in works:
+                work.step = step
+            for _ in range(wanted):
+                self._update(works, works[0].step, watched=False)
+            self._waiting = told
+        return True
 
     def _compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs, targets and mean losses of all minibatches, whose gradients are taken in."""
@@ -117,6 +154,13 @@ class StackedMembers(Members[Supervised]):
         works = [self.works[m] for m in going]
         self._batches = StackedBatches(works)
         self._stack, self._heads = self._stacked(works)
+        self._rates = None
+        self._constant_rates = all(
+            work.config.optim.schedule is Schedule.constant for work in works
+        )
+        self._in_bursts = isinstance(self._stack, FunctionStack) and not any(
+            needs_every_update(work) for work in works
+        )
 
     @staticmethod
     def _stacked(works: Sequence[Supervised]) -> tuple[Stack | FunctionStack, Heads | None]:
@@ -165,59 +209,3 @@ class StackedMembers(Members[Supervised]):
             self._stack.release()
             self._stack, self._together = None, []
         return super().files()
-
-
-def scaled_of(work: Supervised) -> OnTrainingSet | None:
-    """What scales the outputs of a network, which then stands in the stack itself."""
-    found = work.transformed.on_training_set
-    return found if isinstance(found, OnTrainingSet) else None
-
-
-def refuse_other_transforms(works: Sequence[Supervised]) -> None:
-    """A stack has one architecture; the outputs of all or of none are scaled."""
-    if len({work.config.transform.name for work in works}) > 1:
-        raise UserError("members.transform: differs; expected one transform for all")
-    for work in works:
-        if isinstance(work.learner, NetworkLearner) and isinstance(work.model, Linearised):
-            raise UserError(
-                "members: transform=linearise by forward mode has one network a run; expected a "
-                "sweep (-m)"
-            )
-        if scaled_of(work) is not None and not work.dataset.sees_examples_as_they_are:
-            raise UserError(
-                "members: transform=alpha_scale knows the first outputs of examples as they are; "
-                "expected data without a stream and data.augment=none, or a sweep (-m)"
-            )
-
-
-def refuse_what_mixes_examples(work: Supervised) -> None:
-    """Running statistics are no function of the weights: they cannot be stacked with them."""
-    for name, _ in work.model.named_buffers():
-        raise UserError(
-            f"members: the network has running statistics ({name}), which cannot be stacked; "
-            "take model.norm=none, or a sweep (-m)"
-        )
-
-
-def refuse_layers_that_draw(work: Supervised) -> None:
-    """In a stack all networks would draw from one stream: none would be as it is alone."""
-    for name in drawing_layers(work.model):
-        raise UserError(f"members: layer {name} draws at random; expected a sweep (-m)")
-
-
-def refuse_forward_observers(work: Supervised) -> None:
-    """The forward is that of the stack: no member has one of its own to look at."""
-    for name, probe in work.probes.items():
-        if probe.sees_forward():
-            raise UserError(
-                f"members: probe.{name} looks at the forward of each minibatch; "
-                "take probe.complexity.batch=fixed, or a sweep (-m)"
-            )
-
-
-def refuse_other_numbers_of_examples(works: Sequence[Supervised]) -> None:
-    if len({(work.batches.examples, work.batches.batch_size) for work in works}) > 1:
-        raise UserError(
-            "members: train in step, so all have one optim.batch_size and as many training "
-            "examples; take a sweep (-m)"
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -49,8 +50,14 @@ class StackedBatches:
 
     def targets(self, step: int) -> Tensor:
         """(M, b): the targets alone."""
+        if self.works[0].batches.batch_size is None:
+            return self._all_targets
         taken = (w.batches.take(step, w.dataset.train.targets)[0] for w in self.works)
         return torch.stack([*taken])
+
+    @cached_property
+    def _all_targets(self) -> Tensor:
+        return torch.stack([work.dataset.train.targets for work in self.works])
 
     def numbers(self, step: int) -> Tensor:
         """(M, b): which training examples these are."""

@@ -72,7 +72,7 @@ class Supervised:
         self.batches = batches_of(prepared)
         self.learner = routes[route](prepared, self.batches)
         self.offers = OFFERS - self.config.transform.hides - self.learner.hides
-        self.recorder = Recorder()
+        self.recorder = Recorder(self.config.keep.updates)
         self.last = last_step(self.config.optim, self.batches.steps_per_epoch)
         self.limit = limit_that_holds(self.config.optim, self.batches.steps_per_epoch)
         self.step, self.evaluated = 0, -1
@@ -96,7 +96,12 @@ class Supervised:
 
     @property
     def over(self) -> bool:
-        return self.step >= self.last or self.fitted
+        return self.step >= self.last or self.fitted or self._passed_all
+
+    @property
+    def _passed_all(self) -> bool:
+        """Whether the losses at which to look are behind it, and that is the end."""
+        return self.config.optim.stop_after_losses and not self.waits_for_a_loss
 
     @property
     def figures(self) -> Mapping[str, float]:
@@ -211,6 +216,11 @@ class Supervised:
     def waits_for_a_loss(self) -> bool:
         """Whether there is a loss left at which to look: every update is then asked for its own."""
         return self.crossed < len(self._thresholds)
+
+    @property
+    def waited_for(self) -> float:
+        """The next loss at which to look; nothing is below it where there is none left."""
+        return self._thresholds[self.crossed] if self.waits_for_a_loss else -math.inf
 
     @property
     def may_evaluate(self) -> bool:
