@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
-from ntkexp.data.base import Data
-from ntkexp.options import count, option
+from ntkexp.data.base import Data, Shape
+from ntkexp.options import count, option, whole
 
 # As many training images as George's thesis takes of CelebA (5.3.3).
 MOST_EXAMPLES = 20_000
@@ -71,3 +71,13 @@ class SpuriousImages(Data):
         None, count("examples", null=f"for all there are, at most {MOST_EXAMPLES:,}")
     )
     balanced: int = option(180, count("images of each label with and without the attribute"))
+
+
+@dataclass
+class Photographs(SpuriousImages):
+    """Photographs of a published set, cut to a square and scaled to `size` x `size` pixels."""
+
+    size: int = option(64, whole(8, 1024, "pixels a side"))
+
+    def shape(self) -> Shape:
+        return Shape((3, self.size, self.size), 1, self.train_examples)
