@@ -39,7 +39,7 @@ def _of_run(record: Record) -> pd.DataFrame:
     evals = record.tables["evals"]
     evals = evals.assign(
         experiment=record.experiment,
-        alpha=evals.get(ALPHA, record.config[ALPHA]),
+        alpha=evals.get(ALPHA, record.config.get(ALPHA)),
         seed=evals.get(SEED, record.seed),
         of=evals["split"] + "_" + evals["subset"],
     )
