@@ -29,6 +29,7 @@ class Experiment:
     figures: tuple[str, ...]
     command: str  # train or study
     sweep: bool  # its file says over what
+    needs: bool = False  # its file names a run that it begins with
     paper: str = MAIN
     folder: str | None = None  # of configs that the command line named
 
@@ -36,7 +37,8 @@ class Experiment:
     def line(self) -> str:
         many = " -m" if self.sweep else ""
         where = f" --config-dir {self.folder}" if self.folder else ""
-        return f"ntkexp {self.command}{many}{where} +exp={self.name}"
+        first = " --with-parents" if self.needs else ""
+        return f"ntkexp {self.command}{many}{where}{first} +exp={self.name}"
 
 
 @cache
@@ -91,6 +93,7 @@ def _experiment(paper: str, config: DictConfig) -> Experiment:
         figures=tuple(map(str, config.get("figures", ()))),
         command="study" if "override /study" in overridden else "train",
         sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
+        needs=OmegaConf.select(config, "weights.run") is not None,
         paper=paper,
     )
 

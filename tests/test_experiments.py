@@ -9,8 +9,9 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import TrainConfig
+from ntkexp.execution import execute
 from ntkexp.experiments import Experiment, experiments
-from ntkexp.identity import identity, plain
+from ntkexp.identity import folder_of, identity, plain
 from ntkexp.training.experiment import build_probes
 from tests.conftest import Ntkexp
 from tests.tiny_runs import composed, train
@@ -25,6 +26,7 @@ TINY = {
     "data.test_examples": 30,
     "data.difficult_examples": 20,
     "data.grid": 5,
+    "data.size": 16,
     "model.width": 8,
     "model.base": 2,
     "probing.examples": 4,
@@ -50,6 +52,14 @@ def made_tiny(words: list[str]) -> list[str]:
     return [*words, *(f"{key}={value}" for key, value in there.items()), "optim.steps=2"]
 
 
+def with_parents(outputs: Path, words: list[str]) -> Path:
+    """The folder of a run whose weights another one makes first, as `--with-parents` does."""
+    short = ["+weights.set.data.train_examples=40", "+weights.set.optim.epochs=1"]
+    config = composed([*words, *short, "with_parents=true", f"paths.outputs={outputs}"])
+    assert execute.train.run_if_needed(config, folder_of(config)) == 0
+    return folder_of(config)
+
+
 def _value(config: DictConfig, key: str) -> object:
     """The value of a key; None where the network or the data set has no such key."""
     node: Any = plain(config)
@@ -73,7 +83,8 @@ def test_a_training_experiment_composes_and_its_probes_agree(
 
 @pytest.mark.parametrize("experiment", TRAINED, ids=lambda experiment: experiment.name)
 def test_a_training_experiment_trains(experiment: Experiment, tmp_path: Path) -> None:
-    run = train(tmp_path, *made_tiny([f"+exp={experiment.name}"]))
+    words = made_tiny([f"+exp={experiment.name}"])
+    run = with_parents(tmp_path, words) if experiment.needs else train(tmp_path, *words)
     assert '"finished"' in (run / "status.json").read_text()
     assert len(list(run.glob("*.parquet"))) >= 3
 

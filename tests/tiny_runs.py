@@ -26,6 +26,7 @@ from ntkexp.identity import folder_of
 from ntkexp.results import Run
 from ntkexp.training import members, supervised
 from ntkexp.training.loop import Loop
+from tests.made_photographs import make_celeba, make_waterbirds
 
 SHAPES = {"mnist": (28, 28), "kmnist": (28, 28), "cifar10": (32, 32, 3)}
 SIZES = {"train": 300, "test": 60}
@@ -43,7 +44,10 @@ TINY = (
 
 
 def make_images(folder: Path) -> None:
-    """mnist, kmnist and cifar10 as image parquet: ten blurred kinds of noise, easily told apart."""
+    """mnist, kmnist and cifar10 as image parquet: ten blurred kinds of noise, easily told apart;
+    celeba and waterbirds as folders of 144 images."""
+    make_celeba(folder, copies=4)
+    make_waterbirds(folder, copies=4)
     for number, (name, shape) in enumerate(SHAPES.items()):
         rng = np.random.default_rng(number)
         kinds = rng.integers(0, 160, (10, *shape))

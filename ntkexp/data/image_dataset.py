@@ -176,19 +176,27 @@ def channel_moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...
     return tuple(means), tuple(stds)
 
 
-def _split(
-    parts: list[_Part], mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
-) -> Split:
+def normalised(
+    pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
+) -> Tensor:
+    """(pixel / 255 - mean) / std per channel, float32; one tensor for members that see the same."""
     # Images that were just decoded lie otherwise than those from the cache, and convolutions round
     # otherwise on them: a run begun on the first must go on alike on the second.
-    pixels = torch.from_numpy(np.ascontiguousarray(np.concatenate([p.pixels for p in parts])))
-    inputs = pixels.to(device).float()  # moved as bytes, a quarter of the traffic
+    found = torch.from_numpy(np.ascontiguousarray(pixels))
+    inputs = found.to(device).float()  # moved as bytes, a quarter of the traffic
     inputs.div_(255)
     inputs.sub_(torch.tensor(mean, device=device).view(-1, 1, 1))
     inputs.div_(torch.tensor(std, device=device).view(-1, 1, 1))
+    return shared_inputs(inputs)
+
+
+def _split(
+    parts: list[_Part], mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
+) -> Split:
+    inputs = normalised(np.concatenate([p.pixels for p in parts]), mean, std, device)
     difficult = [torch.full((len(part.targets),), part.difficult) for part in parts]
     return Split(
-        inputs=shared_inputs(inputs),
+        inputs=inputs,
         targets=torch.cat([part.targets for part in parts]).to(device),
         clean_targets=torch.cat([part.clean_targets for part in parts]).to(device),
         corrupted=torch.cat([part.corrupted for part in parts]).to(device),

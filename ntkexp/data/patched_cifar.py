@@ -1,0 +1,62 @@
+"""CIFAR-10 in two classes with a coloured patch that mostly tells them apart (after 5.3.3).
+
+    ntkexp train +exp=lazy/spurious_cifar
+    ntkexp train +exp=lazy/spurious_cifar data.proportions=waterbirds
+
+It stands in for CelebA and Waterbirds, in their proportions, where those are not at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ntkexp.data.base import Shape
+from ntkexp.data.cifar10 import Cifar10
+from ntkexp.data.spurious.options import Kind, SpuriousImages
+from ntkexp.errors import UserError
+from ntkexp.options import each, option, whole
+
+if TYPE_CHECKING:
+    import torch
+
+    from ntkexp.data.dataset import Dataset
+
+CLASS = each(whole(0, 9, "as a class of CIFAR-10"))
+
+
+@dataclass
+class PatchedCifar(SpuriousImages):
+    """Classes are numbers of CIFAR-10's: 0 airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog,
+    6 frog, 7 horse, 8 ship, 9 truck; several make one. The patch is a square of `patch` pixels in
+    the upper left corner, magenta; without the attribute there is none."""
+
+    positive: list[int] = option([0], CLASS)
+    negative: list[int] = option([8], CLASS)
+    patch: int = option(6, whole(1, 32, "pixels"))
+    proportions: Kind = Kind.celeba
+
+    def check(self, config: Any = None) -> None:
+        for key in ("positive", "negative"):
+            own = list(getattr(self, key))
+            if not own or len(set(own)) < len(own):
+                raise UserError(f"data.{key}={own}: expected one class or more, each once")
+        if both := sorted(set(self.positive) & set(self.negative)):
+            raise UserError(
+                f"data.negative={list(self.negative)}: class {both[0]} is positive too; expected "
+                "other classes"
+            )
+
+    def shape(self) -> Shape:
+        return Shape(Cifar10.images.shape, 1, self.train_examples)
+
+    def files(self) -> Mapping[str, str]:
+        from ntkexp.data.sources import files_here
+
+        return files_here(Cifar10())
+
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        from ntkexp.data.spurious.patches import load_patched_cifar
+
+        return load_patched_cifar(self, seed, device, progress=progress)

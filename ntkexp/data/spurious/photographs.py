@@ -1,0 +1,134 @@
+"""Photographs that a set's own lists name: their files, splits, labels and attributes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from ntkexp.data.dataset import Dataset
+from ntkexp.data.image_dataset import chosen_rows
+from ntkexp.data.image_parquet import PILLOW_ERRORS
+from ntkexp.data.labelled_images import Pixels, opened
+from ntkexp.data.sources import data_directory, sha256_of
+from ntkexp.data.spurious.dataset import Marked, dataset_of
+from ntkexp.data.spurious.groups import Marks, balanced_groups
+from ntkexp.data.spurious.options import MOST_EXAMPLES, Kind, Photographs
+from ntkexp.errors import UserError
+from ntkexp.progress import Progress
+from ntkexp.seeds import generator
+
+TRAIN, TEST = 0, 2  # 1 is for validation, and is left alone
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All images that a set's lists name. `official`: how many training images it should have."""
+
+    lists: tuple[Path, ...]
+    images: Sequence[Path]
+    splits: Tensor  # (n,): 0, 1 or 2
+    marks: Marks
+    official: int
+
+
+def load_photographs(
+    config: Photographs,
+    kind: Kind,
+    listing: Listing,
+    seed: int,
+    device: torch.device,
+    *,
+    progress: bool,
+) -> Dataset:
+    """Training images of the seed, and a balanced test set of the seed; nothing else is decoded."""
+    training = (listing.splits == TRAIN).nonzero()[:, 0]
+    wanted = config.train_examples or min(MOST_EXAMPLES, len(training))
+    rows = training[chosen_rows(seed, "subset", len(training), wanted, "data.train_examples")]
+    test = (listing.splits == TEST).nonzero()[:, 0]
+    own = balanced_groups(listing.marks.of(test), kind, config.balanced, seed, "test choice")
+    test = test[own["balanced"]]
+    test = test[torch.randperm(len(test), generator=generator(seed, "order test"))]
+    notes = []
+    if len(training) != listing.official:
+        notes.append(
+            f"{config.name}: {len(training):,} train images, the official set has "
+            f"{listing.official:,}"
+        )
+    splits, digest = [], hashlib.sha256()
+    total = len(rows) + len(test)
+    with Progress(f"decoding {config.name}", total, shown=progress) as told:
+        for chosen in (rows, test):
+            paths = [listing.images[row] for row in chosen.tolist()]
+            pixels = np.stack([_decoded(path, config.size, digest, told) for path in paths])
+            splits.append(Marked(pixels, listing.marks.of(chosen)))
+    notes.append(f"{config.name}: sha256 of the {total:,} image files read {digest.hexdigest()}")
+    return dataset_of(
+        config,
+        kind,
+        (splits[0], splits[1]),
+        seed,
+        device,
+        checksums=checksums_of(listing.lists),
+        remarks=notes,
+    )
+
+
+def checksums_of(lists: Sequence[Path]) -> dict[str, str]:
+    """Of a set's lists, named as they lie under the data directory."""
+    root = data_directory()
+    return {path.relative_to(root).as_posix(): sha256_of(path) for path in lists}
+
+
+def folder_of(name: str, folders: Sequence[str], lists: Sequence[str]) -> Path:
+    """The first of `folders` of the data directory that is there, with all its lists."""
+    root = data_directory()
+    there = next((root / folder for folder in folders if (root / folder).is_dir()), None)
+    if there is None:
+        raise UserError(
+            f"data={name}: no folder {' or '.join(folders)} under {root} (NTKEXP_DATA says where "
+            f"to look); expected one with {', '.join(lists)} and its images"
+        )
+    for file in lists:
+        if not (there / file).is_file():
+            raise UserError(f"data={name}: {there} has no file {file}")
+    return there
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a list, without what surrounds them."""
+    with opened(path) as file:
+        content = file.read()
+    try:
+        return [line.strip() for line in content.decode("utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: is no text (byte {error.start})") from error
+
+
+def _decoded(path: Path, size: int, digest: hashlib._Hash, told: Progress) -> Pixels:
+    """(3, size, size): the largest square in the middle, scaled down."""
+    with opened(path) as file:
+        content = file.read()
+    digest.update(content)
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            side = min(image.size)
+            left, top = ((whole - side) // 2 for whole in image.size)
+            square = image.convert("RGB").crop((left, top, left + side, top + side))
+            fitted = square.resize((size, size), Image.Resampling.BILINEAR)
+    except PILLOW_ERRORS as error:
+        raise UserError(f"{path}: cannot be decoded as an image ({_first(error)})") from error
+    told.advance(1)
+    return np.asarray(fitted).transpose(2, 0, 1)
+
+
+def _first(error: BaseException) -> str:
+    return next(chain(str(error).splitlines(), ["damaged"]))

@@ -1,0 +1,64 @@
+"""Waterbirds' own list, metadata.csv: img_filename; y, 1 for a water bird; place, 1 for water;
+split, 0, 1 or 2 for training, validation and test."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import torch
+
+from ntkexp.data.sources import data_directory
+from ntkexp.data.spurious.groups import Marks
+from ntkexp.data.spurious.photographs import Listing, checksums_of, folder_of, lines_of
+from ntkexp.errors import UserError
+
+NAME, FOLDER, METADATA = "waterbirds", "waterbird_complete95_forest2water2", "metadata.csv"
+FOLDERS = (FOLDER, f"{NAME}/{FOLDER}")
+FILE, ACCEPTED = "img_filename", {"y": ("0", "1"), "place": ("0", "1"), "split": ("0", "1", "2")}
+OFFICIAL = 4795
+
+
+def list_here() -> dict[str, str]:
+    """File -> sha256; empty where it is not here."""
+    places = [data_directory() / folder / METADATA for folder in FOLDERS]
+    found = [path for path in places if path.is_file()]
+    return checksums_of(found[:1])
+
+
+def listing() -> Listing:
+    """Which bird, before which background, and in which split."""
+    folder = folder_of(NAME, FOLDERS, [METADATA])
+    names, columns = metadata(folder / METADATA)
+    return Listing(
+        lists=(folder / METADATA,),
+        images=[folder / name for name in names],
+        splits=torch.tensor(columns["split"]),
+        marks=Marks(
+            positive=torch.tensor(columns["y"]) == 1,
+            attribute=torch.tensor(columns["place"]) == 1,
+        ),
+        official=OFFICIAL,
+    )
+
+
+def metadata(path: Path) -> tuple[list[str], dict[str, list[int]]]:
+    """Files, and the columns y, place and split."""
+    rows = csv.DictReader(lines_of(path))
+    known = rows.fieldnames or []
+    if lacking := [name for name in (FILE, *ACCEPTED) if name not in known]:
+        raise UserError(f"{path}: no column {lacking[0]}; it has {', '.join(known) or 'none'}")
+    names: list[str] = []
+    columns: dict[str, list[int]] = {name: [] for name in ACCEPTED}
+    for row in rows:
+        where = f"{path}, line {rows.line_num}"
+        for name, accepted in ACCEPTED.items():
+            if row[name] not in accepted:
+                raise UserError(f"{where}: {name} is {row[name]}; expected {' or '.join(accepted)}")
+            columns[name].append(int(row[name]))
+        if not row[FILE] or Path(row[FILE]).is_absolute() or ".." in Path(row[FILE]).parts:
+            raise UserError(f"{where}: {FILE} is {row[FILE]!r}; expected a file of its folder")
+        names.append(row[FILE])
+    if not names:
+        raise UserError(f"{path}: names no image")
+    return names, columns

@@ -1,0 +1,79 @@
+"""Accuracies along runs with a spurious attribute, and one accuracy at a level of another.
+
+George's thesis, section 5.3.3, compares regimes at equal progress: accuracy without the attribute
+at equal accuracy with it, and test accuracy at equal training accuracy, as its authors' code draws
+it. The test set is balanced: every pair of label and attribute is equally frequent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.results.record import Record
+
+ALPHA, SEED = "transform.alpha", "seed"
+ALPHAS = (0.5, 1.0, 100.0)
+# From the celeba kind to the waterbirds kind, real sets first.
+CELEBA_KIND = ("lazy/celeba", "lazy/spurious_cifar")
+WATERBIRDS_KIND = ("lazy/waterbirds", "lazy/waterbirds_kind", "lazy/spurious_mlp")
+EXPERIMENTS = (*CELEBA_KIND, *WATERBIRDS_KIND)
+TITLES = {
+    "lazy/celeba": "CelebA",
+    "lazy/waterbirds": "Waterbirds",
+    "lazy/spurious_cifar": "patched CIFAR-10",
+    "lazy/spurious_mlp": "digits on characters",
+    "lazy/waterbirds_kind": "patched CIFAR-10, trained before",
+}
+
+
+def curves(records: Iterable[Record]) -> pd.DataFrame:
+    """Columns: experiment, alpha, seed, step, and an accuracy for each split and subset, such as
+    `train_with`; one row a look at a network."""
+    return pd.concat([_of_run(record) for record in records], ignore_index=True)
+
+
+def _of_run(record: Record) -> pd.DataFrame:
+    evals = record.tables["evals"]
+    evals = evals.assign(
+        experiment=record.experiment,
+        alpha=evals.get(ALPHA, record.config.get(ALPHA)),
+        seed=evals.get(SEED, record.seed),
+        of=evals["split"] + "_" + evals["subset"],
+    )
+    keys = ["experiment", "alpha", "seed", "step"]
+    wide = evals.pivot_table(index=keys, columns="of", values="accuracy")
+    wide.columns.name = None
+    return wide.reset_index()
+
+
+def networks(found: pd.DataFrame) -> Iterator[tuple[str, int, dict[float, pd.DataFrame]]]:
+    """(experiment, seed, alpha -> looks in order), networks of a seed together."""
+    for (experiment, seed), frame in found.groupby(["experiment", "seed"], sort=False):
+        by_alpha = {
+            float(str(alpha)): looks.sort_values("step") for alpha, looks in frame.groupby("alpha")
+        }
+        yield str(experiment), int(str(seed)), by_alpha
+
+
+def at_level(progress: np.ndarray, value: np.ndarray, level: float) -> float:
+    """`value` where `progress` first comes to `level`, on the line from the look before; not a
+    number where it never does, or is there from the start.
+
+    >>> at_level(np.array([0.5, 0.7, 0.9]), np.array([0.2, 0.4, 0.6]), 0.8).__round__(6)
+    0.5
+    """
+    reached = np.flatnonzero(progress >= level)
+    if not len(reached) or reached[0] == 0:
+        return float("nan")
+    last = int(reached[0])
+    part = (level - progress[last - 1]) / (progress[last] - progress[last - 1])
+    return float(value[last - 1] + part * (value[last] - value[last - 1]))
+
+
+def at_levels(looks: pd.DataFrame, of: str, against: str, levels: Iterable[float]) -> np.ndarray:
+    """The accuracy `of` where the accuracy `against` first comes to each level."""
+    progress, value = looks[against].to_numpy(), looks[of].to_numpy()
+    return np.array([at_level(progress, value, level) for level in levels])

@@ -1,0 +1,29 @@
+"""Figure 5.3 for other seeds, in Waterbirds' proportions.
+
+A row a seed, which draws weights, images and minibatches anew. a, test accuracy, all pairs of label
+and attribute equally frequent, against training accuracy; b, accuracy without against with the
+attribute on balanced training images; c, the same on test images.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.spurious_curves import WATERBIRDS_KIND
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.spurious_panels import draw, records_of
+
+FIGURE = "C.8"
+SEEDS = range(1, 5)
+
+
+def make(given: drawing.Options) -> Figure:
+    return draw(records_of(given), SEEDS)
+
+
+main = drawing.main(__file__, __doc__, ",".join(WATERBIRDS_KIND), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""What the figures of runs with a spurious attribute share: three panels a row."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.claims.effort import line
+from ntkexp.papers.lazy.spurious_curves import ALPHAS, TITLES, curves, networks
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+
+COLOURS = dict(zip(ALPHAS, (drawing.VERMILION, drawing.BLACK, drawing.BLUE), strict=True))
+PANELS = (
+    ("train_all", "test_all", "training accuracy", "test accuracy, balanced"),
+    ("train_with", "train_without", "train, with the attribute", "train, without it"),
+    ("test_with", "test_without", "test, with the attribute", "test, without it"),
+)
+ROW = 2.1
+
+
+def records_of(given: drawing.Options) -> list[Record]:
+    """The runs of the experiments that have some; without any the commands that make them."""
+    found = [runs.chosen(name, given.runs, ["evals"]) for name in given.experiments]
+    if not any(found):
+        runs.stop(runs.missing(name, given.runs, ["evals"]) for name in given.experiments)
+    for name, own in zip(given.experiments, found, strict=True):
+        if not own:
+            print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
+    return [record for own in found for record in own]
+
+
+def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
+    """A row for every experiment and seed; `seeds` None is the first one of each."""
+    rows = [
+        (experiment, seed, looks)
+        for experiment, frame in curves(found).groupby("experiment", sort=False)
+        for _, seed, looks in networks(frame)
+        if seed in (seeds if seeds is not None else [frame["seed"].min()])
+    ]
+    if not rows:
+        runs.stop(["no network of these seeds"])
+    figure, grid = plt.subplots(
+        len(rows), 3, figsize=(drawing.PAGE, ROW * len(rows) + 0.3), squeeze=False
+    )
+    for panels, (experiment, seed, looks) in zip(grid, rows, strict=True):
+        for axes, (x, y, x_told, y_told) in zip(panels, PANELS, strict=True):
+            _panel(axes, looks, x, y)
+            axes.set(xlabel=x_told, ylabel=y_told)
+        told = TITLES[str(experiment)]
+        panels[0].set_ylabel(f"{told}{'' if seeds is None else f', seed {seed}'}\n{PANELS[0][3]}")
+    grid[0, 0].legend(loc="best")
+    drawing.letter_panels(grid[0])
+    return figure
+
+
+def _panel(axes: Axes, looks: dict[float, pd.DataFrame], x: str, y: str) -> None:
+    for alpha, frame in looks.items():
+        axes.plot(frame[x], frame[y], color=COLOURS[alpha], label=f"α = {alpha:g}", linewidth=1.0)
+    low = min(float(np.min(frame[y])) for frame in looks.values())
+    axes.set(xlim=(0.45, 1.005), ylim=(min(0.45, low - 0.02), 1.01))
+    if x != "train_all":
+        axes.plot([0, 1], [0, 1], color="0.8", linewidth=0.6, zorder=0)

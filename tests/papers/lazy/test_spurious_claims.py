@@ -1,0 +1,97 @@
+"""The claims of Figure 5.3 see a lazy network that is more robust, and one that is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.lazy.claims.spurious import CLAIMS
+from ntkexp.papers.lazy.spurious_curves import at_level, at_levels, curves
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id.removeprefix("lazy-fig53-"): claim for claim in CLAIMS}
+STEPS = 41
+
+
+def evals(robust: float, *, fits: bool = True, end: float = 0.0) -> pd.DataFrame:
+    """A network whose accuracy without the attribute is `robust` times that with it, less .1; at
+    the end all test accuracies meet, but for `end`."""
+    progress = np.linspace(0.5, 1.0 if fits else 0.97, STEPS)
+    meets = np.clip((progress - 0.95) / 0.05, 0, 1)
+    without = (1 - meets) * (robust * progress - 0.1) + meets * (0.9 + end)
+    rows = []
+    for split in ("train", "test"):
+        subsets = {"with": progress, "without": without, "balanced": (progress + without) / 2}
+        subsets["all"] = progress if split == "train" else subsets["balanced"]
+        for name, accuracy in subsets.items():
+            rows.append(pd.DataFrame({"step": range(STEPS), "split": split, "subset": name,
+                                      "loss": 0.0, "accuracy": accuracy}))  # fmt: skip
+    return pd.concat(rows, ignore_index=True)
+
+
+def record(robust: dict[float, float], *, name: str = "lazy/spurious_mlp", fits: bool = True,
+           end: float = 0.0) -> Record:  # fmt: skip
+    parts = [
+        evals(value, fits=fits, end=end if alpha < 100 else 0.0).assign(
+            **{"transform.alpha": alpha, "seed": 3}
+        )
+        for alpha, value in robust.items()
+    ]
+    tables = {"evals": pd.concat(parts, ignore_index=True)}
+    return Record(name, "run", {"name": name, "recipe": "paper", "seed": 0}, tables)
+
+
+def verdict(name: str, one: Record) -> Verdict:
+    return judge(LEDGER[name], [one]).verdict
+
+
+def test_a_lazy_network_that_is_more_robust() -> None:
+    one = record({0.5: 0.6, 1: 0.7, 100: 0.8}, end=0.01)
+    found = {name: verdict(name, one) for name in LEDGER}
+    assert set(found.values()) == {Verdict.holds}
+    (case,) = judge(LEDGER["robust-train"], [one]).cases
+    assert (case.panel, case.seed) == ("digits on characters", 3)
+    assert case.value == pytest.approx(0.1 * np.mean([0.6, 0.7, 0.8, 0.9]), abs=1e-9)
+
+
+def test_a_lazy_network_that_is_less_robust() -> None:
+    one = record({0.5: 0.8, 1: 0.7, 100: 0.6}, end=-0.01)
+    for name in ("robust-train", "robust-test", "phase-1", "phase-1-order", "phase-2-advantage"):
+        assert verdict(name, one) is Verdict.fails
+
+
+def test_ends_that_stay_apart_do_not_converge() -> None:
+    assert verdict("phase-2", record({0.5: 0.8, 1: 0.8, 100: 0.81}, end=-0.3)) is Verdict.fails
+
+
+def test_what_was_not_reached_is_undecided() -> None:
+    one = record({0.5: 0.6, 1: 0.7, 100: 0.8}, fits=False)
+    assert verdict("phase-2", one) is Verdict.no_runs
+    assert verdict("phase-2-advantage", one) is Verdict.no_runs
+    assert verdict("robust-train", one) is Verdict.holds
+    alone = record({100: 0.8})
+    assert all(verdict(name, alone) is Verdict.no_runs for name in LEDGER)
+
+
+def test_runs_of_a_sweep_count_like_members() -> None:
+    name = "lazy/waterbirds_kind"
+    apart = [
+        Record(name, f"run{alpha}", {"name": name, "recipe": "paper", "seed": 3,
+                                     "transform.alpha": alpha}, {"evals": evals(robust)})
+        for alpha, robust in {0.5: 0.6, 1.0: 0.7, 100.0: 0.8}.items()
+    ]  # fmt: skip
+    together = record({0.5: 0.6, 1: 0.7, 100: 0.8}, name=name)
+    one, other = (frame.sort_values(["alpha", "step"], ignore_index=True)
+                  for frame in (curves(apart), curves([together])))  # fmt: skip
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_a_level_is_met_on_the_line_between_two_looks() -> None:
+    progress, value = np.array([0.5, 0.9, 0.6, 1.0]), np.array([0.0, 0.4, 0.1, 1.0])
+    assert at_level(progress, value, 0.7) == pytest.approx(0.2)  # the first time
+    assert np.isnan(at_level(progress, value, 0.5))
+    assert np.isnan(at_level(progress[:2], value[:2], 0.95))
+    looks = pd.DataFrame({"a": progress, "b": value})
+    assert at_levels(looks, "b", "a", [0.6, 0.95]) == pytest.approx([0.1, 0.8875])
