@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A thread that has to wait spins for 3,000 rounds, some microseconds, then sleeps. From 3,000 rounds
-# on idle cores are as quick as with endless spinning, with 1,000 a tenth slower; work beside busy
-# processes keeps .17 to .42 of its speed with 3,000, down to a twentieth with 100,000
-# (docs/threads.md). libgomp (PyTorch's wheels for Linux) obeys OMP_WAIT_POLICY and
-# GOMP_SPINCOUNT, measured with PyTorch 2.13; it does not know KMP_BLOCKTIME, which is for builds of
-# PyTorch with Intel's or LLVM's libiomp and has not been tried.
+# A thread that has to wait spins for 3,000 rounds, then sleeps. From 3,000 rounds on idle cores are
+# as quick as with endless spinning, with 1,000 a tenth slower; work beside busy processes keeps .17
+# to .42 of its speed with 3,000, down to a twentieth with 100,000 (docs/threads.md). libgomp
+# (PyTorch's wheels for Linux) obeys OMP_WAIT_POLICY and GOMP_SPINCOUNT, measured with PyTorch 2.13;
+# it does not know KMP_BLOCKTIME, which is for builds of PyTorch with Intel's or LLVM's libiomp and
+# has not been tried.
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "0"}
 SAID = WAITING.keys()
 
