@@ -1,0 +1,28 @@
+"""Wrong labels in both regimes: what is learned of them, and how linear training is.
+
+Left, loss of the training examples with wrong labels, and test loss, against the loss of those with
+right ones; a dot where the loss of the noisy examples peaks and memorisation begins. Right, three
+measures of linearity. Training goes to the right, every line is a network. The thesis has ResNet18;
+here stand smaller networks.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.noise_panels import TITLES, draw, records_of, rows
+
+FIGURE = "5.2"
+
+
+def make(given: drawing.Options) -> Figure:
+    return draw(rows(records_of(given)))
+
+
+main = drawing.main(__file__, __doc__, ",".join(TITLES), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""Wrong labels in both regimes, a row a seed: Figure 5.2 (bottom) is not one seed's chance.
+
+Left, loss of the training examples with wrong labels, and test loss, against the loss of those with
+right ones; a dot where the loss of the noisy examples peaks and memorisation begins. Right, three
+measures of linearity. Training goes to the right. The thesis has ResNet18, here stands an MLP.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.noise_curves import looks
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.noise_panels import draw, records_of
+
+FIGURE = "C.2"
+
+
+def make(given: drawing.Options) -> Figure:
+    every = looks(records_of(given))
+    return draw({f"seed {seed}": own for seed, own in every.groupby("seed")}, seeds=True)
+
+
+main = drawing.main(__file__, __doc__, "lazy/noise_mlp", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""Wrong labels in both regimes, VGG11: Figure 5.2 (bottom) with another network.
+
+Left, loss of the training examples with wrong labels, and test loss, against the loss of those with
+right ones; a dot where the loss of the noisy examples peaks and memorisation begins. Right, three
+measures of linearity. Training goes to the right.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.noise_panels import draw, records_of, rows
+
+FIGURE = "C.3"
+
+
+def make(given: drawing.Options) -> Figure:
+    return draw(rows(records_of(given)))
+
+
+main = drawing.main(__file__, __doc__, "lazy/noise_vgg11,lazy/noise_vgg11_lazy", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Wrong labels in both regimes, by accuracy: the left half of Figure C.6.
+
+a, accuracy on the training examples with wrong labels and, b, on test examples, against accuracy on
+those with right ones. Training goes to the right, every line is a network. The thesis has ResNet18;
+here stand smaller networks.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.noise_curves import networks
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.noise_panels import REGIMES, ROW, TITLES, records_of, rows
+
+FIGURE = "C.6"
+PANELS = (("noisy_known", "accuracy, noisy examples"), ("test_known", "accuracy, test"))
+
+
+def make(given: drawing.Options) -> Figure:
+    by_row = rows(records_of(given))
+    figure, grid = plt.subplots(
+        len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
+    )
+    for panels, (title, every) in zip(grid, by_row.items(), strict=True):
+        for axes, (column, ylabel) in zip(panels, PANELS, strict=True):
+            for (_, alpha, _, _), frame in networks(every):
+                axes.plot(
+                    frame["clean_known"], frame[column], color=REGIMES[alpha][1], linewidth=1.0
+                )
+            axes.set(xlabel="accuracy, clean examples", ylabel=ylabel, xlim=(0, 1.01))
+        panels[0].set_ylabel(f"{title}\n{PANELS[0][1]}")
+    lines = [grid[0, 0].plot([], [], color=c, label=told)[0] for told, c in REGIMES.values()]
+    grid[0, 0].legend(handles=lines, loc="upper left")
+    drawing.letter_panels(grid[0])
+    return figure
+
+
+main = drawing.main(__file__, __doc__, ",".join(TITLES), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

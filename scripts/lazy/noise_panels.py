@@ -1,0 +1,100 @@
+"""What the figures of runs with wrong labels share: everything against the clean loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.noise_curves import MEASURES, looks, networks, onset
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+
+TITLES = {
+    "lazy/noise_mlp": "MLP, MNIST",
+    "lazy/noise_vgg11": "VGG11, CIFAR-10",
+    "lazy/noise_vgg11_lazy": "VGG11, CIFAR-10",
+}
+REGIMES = {1.0: ("α = 1", drawing.BLUE), 100.0: ("α = 100", drawing.VERMILION)}
+STYLES = dict(zip(MEASURES, ("-", "--", ":"), strict=True))
+TOLD = {"relus": "ReLUs", "kernel": "tangent kernel", "representation": "representation"}
+ROW = 2.3
+Frames = Sequence[tuple[float, pd.DataFrame]]
+
+
+def records_of(given: drawing.Options) -> list[Record]:
+    """The runs of the experiments that have some; without any the commands that make them."""
+    tables = ["evals", "linearity"]
+    found = [runs.chosen(name, given.runs, tables) for name in given.experiments]
+    if not any(found):
+        runs.stop(runs.missing(name, given.runs, tables) for name in given.experiments)
+    return [record for own in found for record in own]
+
+
+def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
+    """The looks of every network, by its title."""
+    every = looks(found)
+    titles = every["experiment"].map(TITLES)
+    return {str(title): frame for title, frame in every.groupby(titles, sort=False)}
+
+
+def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
+    """A row each: losses, then measures of linearity, of both regimes against the clean loss."""
+    figure, grid = plt.subplots(
+        len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
+    )
+    for panels, (title, frame) in zip(grid, by_row.items(), strict=True):
+        by_alpha = [(alpha, own) for (_, alpha, _, _), own in networks(frame)]
+        _losses(panels[0], by_alpha)
+        linearity(panels[1], ((own, REGIMES[alpha][1]) for alpha, own in by_alpha))
+        panels[0].set_ylabel(f"{title}\nloss")
+        clean_axis(panels[0], frame)
+        clean_axis(panels[1], frame)
+    _legend(grid[0, 0])
+    measures_legend(grid[0, 1])
+    if not seeds:
+        drawing.letter_panels(grid[0])
+    return figure
+
+
+def _losses(axes: Axes, by_alpha: Frames) -> None:
+    """Noisy and test loss; a dot where the noisy loss peaks."""
+    for alpha, frame in by_alpha:
+        colour = REGIMES[alpha][1]
+        axes.plot(frame["clean"], frame["noisy"], color=colour, linewidth=1.0)
+        axes.plot(frame["clean"], frame["test"], color=colour, linewidth=1.0, linestyle="--")
+        peak = onset(frame)
+        if peak == peak:
+            axes.plot([peak], [frame["noisy"].max()], "o", color=colour, markersize=4)
+
+
+def _legend(axes: Axes) -> None:
+    lines = [axes.plot([], [], color=colour, label=told)[0] for told, colour in REGIMES.values()]
+    lines += [
+        axes.plot([], [], color="black", linestyle=style, label=told)[0]
+        for told, style in (("noisy examples", "-"), ("test", "--"))
+    ]
+    axes.legend(handles=lines, loc="best")
+
+
+def linearity(axes: Axes, frames: Iterable[tuple[pd.DataFrame, str]]) -> None:
+    for frame, colour in frames:
+        for measure, style in STYLES.items():
+            axes.plot(frame["clean"], frame[measure], color=colour, linestyle=style, linewidth=1.0)
+    axes.set(ylabel="linearity", ylim=(None, 1.02))
+
+
+def measures_legend(axes: Axes) -> None:
+    lines = [
+        axes.plot([], [], color="black", linestyle=style, label=TOLD[name])[0]
+        for name, style in STYLES.items()
+    ]
+    axes.legend(handles=lines, loc="best")
+
+
+def clean_axis(axes: Axes, frame: pd.DataFrame) -> None:
+    """Training goes to the right: the clean loss falls."""
+    axes.set(xlabel="loss of clean examples", xlim=(float(frame["clean"].max()) * 1.02, 0))

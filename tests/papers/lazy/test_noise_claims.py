@@ -1,0 +1,119 @@
+"""The claims on wrong labels see a lazy network that memorises early, and one that does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.lazy.claims.noise import CLAIMS
+from ntkexp.papers.lazy.noise_curves import at_clean, looks, onset
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id.partition("-noise-")[2]: claim for claim in CLAIMS}
+CLEAN = np.geomspace(2.3, 0.02, 60)
+MLP, RATES = "lazy/noise_mlp", "lazy/rates_mlp"
+
+
+def tables(peak: float, linear: float, *, turns: bool = True) -> dict[str, pd.DataFrame]:
+    """A network whose noisy loss peaks at this clean loss, whose test loss is best there, and whose
+    measures of linearity end at `linear`."""
+    steps = np.arange(len(CLEAN))
+    before = CLEAN >= peak
+    noisy = np.where(before, 2.3 + (2.3 - CLEAN), (4.6 - peak) * CLEAN / peak)
+    if not turns:
+        noisy = 4.6 - CLEAN
+    test = np.where(before, CLEAN, 2 * peak - CLEAN)
+    known = {"intact": 1 - CLEAN / 2.6, "noisy": np.where(before, 0.05, 1 - CLEAN / peak),
+             "all": 1 - test / 2.6}  # fmt: skip
+    rows = [
+        pd.DataFrame({"step": steps, "split": split, "subset": subset, "loss": loss,
+                      "accuracy": known[subset]})
+        for split, subset, loss in (("train", "intact", CLEAN), ("train", "noisy", noisy),
+                                    ("test", "all", test))
+    ]  # fmt: skip
+    fall = 1 - (1 - linear) * steps / steps[-1]
+    measures = pd.DataFrame({"step": steps, "split": "train", "relus": fall, "kernel": fall,
+                             "representation": fall})  # fmt: skip
+    return {"evals": pd.concat(rows), "linearity": measures}
+
+
+def ensemble(**networks: dict[str, pd.DataFrame]) -> Record:
+    """`plain` at alpha = 1 and `lazy` at alpha = 100, as members of one run."""
+    alphas = {"plain": 1.0, "lazy": 100.0}
+    joined = {
+        name: pd.concat(
+            [networks[which][name].assign(**{"transform.alpha": alphas[which], "seed": 0})
+             for which in networks]
+        )  # fmt: skip
+        for name in ("evals", "linearity")
+    }
+    return Record(MLP, "run", {"name": MLP, "recipe": "paper", "optim.lr": 0.01}, joined)
+
+
+def at_rate(lr: float, found: dict[str, pd.DataFrame]) -> Record:
+    config = {"name": RATES, "recipe": "paper", "seed": 0, "optim.lr": lr, "transform.alpha": 1.0}
+    return Record(RATES, f"rate {lr}", config, found)
+
+
+def verdict(name: str, *records: Record) -> Verdict:
+    return judge(LEDGER[name], records).verdict
+
+
+REGIMES = ("phase-1", "onset", "best-test", "linear", "memorises-later", "test-accuracy")
+
+
+def test_a_lazy_network_that_memorises_early_and_stays_linear() -> None:
+    one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.97))
+    assert {verdict(name, one) for name in (*REGIMES, "not-linear")} == {Verdict.holds}
+    (case,) = judge(LEDGER["onset"], [one]).cases
+    assert case.value == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_lazy_network_that_memorises_late_and_does_not_stay_linear() -> None:
+    one = ensemble(plain=tables(1.0, 1.02), lazy=tables(0.5, 0.3))
+    names = {*REGIMES, "not-linear"} - {"phase-1"}
+    assert {verdict(name, one) for name in names} == {Verdict.fails}
+
+
+def test_a_noisy_loss_that_only_falls_is_no_first_phase() -> None:
+    falling = tables(3.0, 0.5)
+    assert verdict("phase-1", ensemble(plain=falling, lazy=falling)) is Verdict.fails
+
+
+def test_what_was_not_reached_is_undecided() -> None:
+    still = tables(0.5, 0.97, turns=False)
+    one = ensemble(plain=tables(0.5, 0.3), lazy=still)
+    assert verdict("onset", one) is Verdict.no_runs
+    assert np.isnan(onset(looks([one]).query("alpha == 100")))
+    assert verdict("onset", ensemble(plain=tables(0.5, 0.3))) is Verdict.no_runs
+
+
+def test_a_spike_of_one_look_is_no_peak() -> None:
+    spiked = tables(1.0, 0.5)
+    evals = spiked["evals"]
+    here = (evals["subset"] == "noisy") & (evals["step"] == 50)
+    evals.loc[here, "loss"] = 50.0
+    frame = looks([ensemble(plain=spiked)])
+    assert onset(frame) == pytest.approx(1.0, abs=0.15)
+
+
+def test_rates_on_one_trajectory_and_the_least_of_them_less_linear() -> None:
+    one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.97))
+    rates = [at_rate(lr, tables(0.5, 0.6)) for lr in (0.003, 1e-4, 1e-6)]
+    assert verdict("rates-alike", one, *rates) is Verdict.holds
+    assert verdict("rate-is-not-linear", one, *rates) is Verdict.holds
+
+
+def test_rates_apart_and_the_least_of_them_linear() -> None:
+    one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.8))
+    rates = [at_rate(lr, tables(1.0, 0.99)) for lr in (0.003, 1e-6)]
+    assert verdict("rates-alike", one, *rates) is Verdict.fails
+    assert verdict("rate-is-not-linear", one, *rates) is Verdict.fails
+
+
+def test_at_clean_is_on_the_line_between_looks() -> None:
+    frame = pd.DataFrame({"clean": [2.0, 1.0, 0.5], "noisy": [2.0, 4.0, 3.0]})
+    assert at_clean(frame, "noisy", (1.5, 0.75)) == pytest.approx([3.0, 3.5])
+    assert np.isnan(at_clean(frame, "noisy", (0.4,))).all()
