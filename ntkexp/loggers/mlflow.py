@@ -28,7 +28,7 @@ class Mlflow(Logger):
     needs: ClassVar[str] = "mlflow"
 
     uri: str | None = None
-    points: int = option(200, count("steps"))
+    points: int = option(100, count("steps"))
 
     def open(self, about: About, state: State | None) -> Sink:
         return MlflowSink(self, about, state)
