@@ -74,12 +74,14 @@ class Kind:
     """A kind of component: its group in a config, and the folder of a package that has its files.
 
     `neutral` is the name that a config means where it does not say one: such a component with its
-    neutral options leaves no trace in a run's id (ntkexp/identity.py).
+    neutral options leaves no trace in a run's id (ntkexp/identity.py). Of a kind with `many` any
+    number may be chosen, each a key of its own.
     """
 
     group: str
     folder: str
     neutral: str | None = None
+    many: bool = False
 
 
 # A new kind is one line here, and a field of TrainConfig or StudyConfig (ntkexp/config.py).
@@ -89,10 +91,12 @@ KINDS = (
     Kind("transform", "transforms", neutral="plain"),
     Kind("objective", "objectives", neutral="usual"),
     Kind("optim", "optim", neutral="sgd"),
-    Kind("probe", "probes"),
+    Kind("probe", "probes", many=True),
+    Kind("logger", "loggers", many=True),
     Kind("study", "studies"),
 )
 GROUPS = {kind.group: kind for kind in KINDS}
+MANY = tuple(kind.group for kind in KINDS if kind.many)
 
 
 def names(group: str) -> list[str]:

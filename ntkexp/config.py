@@ -52,6 +52,7 @@ EXECUTION_KEYS = (
     "with_parents",
     "launcher",
     "objective_metric",
+    "logger",
 )
 DESCRIPTION_KEYS = ("about", "figures")
 
@@ -221,6 +222,7 @@ class ExperimentConfig:
     rerun: bool = False
     with_parents: bool = False
     objective_metric: str | None = None
+    logger: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -272,7 +274,7 @@ def check(config: DictConfig) -> None:
     """Refuse values that no run can have; each message names its key."""
     from ntkexp.models import size  # it reads the options that are declared here
 
-    complete_probes(config)
+    complete_chosen(config)
     check_options(config)
     if config.probing.spacing == Spacing.list and not config.probing.steps:
         raise UserError("probing.steps=[]: probing.spacing=list needs one step or more, [0, 10]")
@@ -286,14 +288,16 @@ def check(config: DictConfig) -> None:
         size.check(plain)
 
 
-def complete_probes(config: DictConfig) -> None:
-    """Give the options of a probe that were written down without choosing it their types."""
-    for key in map(str, config.probe):
-        node = config.probe[key]
-        if component_type(node) is None:
-            name = node.get("name", key) if isinstance(node, DictConfig) else key
-            probe = components.made("probe", str(name), node, f"probe.{key}")
-            config.probe[key] = OmegaConf.structured(probe)
+def complete_chosen(config: DictConfig) -> None:
+    """Give the options of a probe or logger that were written down without choosing it their
+    types."""
+    for group in components.MANY:
+        for key in map(str, config[group]):
+            node = config[group][key]
+            if component_type(node) is None:
+                name = node.get("name", key) if isinstance(node, DictConfig) else key
+                made = components.made(group, str(name), node, f"{group}.{key}")
+                config[group][key] = OmegaConf.structured(made)
 
 
 def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig]]:
@@ -301,9 +305,10 @@ def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig]]:
     for key in map(str, config):
         if component_type(config[key]):
             yield key, config[key]
-    for key in map(str, config.get("probe", {})):
-        if component_type(config.probe[key]):
-            yield f"probe.{key}", config.probe[key]
+    for group in components.MANY:
+        for key in map(str, config.get(group, {})):
+            if component_type(config[group][key]):
+                yield f"{group}.{key}", config[group][key]
 
 
 def components_of(config: ExperimentConfig) -> Iterator[Component]:
@@ -312,6 +317,7 @@ def components_of(config: ExperimentConfig) -> Iterator[Component]:
         if isinstance(value, Component):
             yield value
     yield from config.probe.values()
+    yield from config.logger.values()
 
 
 def component_type(node: object) -> type[Component] | None:

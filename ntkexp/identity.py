@@ -69,6 +69,8 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
         config = {**config, "members": expanded(config["members"])}
     found: dict[str, Any] = {"work": "study@1" if "study" in config else "supervised@1"}
     for group, kind in GROUPS.items():
+        if group in EXECUTION_KEYS:
+            continue
         if group == "probe" and group in config:
             # Studies had no probes before there were any for them.
             if "study" in config and not config[group]:

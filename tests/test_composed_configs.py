@@ -36,6 +36,7 @@ ADDED: dict[str, Any] = {
     "members": None,
     "with_parents": False,
     "objective_metric": None,
+    "logger": {},
     "keep": {"weights": [], "updates": 1},
     "optim.stop_after_losses": False,
     "weights": {

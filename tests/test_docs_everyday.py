@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.conftest import Ntkexp
@@ -69,3 +72,27 @@ def test_the_examples_in_python_run(tmp_path: Path) -> None:
     assert names == {"outputs/disk", "outputs/adhoc", "elsewhere/linear_modes"}
     # `one` is the first run again.
     assert len(list(tmp_path.glob("outputs/disk/*"))) == 4
+
+
+def test_a_logger_of_ones_own_is_that_of_the_documentation(tmp_path: Path) -> None:
+    (text,) = blocks("loggers.md", "python")
+    name, _, content = text.removeprefix("# ").partition("\n")
+    (tmp_path / name).write_text(content)
+    for words in commands("loggers.md"):
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        (logs,) = tmp_path.glob("outputs/disk/*/logs")
+        if "csv" in words[-1]:
+            assert {path.name for path in logs.glob("*/*.csv")} == {"evals.csv", "steps.csv"}
+            assert list(logs.glob("tensorboard/*tfevents*"))
+    told = [json.loads(line) for line in (logs / "lines" / "lines.jsonl").read_text().splitlines()]
+    steps = pd.read_parquet(logs.parent / "steps.parquet")
+    losses = [[step, number] for name, step, number in told if name == "steps/train_loss"]
+    assert losses == steps[["step", "train_loss"]].to_numpy().tolist()

@@ -48,8 +48,8 @@ class ComponentSource(ConfigSource):
             raise ConfigLoadError(f"no component {config_path}")
         group, name = _parts(config_path)
         node = components.node_of(group, name)
-        if group == "probe":
-            # Several are chosen at once, each a key of its own below `probe`.
+        if group in components.MANY:
+            # Several are chosen at once, each a key of its own below `probe` or `logger`.
             node = OmegaConf.create({components.key_of(name): node})
         return ConfigResult(
             provider=self.provider, path=self.full_path(), config=node, header={"package": None}

@@ -75,14 +75,14 @@ def _unknown_key(key: str, parent: object) -> str:
         return unknown_key(key, "", [])
     where = str(parent._get_full_key(None))
     choices = [str(name) for name in parent if name != "hydra"]
-    if where == "probe":
-        probe = key.removeprefix("probe").lstrip(".").partition(".")[0]
-        if not probe:
-            return f"{key}: sets a probe that is not chosen; expected 'probe=[NAME,...]' for it"
-        if probe not in options_of("probe"):
-            return unknown_option("probe", probe)
-        together = ",".join([*choices, probe])
-        return f"{key}: probe {probe} is not chosen; expected 'probe=[{together}]' beside it"
+    if where in components.MANY:
+        name = key.removeprefix(where).lstrip(".").partition(".")[0]
+        if not name:
+            return f"{key}: sets a {where} that is not chosen; expected '{where}=[NAME,...]' for it"
+        if name not in options_of(where):
+            return unknown_option(where, name)
+        together = ",".join([*choices, name])
+        return f"{key}: {where} {name} is not chosen; expected '{where}=[{together}]' beside it"
     return unknown_key(key, where, choices)
 
 

@@ -17,6 +17,7 @@ from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 
 from ntkexp import components
+from ntkexp.components import MANY
 from ntkexp.compose.explain import options_of, unknown_option
 from ntkexp.errors import UserError
 
@@ -132,7 +133,7 @@ def _about_hydra(word: str, key: str) -> str:
 def _check_group(word: str, override: Override) -> None:
     group = override.key_or_group
     if override.is_delete():
-        way_out = "probe=[] for no probes" if group == "probe" else f"{group}=NAME for another"
+        way_out = f"{group}=[] for no {group}s" if group in MANY else f"{group}=NAME for another"
         raise UserError(f"{word}: {group} cannot be left out; expected {way_out}")
     if group == "exp" and not override.is_add():
         raise UserError(f"{word}: an experiment is added to the config; expected +{word}")
@@ -147,17 +148,17 @@ def _check_choice(word: str, group: str, value: object) -> None:
     if isinstance(value, Sweep):
         return
     if isinstance(value, dict) and group not in ("exp", "recipe"):
-        if group == "probe":
+        if group in MANY:
             for name, node in value.items():
                 chosen = str(node.get("name", name)) if isinstance(node, dict) else str(name)
                 if "." not in chosen and chosen not in options_of(group):
                     raise UserError(unknown_option(group, chosen))
         return  # keys of the node, which are checked when it is composed
-    names = value if isinstance(value, list) and group == "probe" else [value]
+    names = value if isinstance(value, list) and group in MANY else [value]
     for name in names:
         # A quoted string has been made plain by now, one that an enumeration has has not.
         if not str(name) or not (isinstance(name, str) or hasattr(name, "text")):
-            many = "one or more, as a list," if group == "probe" else "one"
+            many = "one or more, as a list," if group in MANY else "one"
             there_are = ", ".join(options_of(group))
             told = "those of ntkexp list" if group == "exp" else there_are
             raise UserError(f"{word}: expected {many} of {told}")

@@ -26,7 +26,7 @@ from ntkexp.experiments import experiments
 from ntkexp.options import first_line
 from ntkexp.references import is_reference
 
-CHOICES = ("recipe", "scale", *GROUPS)
+CHOICES = ("recipe", "scale", *(group for group in GROUPS if group not in EXECUTION_KEYS))
 # What a run hands on to the runs that it needs.
 ITS_OWN = ("rerun", "objective_metric")
 INHERITED = (*(key for key in EXECUTION_KEYS if key not in ITS_OWN), "tf32", "deterministic")

@@ -14,17 +14,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp.compose.members import expanded
+from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE, FAILED, compare_data
 from ntkexp.identity import hashed, plain
 from ntkexp.results.card import Card
+from ntkexp.results.configs import flattened
 
 if TYPE_CHECKING:
+    from ntkexp.loggers import Logger
+    from ntkexp.loggers.mirror import Mirror
     from ntkexp.results.store import Run
     from ntkexp.training.loop import Loop
     from ntkexp.training.prepared import Ready
@@ -60,15 +65,28 @@ def live(
     with Run(folder, ready.tables) as run:
         checkpoint = begin(run, config, ready, words)
         try:
-            loop = loop_of(ready, run, config, checkpoint)
-            loop.go(lambda: bool(asked))
+            with mirror_of(run, config) as mirror:
+                loop = loop_of(ready, run, config, checkpoint, mirror)
+                loop.go(lambda: bool(asked))
             finish(run, began, ready.limit if loop.work.step >= loop.work.last else "")
         except Exception as error:
             return cut_short(run, error, asked)
     return DONE
 
 
-def loop_of(ready: Ready, run: Run, config: DictConfig, checkpoint: bytes | None) -> Loop:
+def mirror_of(run: Run, config: DictConfig) -> Mirror:
+    """The loggers that a config chooses, for this run."""
+    from ntkexp.loggers.mirror import Mirror
+
+    told = {key: one for key, one in plain(config).items() if key not in EXECUTION_KEYS}
+    members = expanded(config.members) if config.members else ()
+    loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
+    return Mirror(loggers, run, config.name, flattened(told), tuple(members))
+
+
+def loop_of(
+    ready: Ready, run: Run, config: DictConfig, checkpoint: bytes | None, mirror: Mirror
+) -> Loop:
     """The loop of a run, where the checkpoint left it."""
     from ntkexp.training.loop import Loop
 
@@ -81,6 +99,7 @@ def loop_of(ready: Ready, run: Run, config: DictConfig, checkpoint: bytes | None
         commit_every_seconds=config.checkpoint.every_seconds,
         label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=config.progress,
+        after_commit=mirror.catch_up if mirror else None,
     )
     if checkpoint is not None:
         loop.restore(checkpoint)

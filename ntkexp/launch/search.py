@@ -75,10 +75,10 @@ class Search:
             )
         study = self._study(fixed)
         begun = _in_state(study, "RUNNING", "WAITING")
-        while begun or len(study.trials) < self.options["n_trials"]:
-            room = self.options["n_trials"] - len(study.trials)
+        while (room := self.options["n_trials"] - len(_in_state(study))) > 0 or begun:
             batch, begun = begun[: self._at_once], begun[self._at_once :]
-            batch += [_asked(study, space) for _ in range(min(room, self._at_once - len(batch)))]
+            new = max(0, min(room, self._at_once - len(batch)))
+            batch += [_asked(study, space) for _ in range(new)]
             words = [[*fixed, *one.user_attrs[WORDS]] for one in batch]
             try:
                 found = self.launcher.launch(words, initial_job_idx=batch[0].number)
@@ -209,9 +209,12 @@ def _tell(study: Study, trial: Trial | FrozenTrial, found: JobReturn) -> None:
 
 
 def _in_state(study: Study, *names: str) -> list[Any]:
-    """Trials in one of these states, of which it is known what they choose."""
-    trials = study.get_trials(deepcopy=False)
-    return [one for one in trials if one.state.name in names and WORDS in one.user_attrs]
+    """Trials in one of these states, or in any, of which it is known what they choose.
+
+    Of one that a kill cut off while it was asked for it is not: it counts for nothing.
+    """
+    trials = [one for one in study.get_trials(deepcopy=False) if WORDS in one.user_attrs]
+    return [one for one in trials if not names or one.state.name in names]
 
 
 def _summary(study: Study, metric: str) -> str:
@@ -219,7 +222,7 @@ def _summary(study: Study, metric: str) -> str:
         told: len(_in_state(study, state))
         for told, state in (("finished", "COMPLETE"), ("failed", "FAIL"), ("going on", "RUNNING"))
     }
-    head = f"{study.study_name}: {len(study.trials)} trials, " + ", ".join(
+    head = f"{study.study_name}: {len(_in_state(study))} trials, " + ", ".join(
         f"{count} {told}" for told, count in counts.items() if count
     )
     if not counts["finished"]:

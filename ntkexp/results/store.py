@@ -43,6 +43,8 @@ from ntkexp.results.status import (
 from ntkexp.results.table import Table
 
 ROWS_A_GROUP = 1 << 17
+# What loggers keep of a run (ntkexp/loggers/mirror.py).
+LOGS = "logs"
 
 
 class Run:
@@ -99,7 +101,7 @@ class Run:
             gone = self._drafts.folder / "committed"
             self.committed.rename(gone)
             shutil.rmtree(gone)
-            for name in (*OLD_LAYOUT, *_results_in(self.folder)):
+            for name in (*OLD_LAYOUT, LOGS, *_results_in(self.folder)):
                 _remove(self.folder / name)
         except OSError as error:
             raise cannot_write(self.folder, error) from error
@@ -141,6 +143,24 @@ class Run:
         lives = self._lives() if self._chain else []
         self._write_lives([*lives, {"began": now(), **provenance}])
         self.write_status("running")
+
+    @property
+    def commits(self) -> int:
+        """How many there are."""
+        return len(self._chain)
+
+    def rows_of(self, number: int) -> dict[str, pd.DataFrame]:
+        """The rows of one commit, counted from 1, by table."""
+        parts = self._chain[number - 1].parts
+        return {part.table: self._read(part) for part in parts if part.table is not None}
+
+    def pending(self) -> dict[str, pd.DataFrame]:
+        """The rows since the last commit, by table."""
+        return {
+            name: pd.concat(frames, ignore_index=True)
+            for name, frames in self._pending.items()
+            if frames
+        }
 
     def add(self, table: str, columns: Mapping[str, object]) -> None:
         """Keep rows for the next commit."""

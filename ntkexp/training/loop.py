@@ -20,6 +20,7 @@ class Loop:
     """Brings `work` to its end and writes what happens to `run`.
 
     `probes` has the probes of each of the work's views; at the steps `keep_at` its files are kept.
+    `after_commit` is told of commits, and of the end by a last one.
     """
 
     def __init__(
@@ -33,10 +34,11 @@ class Loop:
         keep_at: Sequence[int] = (),
         label: str = "training",
         shown: bool = False,
+        after_commit: Callable[[], None] | None = None,
     ) -> None:
         self.work, self.run, self.looks, self.probes = work, run, looks, probes
         self.commit_every_seconds = commit_every_seconds
-        self.label, self.shown = label, shown
+        self.label, self.shown, self.after_commit = label, shown, after_commit
         self.keeps = listed(keep_at)
         self.looked, self.kept = -1, -1
         self._committed_at = time.monotonic()
@@ -55,6 +57,9 @@ class Loop:
             finally:
                 # Also of a run that diverges, all rows until then.
                 self._write_rows()
+        if self.after_commit is not None:
+            # The last rows, for whoever is told of commits.
+            self.commit()
         for name, content in self.work.files().items():
             self.run.stage(name, content)
 
@@ -134,6 +139,8 @@ class Loop:
         # Asking for the state may have brought rows.
         self._write_rows()
         self.run.commit(saved(state))
+        if self.after_commit is not None:
+            self.after_commit()
         self._committed_at = time.monotonic()
 
     def restore(self, checkpoint: bytes) -> None:

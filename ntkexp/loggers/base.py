@@ -1,0 +1,93 @@
+"""What a logger is: options, and a sink that takes the numbers of a run commit by commit.
+
+@dataclass
+class Print(Logger):                       # ntkexp/loggers/print.py: logger=[print]
+    def open(self, about, state):
+        return PrintSink(about.run)
+
+The tables are the results; a logger mirrors what is scalar in them for other programs to show. It
+is told of rows once they are committed, so what a kill undoes was never told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from ntkexp.components import Component
+from ntkexp.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+State = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class About:
+    """The run that is mirrored. `folder` is the logger's own, inside the run's; `config` has dotted
+    keys, without those that say how or where it is made."""
+
+    experiment: str
+    run: str
+    folder: Path
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers at steps in rising order: `name` is evals/test/all, a column of `values` loss."""
+
+    name: str
+    steps: NDArray[np.int64]
+    values: Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The rows of one commit, as tables and as series.
+
+    `again`: a life ended while these were written, and nobody knows how many of them were.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    series: Sequence[Series] = field(default_factory=list)
+    again: bool = False
+
+
+class Sink(Protocol):
+    """Takes the batches of a run, one life after the other."""
+
+    def write(self, batch: Batch) -> None:
+        """Take a batch in; it is with the other program, or on disk, when this returns."""
+
+    def state(self) -> State:
+        """What `open` needs to go on from here, as JSON."""
+
+    def close(self, finished: bool) -> None:
+        """The life is over; `finished` says whether the run is."""
+
+
+@dataclass
+class Logger(Component):
+    """The base of all loggers. `needs` is the package that it imports, and the name of the extra
+    that installs it."""
+
+    kind: ClassVar[str] = "logger"
+    needs: ClassVar[str | None] = None
+
+    def check(self, config: Any = None) -> None:
+        if self.needs is not None and find_spec(self.needs) is None:
+            raise UserError(f"logger={self.name}: needs pip install 'ntkexp[{self.needs}]'")
+
+    def open(self, about: About, state: State | None) -> Sink:
+        """A sink that goes on from `state`, or begins where that is None.
+
+        What was written after that state was given is forgotten, where it can be.
+        """
+        raise NotImplementedError

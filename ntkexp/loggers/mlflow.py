@@ -1,0 +1,97 @@
+"""logger=[mlflow]: MLflow, on a server or in files (`logger.mlflow.uri=sqlite:///mlflow.db`).
+
+pip install 'ntkexp[mlflow]'
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ntkexp.loggers.base import About, Batch, Logger, Sink, State
+from ntkexp.options import count, option
+
+# What a server takes in one request.
+METRICS_AT_ONCE, PARAMETERS_AT_ONCE = 1000, 100
+LONGEST = 500
+
+
+@dataclass
+class Mlflow(Logger):
+    """`uri: null` is MLflow's own choice: MLFLOW_TRACKING_URI, or files here.
+
+    Of each table at most `points` steps a commit, for the sake of the server.
+    """
+
+    needs: ClassVar[str] = "mlflow"
+
+    uri: str | None = None
+    points: int = option(100, count("steps"))
+
+    def open(self, about: About, state: State | None) -> Sink:
+        return MlflowSink(self, about, state)
+
+
+class MlflowSink:
+    """A run there is one of an experiment of the same name. What it has is asked where a kill
+    leaves that open."""
+
+    def __init__(self, options: Mlflow, about: About, state: State | None) -> None:
+        from mlflow import MlflowClient
+
+        self.points = options.points
+        self.client: Any = MlflowClient(tracking_uri=options.uri)
+        if state is not None:
+            self.id = str(state["id"])
+            self.client.set_terminated(self.id, "RUNNING")
+            return
+        found = self.client.get_experiment_by_name(about.experiment)
+        home = found.experiment_id if found else self.client.create_experiment(about.experiment)
+        self.id = self.client.create_run(home, run_name=about.run).info.run_id
+        self._describe(about)
+
+    def write(self, batch: Batch) -> None:
+        from mlflow.entities import Metric
+
+        from ntkexp.loggers.series import thinned
+
+        now, waiting = int(time.time() * 1000), []
+        for series in (thinned(one, self.points) for one in batch.series):
+            for name, numbers in series.values.items():
+                key = _name(f"{series.name}/{name}")
+                there = self._steps(key) if batch.again else set[int]()
+                waiting += [
+                    Metric(key, number, now, step)
+                    for step, number in zip(series.steps.tolist(), numbers.tolist(), strict=True)
+                    if step not in there
+                ]
+        for part in _parts(waiting, METRICS_AT_ONCE):
+            self.client.log_batch(self.id, metrics=part)
+
+    def state(self) -> State:
+        return {"id": self.id}
+
+    def close(self, finished: bool) -> None:
+        self.client.set_terminated(self.id, "FINISHED" if finished else "KILLED")
+
+    def _steps(self, key: str) -> set[int]:
+        return {one.step for one in self.client.get_metric_history(self.id, key)}
+
+    def _describe(self, about: About) -> None:
+        from mlflow.entities import Param
+
+        told = [Param(_name(key), str(one)[:LONGEST]) for key, one in about.config.items()]
+        for part in _parts(told, PARAMETERS_AT_ONCE):
+            self.client.log_batch(self.id, params=part)
+
+
+def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
+    for first in range(0, len(items), size):
+        yield items[first : first + size]
+
+
+def _name(text: str) -> str:
+    """As MLflow takes names: letters, digits and _ - . / and spaces."""
+    return "".join(one if one.isalnum() or one in "_-./ " else "_" for one in text)

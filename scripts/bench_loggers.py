@@ -1,0 +1,98 @@
+"""What loggers cost a run of the MLP on MNIST: their calls against the steps between them.
+
+    python scripts/bench_loggers.py csv tensorboard        a minute each
+
+The two take turns within one run, so that what else the machine does slows both alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import tempfile
+import time
+from dataclasses import dataclass
+
+from hydra.types import RunMode
+from omegaconf import open_dict
+
+from ntkexp.compose import composition
+from ntkexp.compose.finalise import finalise
+from ntkexp.execution.execute import train
+from ntkexp.execution.life import begin, loop_of, mirror_of
+from ntkexp.identity import folder_of
+from ntkexp.loggers.mirror import Mirror
+from ntkexp.results import Run
+
+OFFLINE = {"wandb": "logger.wandb.mode=offline", "mlflow": "logger.mlflow.uri=sqlite:///{}/m.db"}
+
+
+@dataclass
+class Spent:
+    """Seconds on the wall and of this process, all its threads."""
+
+    wall: float = 0.0
+    processor: float = 0.0
+    calls: int = 0
+
+    @contextlib.contextmanager
+    def counted(self):
+        wall, processor = time.perf_counter(), time.process_time()
+        yield
+        self.wall += time.perf_counter() - wall
+        self.processor += time.process_time() - processor
+        self.calls += 1
+
+
+class Timed(Mirror):
+    spent = Spent()
+
+    def catch_up(self) -> None:
+        with self.spent.counted():
+            super().catch_up()
+
+
+def measure(name: str, steps: int, every: float, outputs: str) -> str:
+    words = ["+exp=mlp_mnist", f"optim.steps={steps}", "optim.stop_loss=null", "probe=[]",
+             "progress=false", "device=cpu", f"checkpoint.every_seconds={every}",
+             f"paths.outputs={outputs}", f"logger=[{name}]"]  # fmt: skip
+    words += [OFFLINE[name].format(outputs)] if name in OFFLINE else []
+    with composition.by_itself() as loader:
+        config = loader.load_configuration("train", words, run_mode=RunMode.RUN)
+        with open_dict(config):
+            del config["hydra"]
+        finalise(config, frozenset({"optim.steps"}))
+    ready, whole = train.prepare(config), Spent()
+    with Run(folder_of(config), ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):
+        begin(run, config, ready)
+        mirror = mirror_of(run, config)
+        mirror.__class__ = Timed
+        with mirror:
+            Timed.spent = Spent()
+            loop = loop_of(ready, run, config, None, mirror)
+            with whole.counted():
+                loop.go(lambda: False)
+    own = Timed.spent
+    return (
+        f"{name}: {steps} steps, {own.calls} commits; "
+        f"{100 * own.wall / (whole.wall - own.wall):.2f} % of the time, "
+        f"{100 * own.processor / (whole.processor - own.processor):.2f} % of the processor's; "
+        f"{1e6 * own.processor / steps:.0f} of {1e6 * whole.processor / steps:.0f} us a step"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("loggers", nargs="+")
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--every", type=float, default=5.0, help="seconds between commits")
+    options = parser.parse_args()
+    for name in options.loggers:
+        with tempfile.TemporaryDirectory() as outputs:
+            print(measure(name, options.steps, options.every, outputs), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,237 @@
+"""Loggers have every number of a run once, however many lives it takes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.loggers import About, Batch, Logger, Series
+from ntkexp.loggers.csv import Csv, CsvSink
+from ntkexp.loggers.mirror import Mirror
+from ntkexp.loggers.series import scalar_tables, series_of, thinned
+from ntkexp.results import Run
+from ntkexp.results.table import STEP, Table, float64, int64, string
+from tests.conftest import TINY_DISK, Ntkexp
+
+EVALS = Table("evals", "", {"step": STEP, "split": string(""), "loss": float64("")})
+SPECTRUM = Table("spectrum", "", {"step": STEP, "rank": int64(""), "eigenvalue": float64("")})
+
+
+def evals(*steps: int) -> dict[str, Any]:
+    both = [step for step in steps for _ in range(2)]
+    return {"step": both, "split": ["train", "test"] * len(steps), "loss": np.sqrt(both)}
+
+
+def csv_of(folder: Path, name: str = "evals") -> pd.DataFrame:
+    return pd.read_csv(folder / "logs" / "csv" / f"{name}.csv")
+
+
+def mirror(run: Run, **loggers: Logger) -> Mirror:
+    return Mirror(loggers or {"csv": Csv()}, run, "disk", {"seed": 0})
+
+
+# What is scalar
+
+
+def test_what_is_scalar_has_one_row_a_step_and_choice_of_words() -> None:
+    tables = {
+        "evals": EVALS.frame(evals(0, 5)),
+        "spectrum": SPECTRUM.frame({"step": [0, 0], "rank": [1, 2], "eigenvalue": [2.0, 1.0]}),
+        "sums": pd.DataFrame({"n": [1, 2], "sum": [1.0, 1.5]}),
+    }
+    found = scalar_tables(tables)
+    assert set(found) == {"evals"}
+    told = {one.name: (one.steps.tolist(), one.values["loss"].tolist()) for one in series_of(found)}
+    assert told == {
+        "evals/train": ([0, 5], [0.0, 5**0.5]),
+        "evals/test": ([0, 5], [0.0, 5**0.5]),
+    }
+
+
+def test_networks_of_one_run_are_told_apart() -> None:
+    frame = pd.DataFrame({"seed": [0, 1], "step": [3, 3], "loss": [0.1, 0.2]})
+    assert scalar_tables({"steps": frame}) == {}
+    found = series_of(scalar_tables({"steps": frame}, ["seed"]), ["seed"])
+    assert [one.name for one in found] == ["steps/seed=0", "steps/seed=1"]
+
+
+def test_what_is_thinned_keeps_its_last_step() -> None:
+    series = Series("a", np.arange(1000), {"loss": np.arange(1000.0)})
+    few = thinned(series, 10)
+    assert len(few.steps) == 10
+    assert few.steps[-1] == 999
+    assert few.steps.tolist() == few.values["loss"].tolist()
+    assert thinned(series, 1000) is series
+
+
+# Lives
+
+
+class Killed(BaseException):
+    """Ends a life where nothing can catch it."""
+
+
+def test_each_commit_is_told_once_and_the_end_of_a_life_that_was_cut_off_later(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    with Run(folder, [EVALS]) as run, mirror(run) as told:
+        run.add("evals", evals(0, 1))
+        run.commit(b"1")
+        told.catch_up()
+        assert csv_of(folder)["step"].tolist() == [0, 0, 1, 1]
+        run.add("evals", evals(2))
+        run.commit(b"2")  # and the life ends here, before its loggers hear of it
+    with Run(folder, [EVALS]) as run:
+        run.resume()
+        with mirror(run) as told:
+            assert csv_of(folder)["step"].tolist() == [0, 0, 1, 1, 2, 2]
+            told.catch_up()
+    pd.testing.assert_frame_equal(csv_of(folder), EVALS.frame(evals(0, 1, 2)), check_dtype=False)
+
+
+@pytest.mark.parametrize("written", [0, 1, 2])
+def test_a_kill_within_a_batch_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    folder, both = tmp_path / "run", [EVALS, Table("more", "", EVALS.columns)]
+
+    def dying(self: CsvSink, batch: Batch) -> None:
+        for name, frame in list(batch.tables.items())[:written]:
+            self.files.append(f"{name}.csv", frame.to_csv(index=False).encode())
+        raise Killed
+
+    def life(*steps: int) -> None:
+        with Run(folder, both) as run:
+            run.resume()
+            with mirror(run) as told:
+                for table in ("evals", "more"):
+                    run.add(table, evals(*steps))
+                run.commit(b"")
+                told.catch_up()
+
+    life(0, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(CsvSink, "write", dying)
+        with pytest.raises(Killed):
+            life(2)
+    life(3)
+    for name in ("evals", "more"):
+        assert csv_of(folder, name)["step"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_a_run_killed_again_and_again_is_mirrored_row_by_row(tmp_path: Path) -> None:
+    words = [
+        *TINY_DISK, "optim.steps=400", "logger=[csv,tensorboard]", "checkpoint.every_seconds=0",
+    ]  # fmt: skip
+    command = [sys.executable, "-m", "ntkexp", "train", *words]
+    for _ in range(2):
+        life = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE)
+        before = len(list(tmp_path.glob("outputs/disk/*/unfinished/committed/*.json")))
+        until = time.monotonic() + 100
+        while life.poll() is None and time.monotonic() < until:
+            now = len(list(tmp_path.glob("outputs/disk/*/unfinished/committed/*.json")))
+            if now > before + 1:
+                break
+            time.sleep(0.005)
+        life.send_signal(signal.SIGKILL)
+        life.communicate()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    (folder,) = tmp_path.glob("outputs/disk/*")
+    lives = json.loads((folder / "provenance.json").read_text())["lives"]
+    assert len(lives) == 3
+    for name in ("steps", "evals"):
+        table = pd.read_parquet(folder / f"{name}.parquet")
+        pd.testing.assert_frame_equal(csv_of(folder, name), table, check_dtype=False)
+    assert not (folder / "logs" / "csv" / "eigenfunctions.csv").exists()
+    assert len(list((folder / "logs" / "tensorboard").iterdir())) <= 3
+
+
+def test_a_rerun_begins_its_logs_anew(inside: Ntkexp, tmp_path: Path) -> None:
+    words = ("train", *TINY_DISK, "logger=[csv]")
+    for more in ((), ("--rerun",)):
+        assert inside(*words, *more).returncode == 0
+        (folder,) = tmp_path.glob("outputs/disk/*")
+        assert len(csv_of(folder, "steps")) == 30
+    assert inside("train", *TINY_DISK, "--rerun").returncode == 0
+    assert not (folder / "logs").exists()
+
+
+def test_a_run_that_diverges_tells_all_that_it_has(inside: Ntkexp, tmp_path: Path) -> None:
+    assert inside("train", *TINY_DISK, "optim.lr=1e30", "logger=[csv]").returncode == 1
+    (folder,) = tmp_path.glob("outputs/disk/*")
+    for name in ("steps", "evals"):
+        table = pd.read_parquet(folder / f"{name}.parquet")
+        assert len(table)
+        pd.testing.assert_frame_equal(csv_of(folder, name), table, check_dtype=False)
+
+
+# What it is to a run
+
+
+def test_loggers_are_no_part_of_a_run(inside: Ntkexp, tmp_path: Path) -> None:
+    assert inside("train", *TINY_DISK).returncode == 0
+    assert not list(tmp_path.glob("outputs/disk/*/logs"))
+    assert inside("train", *TINY_DISK, "logger=[csv]").stdout.startswith("done already")
+
+
+@dataclass
+class Failing(Logger):
+    def open(self, about: About, state: Mapping[str, Any] | None) -> Any:
+        return FailingSink()
+
+
+class FailingSink:
+    def write(self, batch: Batch) -> None:
+        raise ConnectionError("nobody listens")
+
+    def state(self) -> Mapping[str, Any]:
+        return {}
+
+    def close(self, finished: bool) -> None:
+        raise AssertionError("it is left out by now")
+
+
+def test_a_logger_that_fails_does_not_end_a_run(inside: Ntkexp, tmp_path: Path) -> None:
+    name = f"{__name__}.Failing"
+    done = inside("train", *TINY_DISK, f"logger=[{name},csv]")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == (
+        "logger failing: ConnectionError: nobody listens; the run goes on without it\n"
+    )
+    (folder,) = tmp_path.glob("outputs/disk/*")
+    assert len(csv_of(folder, "steps")) == 30
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["logger=[cvs]"], "logger=cvs: no such option; did you mean csv?"),
+        (
+            ["logger.csv.every=3"],
+            "logger.csv.every: logger csv is not chosen; expected 'logger=[csv]'",
+        ),
+        (["logger=[wandb]"], "logger=wandb: needs pip install 'ntkexp[wandb]'"),
+        (["logger=[mlflow]"], "logger=mlflow: needs pip install 'ntkexp[mlflow]'"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: Sequence[str], told: str
+) -> None:
+    monkeypatch.setattr("ntkexp.loggers.base.find_spec", lambda name: None)
+    done = inside("train", *TINY_DISK, *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"ntkexp: {told}")
+    assert not (tmp_path / "outputs").exists()

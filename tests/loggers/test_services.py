@@ -1,0 +1,116 @@
+"""Weights & Biases and MLflow, where they are installed, each without a server."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.loggers import About, Batch, Series
+from ntkexp.loggers.mlflow import Mlflow
+from tests.conftest import TINY_DISK
+
+# Their warnings are about themselves.
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def train(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ntkexp", "train", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def batch(*steps: int, again: bool = False) -> Batch:
+    values = {"loss": np.sqrt(np.array(steps, dtype=float))}
+    return Batch({}, [Series("evals/test/all", np.array(steps), values)], again)
+
+
+def test_mlflow_has_every_number_once(tmp_path: Path) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    about = About("disk", "c57568321b89", tmp_path, {"model.width": 8, "optim.lr": 0.01})
+    sink = Mlflow(uri=uri).open(about, None)
+    sink.write(batch(0, 1, 2))
+    state = sink.state()
+    # This life ends while it writes 3 and 4; the next one writes them again.
+    sink.write(batch(3))
+    later = Mlflow(uri=uri).open(about, state)
+    later.write(batch(3, 4, again=True))
+    later.write(batch(5))
+    later.close(finished=True)
+    client = mlflow.MlflowClient(uri)
+    run = client.get_run(str(state["id"]))
+    assert run.data.params == {"model.width": "8", "optim.lr": "0.01"}
+    assert run.info.status == "FINISHED"
+    history = client.get_metric_history(run.info.run_id, "evals/test/all/loss")
+    assert [(one.step, one.value) for one in history] == [(n, n**0.5) for n in range(6)]
+
+
+def test_a_run_is_mirrored_to_mlflow(tmp_path: Path) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    words = (*TINY_DISK, "logger=[mlflow]", f"logger.mlflow.uri={uri}")
+    done = train(tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    assert "goes on without it" not in done.stderr
+    client = mlflow.MlflowClient(uri)
+    (run,) = client.search_runs([client.get_experiment_by_name("disk").experiment_id])
+    (folder,) = tmp_path.glob("outputs/disk/*")
+    evals = pd.read_parquet(folder / "evals.parquet").query("split == 'test'")
+    history = client.get_metric_history(run.info.run_id, "evals/test/all/loss")
+    assert [(one.step, one.value) for one in history] == [
+        *zip(evals["step"], evals["loss"], strict=True)
+    ]
+
+
+def test_a_run_is_mirrored_to_wandb_offline(tmp_path: Path) -> None:
+    pytest.importorskip("wandb")
+    words = (*TINY_DISK, "logger=[wandb]", "logger.wandb.mode=offline")
+    done = train(tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    assert "goes on without it" not in done.stderr
+    (log,) = tmp_path.glob("outputs/disk/*/logs/wandb/wandb/offline-run-*/run-*.wandb")
+    found = history(log)
+    (folder,) = tmp_path.glob("outputs/disk/*")
+    evals = pd.read_parquet(folder / "evals.parquet").query("split == 'test'")
+    told = [
+        (one["step"], one["evals/test/all/loss"]) for one in found if "evals/test/all/loss" in one
+    ]
+    assert told == [*zip(evals["step"], evals["loss"], strict=True)]
+    assert sum("steps/train_loss" in one for one in found) == 30
+
+
+def history(log: Path) -> list[dict[str, float]]:
+    """The rows of an offline run."""
+    from wandb.proto import wandb_internal_pb2
+
+    rows = []
+    for content in records(log.read_bytes()):
+        record = wandb_internal_pb2.Record()
+        record.ParseFromString(content)
+        if record.WhichOneof("record_type") == "history":
+            items = record.history.item
+            rows.append({"/".join(i.nested_key) or i.key: json.loads(i.value_json) for i in items})
+    return rows
+
+
+def records(content: bytes) -> Iterator[bytes]:
+    """Those of a log as LevelDB has them: blocks of 32 KiB, records whole (type 1) or in parts
+    (2, 3, 4), each behind a checksum, its length and its type; 7 bytes stand before all."""
+    place, found = 7, b""
+    while place + 7 <= len(content):
+        if 32768 - place % 32768 < 7:
+            place += 32768 - place % 32768
+            continue
+        _, length, kind = struct.unpack("<IHB", content[place : place + 7])
+        found += content[place + 7 : place + 7 + length]
+        place += 7 + length
+        if kind in (1, 4):
+            yield found
+            found = b""
