@@ -9,6 +9,8 @@ from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/continuum": "2 hours",
+    "lazy/dense_examples": "10 seconds an example",
+    "lazy/normal_distributions": "a second",
     "lazy/quadratic_examples": "3 seconds",
     "lazy/yin_yang": "1 minute",
     "lazy/yin_yang_linearised": "1 minute",
