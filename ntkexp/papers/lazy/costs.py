@@ -8,7 +8,7 @@ from ntkexp.claims.effort import Cost
 from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
-    "lazy/continuum": "2 hours",
+    "lazy/continuum": "75 minutes",
     "lazy/dense_examples": "10 seconds an example",
     "lazy/normal_distributions": "a second",
     "lazy/quadratic_examples": "3 seconds",
