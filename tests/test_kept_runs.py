@@ -9,8 +9,7 @@ import pytest
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
-from ntkexp.compose.horizon import keep_typed_limit
-from ntkexp.config import check, shrink
+from ntkexp.compose.finalise import finalise
 from ntkexp.execution.outcome import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
 from ntkexp.launch.compose import Composer
@@ -61,8 +60,7 @@ def test_the_words_that_made_a_run_find_it(command: str) -> None:
                 continue
             words = words_of(run)
             config = composer.compose(words)
-            shrink(config, frozenset(typed_keys(words)))
-            check(config)
-            keep_typed_limit(config, frozenset(typed_keys(words)))
+            # As a command does: the ids of the runs that it needs are part of its own.
+            finalise(config, frozenset(typed_keys(words)))
             assert identity(config) == run.name, words
             refuse_other_run(config, run)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.models.base import Init, Model
-from ntkexp.options import count, option
+from ntkexp.options import count, option, positive
 
 if TYPE_CHECKING:
     from torch import nn
@@ -31,9 +31,18 @@ class Weights(StrEnum):
     ntk_he = "ntk_he"
 
 
+class Activation(StrEnum):
+    """linear: none at all, so that the network is a product of matrices."""
+
+    relu = "relu"
+    linear = "linear"
+
+
 @dataclass
 class BiasFreeMlp(Model):
-    """`depth` hidden layers of `width` ReLU units and a linear output, none with a bias.
+    """`depth` hidden layers of `width` units and a linear output, none with a bias.
+
+    All weights are `gain` times what `weights` draws.
 
     >>> BiasFreeMlp(depth=1, width=3).parameters((2,), outputs=1)
     9
@@ -45,6 +54,8 @@ class BiasFreeMlp(Model):
     # The weights are drawn by `weights`; the general rule leaves them.
     init: Init = Init.default
     weights: Weights = Weights.he
+    gain: float = option(1.0, positive(1e6))
+    activation: Activation = Activation.relu
     depth: int = option(2, count("hidden layers", most=1000))
     width: int = option(128, count("units"))
 

@@ -21,6 +21,8 @@ SHOWN_ITERATIONS = (0, 20, 100, 300, 650, 1000, 2000)
 SHOWN_RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 20)
 GROWTH = 1.02
 SIGNIFICANT_BITS = 22
+# Of losses that are only drawn and compared: parts in 10,000.
+DRAWN_BITS = 14
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,15 @@ def rounded(values: np.ndarray, bits: int = SIGNIFICANT_BITS) -> np.ndarray:
 
 
 def _rounded(table: pa.Table) -> pa.Table:
+    return _columns_rounded(table, pa.types.is_float64, SIGNIFICANT_BITS)
+
+
+def _columns_rounded(table: pa.Table, which: Callable[[pa.DataType], bool], bits: int) -> pa.Table:
+    # What stands before the step tells the networks of a run apart, such as alpha = 0.1.
+    first = table.schema.names.index("step") if "step" in table.schema.names else 0
     for place, field in enumerate(table.schema):
-        if pa.types.is_float64(field.type):
-            values = rounded(table.column(place).to_numpy())
+        if place >= first and which(field.type):
+            values = rounded(table.column(place).to_numpy(), bits)
             table = table.set_column(place, field, pa.array(values, field.type))
     return table
 
@@ -74,6 +82,10 @@ def _log_spaced_and_rounded(table: pa.Table) -> pa.Table:
     return _rounded(_of_steps(_log_spaced)(table))
 
 
+def _log_spaced_and_drawn(table: pa.Table) -> pa.Table:
+    return _columns_rounded(_of_steps(_log_spaced)(table), pa.types.is_floating, DRAWN_BITS)
+
+
 def _shown(table: pa.Table) -> pa.Table:
     part = _of_steps(_nearest)(table)
     return part.filter(np.isin(part.column("rank").to_numpy(), SHOWN_RANKS))
@@ -89,6 +101,12 @@ LOG_SPACED = Thinning(
     f"steps log-spaced by 2 %, the first and the last; {ROUNDED.rule}", _log_spaced_and_rounded
 )
 
+DRAWN = Thinning(
+    f"steps log-spaced by 2 %, the first and the last; values rounded to {DRAWN_BITS} significant "
+    "bits",
+    _log_spaced_and_drawn,
+)
+
 # By the beginning of an experiment's name, then table; no other table loses anything.
 RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("disk", "eigenfunctions", SHOWN),
@@ -96,6 +114,9 @@ RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("", "steps", LOG_SPACED),
     ("", "spectrum", ROUNDED),
     ("", "alignment", ROUNDED),
+    ("lazy/continuum", "evals", ROUNDED),
+    ("lazy/continuum", "linearity", ROUNDED),
+    ("lazy/dense_examples", "snapshot", DRAWN),
     ("lazy/yin_yang_maps", "yin_yang_maps", ROUNDED),
     ("lazy/yin_yang_maps", "yin_yang_areas", ROUNDED),
     ("lazy/yin_yang_maps", "yin_yang_progress", ROUNDED),

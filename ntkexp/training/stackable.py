@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ntkexp.errors import UserError
 from ntkexp.probes import Probe
 from ntkexp.training.drawing import drawing_layers
+from ntkexp.training.function_learner import FunctionLearner
 from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.functions.alpha_scaled import OnTrainingSet
@@ -55,7 +56,10 @@ def refuse_other_transforms(works: Sequence[Supervised]) -> None:
 
 
 def refuse_what_mixes_examples(work: Supervised) -> None:
-    """Running statistics are no function of the weights: they cannot be stacked with them."""
+    """Running statistics are no function of the weights: they cannot be stacked with them. In
+    function space coefficients are stacked, and no network."""
+    if isinstance(work.learner, FunctionLearner):
+        return
     for name, _ in work.model.named_buffers():
         raise UserError(
             f"members: the network has running statistics ({name}), which cannot be stacked; "

@@ -63,3 +63,10 @@ def test_the_kept_runs_are_as_the_rules_say(folder: Path) -> None:
             np.testing.assert_array_equal(values, rounded(values, SIGNIFICANT_BITS))
         if file.stem == "eigenfunctions":
             assert set(table.column("rank").to_pylist()) == set(SHOWN_RANKS)
+
+
+def test_what_tells_the_networks_of_a_run_apart_is_not_rounded() -> None:
+    table = pa.table({"transform.alpha": [0.1, 0.3], "step": [0, 1], "value": [1 / 3, 0.1]})
+    found = ROUNDED.apply(table)
+    assert found.column("transform.alpha").to_pylist() == [0.1, 0.3]
+    assert found.column("value").to_pylist() != [1 / 3, 0.1]

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 
 from ntkexp.errors import UserError
 from ntkexp.training import stacked
-from tests.tiny_runs import composed, train
+from tests.tiny_runs import TINY, composed, train
 
 WORDS = (
     *("data=yin_yang", "data.train_examples=20", "data.grid=5", "device=cpu", "progress=false"),
@@ -81,6 +82,25 @@ def test_a_row_for_every_so_many_updates(tmp_path: Path) -> None:
     some = table(train(tmp_path, *words, "keep.updates=7"), "steps")
     expected = whole[whole["step"] % 7 == 0].reset_index(drop=True)
     pd.testing.assert_frame_equal(some, expected)
+
+
+@pytest.mark.usefixtures("made_images")
+def test_members_in_function_space_may_have_frozen_statistics(tmp_path: Path) -> None:
+    words = (*TINY, "data=cifar10", "model=resnet18", "model.base=1", "probe=[]")
+    words += ("transform=linearise", "transform.batch_norm=eval", "transform.route=function")
+    words += ("optim.steps=4", "optim.lr=0.001", "data.train_examples=12", "optim.batch_size=4")
+    together = train(tmp_path, *words, "members={seed: [1, 2]}")
+    both = torch.load(together / "weights.pt")
+    for place, seed in enumerate((1, 2)):
+        alone = train(tmp_path, *words, f"seed={seed}")
+        own = table(together, "steps").query("seed == @seed").drop(columns="seed")
+        theirs = table(alone, "steps")
+        pd.testing.assert_frame_equal(own.reset_index(drop=True), theirs, rtol=1e-4)
+        for name, weight in torch.load(alone / "weights.pt").items():
+            torch.testing.assert_close(both[name][place], weight, rtol=1e-4, atol=1e-5)
+    with pytest.raises(UserError, match="running statistics"):
+        plain = [word for word in words if not word.startswith("transform")]
+        train(tmp_path, *plain, "members={seed: [1, 2]}")
 
 
 def test_there_must_be_a_loss_to_stop_after() -> None:

@@ -8,7 +8,9 @@ from ntkexp.claims.effort import Cost
 from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
-    "lazy/continuum": "2 hours",
+    "lazy/continuum": "75 minutes",
+    "lazy/dense_examples": "10 seconds an example",
+    "lazy/normal_distributions": "a second",
     "lazy/quadratic_examples": "3 seconds",
     "lazy/yin_yang": "1 minute",
     "lazy/yin_yang_linearised": "1 minute",

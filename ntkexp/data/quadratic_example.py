@@ -1,0 +1,61 @@
+"""The training data of Examples 1 to 3 of George's thesis, section 5.4.4, for any network.
+
+    ntkexp train +exp=lazy/dense_examples data.example=2
+
+Closed forms of the quadratic model on the same data: ntkexp/studies/quadratic_examples.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ntkexp.data.base import Data, Shape
+from ntkexp.errors import UserError
+from ntkexp.options import count, each, option, positive, whole
+
+if TYPE_CHECKING:
+    import torch
+
+    from ntkexp.data.dataset import Dataset
+
+
+@dataclass
+class QuadraticExample(Data):
+    """By default with the constants of the authors' code; inputs are filled up with zeros.
+
+    Groups: `example1`, `example2` ... in Example 1, `majority` and `minority` in the others. The
+    test set is the training set; no draw is made.
+    """
+
+    example: int = option(1, whole(1, 3, "as an example of section 5.4.4"))
+    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)))  # Example 1
+    n: int = option(20, whole(3, 1000, "examples"))
+    q: int = option(5, count("examples"))  # of the minority
+    noise_eta: float = option(5.0, positive(1e3))  # Example 2
+    spurious_eta: float = option(10.0, positive(1e3))  # Example 3
+    core: float = option(1.0, positive(1e3))  # lambda of Example 3
+    inputs: int = option(200, count("numbers", most=100_000))
+
+    def check(self, config: Any = None) -> None:
+        needed = {1: len(self.mu), 2: self.n + 1, 3: self.n + 2}[self.example]
+        if self.inputs < needed:
+            raise UserError(
+                f"data.inputs={self.inputs}: Example {self.example} has inputs of {needed} "
+                "numbers; expected that many or more"
+            )
+        if self.mu != sorted(self.mu, reverse=True) or not self.mu:
+            raise UserError(f"data.mu={self.mu}: Example 1 has them falling; expected [9,8,...]")
+        if self.q >= -(-self.n // 2):
+            raise UserError(
+                f"data.q={self.q}: no minority of data.n={self.n} examples; expected fewer"
+            )
+
+    def shape(self) -> Shape:
+        examples = len(self.mu) if self.example == 1 else self.n
+        return Shape(inputs=(self.inputs,), outputs=1, examples=examples)
+
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        from ntkexp.data.quadratic_example_points import load_quadratic_example
+
+        return load_quadratic_example(self, device)

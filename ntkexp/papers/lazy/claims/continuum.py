@@ -1,0 +1,149 @@
+"""Ours, no figure of the thesis: onset of memorisation and linearity over alpha and width.
+
+The second phase, in which wrong labels are memorised, begins where their loss is at its peak; its
+onset is the loss of the examples with their own labels there (section 5.3.2). The thesis compares
+alpha = 1 and 100: onset is at a lower loss for alpha = 1, whose training is less linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from ntkexp.claims.claim import Case, Claim, Interval, Statistic, above
+from ntkexp.claims.horizon import OWN_END
+from ntkexp.results.record import Record
+
+EXPERIMENTS = ("lazy/continuum",)
+# Of the examples with their own labels, where linearity is compared: before any onset.
+CLEAN_LOSS = 1.0
+# By so much the noisy loss must have fallen from its peak, or the second phase has not begun.
+FALLEN = 0.05
+
+
+class Point(NamedTuple):
+    """One network; not a number where it did not come so far."""
+
+    width: int
+    alpha: float
+    seed: int
+    onset: float
+    kernel: float
+    relus: float
+
+
+def points(record: Record) -> Iterator[Point]:
+    """Onset, and linearity on test examples at `CLEAN_LOSS`, of every network of a run."""
+    keys = ["transform.alpha", "seed"]
+    evals, linearity = record.tables["evals"], record.tables["linearity"]
+    evals = evals[evals["split"] == "train"]
+    linearity = linearity[linearity["split"] == "test"]
+    measured = {str(key): own.set_index("step") for key, own in linearity.groupby(keys)}
+    for key, own in evals.groupby(keys):
+        losses = own.pivot(index="step", columns="subset", values="loss")
+        looked = measured[str(key)]
+        kernel, relus = (
+            at_loss(losses["intact"], looked[name], CLEAN_LOSS) for name in ("kernel", "relus")
+        )
+        alpha, seed = (float(str(one)) for one in key)
+        width = int(record.config["model.width"])
+        yield Point(width, alpha, int(seed), onset(losses), kernel, relus)
+
+
+def onset(losses: pd.DataFrame) -> float:
+    """The clean loss at the peak of the noisy one."""
+    noisy, intact = (losses[name].to_numpy(dtype=float) for name in ("noisy", "intact"))
+    peak = int(noisy.argmax())
+    begun = noisy[peak:].min() <= (1 - FALLEN) * noisy[peak]
+    return float(intact[peak]) if begun else np.nan
+
+
+def at_loss(losses: pd.Series, values: pd.Series, level: float) -> float:
+    """The value, between two looks, where a loss first falls to `level`."""
+    both = pd.concat([losses, values], axis=1, join="inner").dropna().to_numpy(dtype=float)
+    below = np.flatnonzero(both[:, 0] <= level)
+    if not len(below) or below[0] == 0:
+        return np.nan
+    (high, before), (low, after) = both[below[0] - 1], both[below[0]]
+    return float(before + (high - level) / (high - low) * (after - before))
+
+
+def means(records: Sequence[Record], what: str) -> pd.DataFrame:
+    """Mean over seeds, (widths, alphas); not a number where a seed did not come so far."""
+    frame = pd.DataFrame([point for record in records for point in points(record)])
+    if not len(frame):
+        return pd.DataFrame()
+    three = frame.groupby(["width", "alpha"])[what].apply(lambda of: of.mean(skipna=False))
+    return three.unstack("alpha")
+
+
+def along_alpha(what: str) -> Statistic:
+    """Rank correlation with alpha, for every width, of the alphas that came so far."""
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        for width, row in means(records, what).iterrows():
+            known = row.dropna()
+            if len(known) > 2:
+                rank = spearmanr(known.index.to_numpy(dtype=float), known).statistic
+                yield Case(f"width {width}", 0, float(rank))
+
+    return cases
+
+
+def two_ends(records: Sequence[Record]) -> Iterable[Case]:
+    """The thesis' own comparison: onset of alpha = 100 less that of alpha = 1."""
+    for width, row in means(records, "onset").iterrows():
+        gap = row.get(100.0, np.nan) - row.get(1.0, np.nan)
+        if np.isfinite(gap):
+            yield Case(f"width {width}", 0, float(gap))
+
+
+def _claim(
+    name: str, says: str, number: str, statistic: Statistic, holds: Interval, paper: str
+) -> Claim:
+    return Claim(
+        id=f"lazy-continuum-{name}",
+        figure="ours",
+        says=f"Ours: {says}",
+        paper=paper,
+        number=number,
+        experiments=EXPERIMENTS,
+        tables=("evals", "linearity"),
+        statistic=statistic,
+        holds=holds,
+        threshold="ours, set before the runs were looked at",
+        horizon=OWN_END,
+    )
+
+
+CLAIMS = (
+    _claim(
+        "ends",
+        "memorisation begins at a lower clean loss for alpha = 1 than for alpha = 100, for every "
+        "width",
+        "clean loss at the peak of the noisy loss, alpha = 100 less alpha = 1, mean of three seeds",
+        two_ends,
+        above(0.0),
+        "lower for alpha = 1, of ResNet18 on CIFAR-10",
+    ),
+    _claim(
+        "onset",
+        "the lower alpha, the lower the clean loss at which memorisation begins",
+        "rank correlation of alpha and the clean loss at the peak of the noisy loss",
+        along_alpha("onset"),
+        above(0.7),
+        "not said",
+    ),
+    _claim(
+        "linearity",
+        "the lower alpha, the less linear training is at a clean loss of 1",
+        "rank correlation of alpha and the alignment of the kernel with that of the start",
+        along_alpha("kernel"),
+        above(0.9),
+        "alpha = 100 stays near 1, alpha = 1 falls",
+    ),
+)

@@ -1,0 +1,70 @@
+"""Figure 2.1: four normal distributions, and what their distance is.
+
+a, by their parameters: A and B are as far apart as C and D. b and c, by their densities, with the
+interval of the central 95 %: those of A and B largely overlap, those of C and D hardly.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.stats import norm
+
+from ntkexp.scripts import drawing
+
+FIGURE = "2.1"
+COLOURS = dict(zip("ABCD", drawing.PALETTE, strict=False))
+
+
+def draw(normals: pd.DataFrame, pairs: pd.DataFrame) -> Figure:
+    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.2))
+    own = normals.set_index("name")
+    for _, pair in pairs.iterrows():
+        both = own.loc[[pair["first"], pair["second"]]]
+        axes[0].plot(both["mean"], both["variance"], color="grey", linewidth=0.6, zorder=0)
+    for name, one in own.iterrows():
+        axes[0].plot(one["mean"], one["variance"], "o", markersize=4, color=COLOURS[str(name)])
+        axes[0].annotate(
+            str(name),
+            (one["mean"], one["variance"]),
+            textcoords="offset points",
+            xytext=(5, 3),
+            color=COLOURS[str(name)],
+        )
+    axes[0].set(xlabel="mean", ylabel="variance", xlim=(-1, 1), ylim=(0, 2.3))
+    for panel, (_, pair) in zip(axes[1:], pairs.iterrows(), strict=True):
+        _densities(panel, own.loc[[pair["first"], pair["second"]]])
+        panel.set_title(f"KL {pair['kl']:.2g} and {pair['kl_reversed']:.2g}")
+    drawing.letter_panels(tuple(axes))
+    return figure
+
+
+def _densities(axes: Axes, both: pd.DataFrame) -> None:
+    x = np.linspace(1.25 * both["low"].min(), 1.25 * both["high"].max(), 400)
+    top = 0.0
+    for name, one in both.iterrows():
+        density = norm.pdf(x, one["mean"], np.sqrt(one["variance"]))
+        axes.plot(x, density, color=COLOURS[str(name)], label=str(name))
+        top = max(top, float(density.max()))
+    for place, (name, one) in enumerate(both.iterrows()):
+        height = -(0.06 + 0.06 * place) * top
+        ends = [one["low"], one["high"]]
+        axes.plot(ends, [height] * 2, "|-", color=COLOURS[str(name)], markersize=4)
+    axes.set(xlabel="x", ylabel="density")
+    axes.legend()
+
+
+main = drawing.main(
+    __file__,
+    __doc__,
+    "lazy/normal_distributions",
+    drawing.of_one_run(["normals", "normal_pairs"], draw),
+)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Onset and linearity of ensembles over alpha, from tables whose curves are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.lazy.claims.continuum import CLAIMS, at_loss, points
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id.removeprefix("lazy-continuum-"): claim for claim in CLAIMS}
+ALPHAS = (0.3, 1.0, 10.0, 100.0)
+# The clean loss falls by a tenth at every look, from 2.
+CLEAN = 2.0 - 0.1 * np.arange(20)
+
+
+def record(onsets: list[float], alignments: list[float], width: int = 64) -> Record:
+    """For every alpha a noisy loss with its peak at a clean loss, and an alignment."""
+    evals, linearity = [], []
+    for alpha, peak, alignment in zip(ALPHAS, onsets, alignments, strict=True):
+        for seed in range(2):
+            own = {"transform.alpha": alpha, "seed": seed, "step": np.arange(20)}
+            noisy = 5.0 - np.abs(CLEAN - peak)
+            for subset, loss in (("intact", CLEAN), ("noisy", noisy), ("all", CLEAN)):
+                evals.append(
+                    pd.DataFrame({**own, "split": "train", "subset": subset, "loss": loss})
+                )
+            looked = {**own, "kernel": alignment, "relus": alignment, "split": "test"}
+            linearity.append(pd.DataFrame(looked))
+    name = "lazy/continuum"
+    tables = {"evals": pd.concat(evals), "linearity": pd.concat(linearity)}
+    return Record(name, str(width), {"name": name, "model.width": width, "seed": 0}, tables)
+
+
+RISING = [0.5, 0.6, 0.7, 0.9]
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_each_claim_can_hold_and_fail(name: str) -> None:
+    as_said = record(RISING, RISING)
+    other = record(RISING[::-1], RISING[::-1])
+    assert judge(LEDGER[name], [as_said]).verdict is Verdict.holds
+    assert judge(LEDGER[name], [other]).verdict is Verdict.fails
+
+
+def test_onset_is_at_the_peak_and_only_where_the_loss_has_turned() -> None:
+    found = list(points(record([0.5, 0.6, 0.7, 0.1], RISING)))
+    assert [one.onset for one in found[::2][:3]] == [
+        pytest.approx(value) for value in (0.5, 0.6, 0.7)
+    ]
+    assert np.isnan(found[-1].onset)
+
+
+def test_a_width_none_of_whose_networks_came_so_far_decides_nothing() -> None:
+    never = record([0.1] * 4, RISING)
+    assert not list(LEDGER["onset"].statistic([never]))
+    assert not list(LEDGER["ends"].statistic([never]))
+
+
+def test_values_are_taken_between_two_looks() -> None:
+    losses, values = pd.Series([2.0, 1.2, 0.7]), pd.Series([1.0, 0.9, 0.7], name="kernel")
+    assert at_loss(losses, values, 1.0) == pytest.approx(0.9 - 0.2 * 0.2 / 0.5)
+    assert np.isnan(at_loss(losses, values, 0.5))

@@ -1,0 +1,51 @@
+"""The claims of Figure C.9 see the order of examples and which minority is later."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.lazy.claims.dense import CLAIMS, HASTY, LAZY
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id.removeprefix("lazy-figc9-"): claim for claim in CLAIMS}
+STEPS = np.arange(200)
+
+
+def record(example: int, rates: dict[float, list[float]]) -> Record:
+    """Losses that fall exponentially, by alpha and example."""
+    rows = [
+        pd.DataFrame(
+            {
+                "transform.alpha": alpha,
+                "seed": seed,
+                "step": STEPS,
+                "example": number,
+                "loss": 0.5 * np.exp(-rate * STEPS),
+            }
+        )
+        for alpha, own in rates.items()
+        for seed in range(2)
+        for number, rate in enumerate(own)
+    ]
+    name = "lazy/dense_examples"
+    config = {"name": name, "data.example": example, "data.q": 2, "seed": 0}
+    return Record(name, str(example), config, {"snapshot": pd.concat(rows, ignore_index=True)})
+
+
+def runs(reversed_: bool) -> list[Record]:
+    falling = [0.05, 0.04, 0.03, 0.02, 0.01]
+    slow, quick = [0.05] * 4 + [0.01] * 2, [0.05] * 4 + [0.03] * 2
+    one = {LAZY: falling, HASTY: falling[::-1]}
+    two = {LAZY: quick, HASTY: slow}
+    if reversed_:
+        one, two = ({LAZY: of[HASTY], HASTY: of[LAZY]} for of in (one, two))
+    return [record(1, one), record(2, two), record(3, two)]
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_each_claim_can_hold_and_fail(name: str) -> None:
+    assert judge(LEDGER[name], runs(reversed_=False)).verdict is Verdict.holds
+    assert judge(LEDGER[name], runs(reversed_=True)).verdict is Verdict.fails
