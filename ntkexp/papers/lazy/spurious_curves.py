@@ -31,20 +31,25 @@ TITLES = {
 
 def curves(records: Iterable[Record]) -> pd.DataFrame:
     """Columns: experiment, alpha, seed, step, and an accuracy for each split and subset, such as
-    `train_with`; one row a look at a network."""
-    return pd.concat([_of_run(record) for record in records], ignore_index=True)
+    `train_with`; one row a look at a network. Without an alpha it is 1."""
+    return pd.concat([_of_run(record, "accuracy") for record in records], ignore_index=True)
 
 
-def _of_run(record: Record) -> pd.DataFrame:
+def losses(records: Iterable[Record]) -> pd.DataFrame:
+    """The same of mean losses."""
+    return pd.concat([_of_run(record, "loss") for record in records], ignore_index=True)
+
+
+def _of_run(record: Record, value: str) -> pd.DataFrame:
     evals = record.tables["evals"]
     evals = evals.assign(
         experiment=record.experiment,
-        alpha=evals.get(ALPHA, record.config.get(ALPHA)),
+        alpha=evals.get(ALPHA, record.config.get(ALPHA, 1.0)),
         seed=evals.get(SEED, record.seed),
         of=evals["split"] + "_" + evals["subset"],
     )
     keys = ["experiment", "alpha", "seed", "step"]
-    wide = evals.pivot_table(index=keys, columns="of", values="accuracy")
+    wide = evals.pivot_table(index=keys, columns="of", values=value)
     wide.columns.name = None
     return wide.reset_index()
 
