@@ -31,6 +31,7 @@ LEAVE_ONE_OUT = Table(
         "step": STEP,
         "example": int64("number of the example in the training split, from 0"),
         "label": int64("that it is trained with"),
+        "clean_label": int64("what it was before any was redrawn"),
         "margin": float64(
             "output of the label less the largest other, of targets 0 and 1; of two classes, with "
             "targets -1 and 1, label times output"
@@ -85,6 +86,7 @@ class LeaveOneOut(Probe):
             "leave_one_out": {
                 "example": np.arange(len(labels)),
                 "label": labels,
+                "clean_label": split.clean_targets[: self.examples].cpu().numpy(),
                 "margin": margin,
                 "residual": residual,
             }

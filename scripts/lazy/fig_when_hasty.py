@@ -1,10 +1,11 @@
 """When does hasty begin? Labels learned from zero with the kernel of some epoch (ours).
 
 4,000 digits on characters, MLP 3 x 256. The kernel is that of the network (black, α = 1) after 0,
-1, 3, 10 and 30 epochs, and stays as it is. a, accuracy without against with the attribute on balanced test
-images; b, the loss of balanced training images without it against the mean training loss; both of
-the first seed. c, test accuracy without the attribute where the training loss first falls to .2 and
-to .1: a dot a seed, the network's on the left; a run that does not come there has none.
+1, 3, 10 and 30 epochs, and stays as it is. a, accuracy without against with the attribute on
+balanced test images; b, the loss of balanced training images without it against the mean training
+loss; both of the first seed. c, test accuracy without the attribute where the training loss first
+falls to .2 and to .1: a dot a seed, the network's on the left; a run that does not come there has
+none.
 """
 
 from __future__ import annotations
