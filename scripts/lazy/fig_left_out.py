@@ -1,6 +1,6 @@
 """C-scores without training: what the tangent kernel gives for digits that are left out (ours).
 
-2,000 digits of MNIST, 15 % with a wrong label, MLP 3 x 256, first of the seeds. a, b, margins of
+2,000 digits of MNIST, 15 % with a wrong label, MLP 3 x 256, one seed. a, b, margins of
 kernel regression on all other digits, with the kernel at the start and after training: output of
 the given label less the largest other. P: the chance that a wrong label has a smaller margin than a
 right one, mean over seeds. c, the two against one another.

@@ -9,6 +9,7 @@ from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/continuum": "2 hours",
+    "lazy/left_out": "half a minute a seed",
     "lazy/quadratic_examples": "3 seconds",
     "lazy/yin_yang": "1 minute",
     "lazy/yin_yang_linearised": "1 minute",
