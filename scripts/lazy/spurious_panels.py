@@ -12,11 +12,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.effort import line
-from ntkexp.papers.lazy.spurious_curves import ALPHAS, TITLES, curves, networks
+from ntkexp.papers.lazy.spurious_curves import (
+    ALPHAS,
+    LINEARISED,
+    TITLES,
+    curves,
+    networks,
+)
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
 COLOURS = dict(zip(ALPHAS, (drawing.VERMILION, drawing.BLACK, drawing.BLUE), strict=True))
+COLOURS[LINEARISED] = drawing.SKY
 PANELS = (
     ("train_all", "test_all", "training accuracy", "test accuracy, balanced"),
     ("train_with", "train_without", "train, with the attribute", "train, without it"),
@@ -62,7 +69,9 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
 
 def _panel(axes: Axes, looks: dict[float, pd.DataFrame], x: str, y: str) -> None:
     for alpha, frame in looks.items():
-        axes.plot(frame[x], frame[y], color=COLOURS[alpha], label=f"α = {alpha:g}", linewidth=1.0)
+        told = "linearised" if alpha == LINEARISED else f"α = {alpha:g}"
+        style = "--" if alpha == LINEARISED else "-"
+        axes.plot(frame[x], frame[y], style, color=COLOURS[alpha], label=told, linewidth=1.0)
     low = min(float(np.min(frame[y])) for frame in looks.values())
     axes.set(xlim=(0.45, 1.005), ylim=(min(0.45, low - 0.02), 1.01))
     if x != "train_all":
