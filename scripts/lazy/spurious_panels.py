@@ -29,7 +29,7 @@ PANELS = (
     ("train_with", "train_without", "train, with the attribute", "train, without it"),
     ("test_with", "test_without", "test, with the attribute", "test, without it"),
 )
-ROW = 2.1
+ROW = 2.2
 
 
 def records_of(given: drawing.Options) -> list[Record]:
@@ -60,11 +60,23 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
         for axes, (x, y, x_told, y_told) in zip(panels, PANELS, strict=True):
             _panel(axes, looks, x, y)
             axes.set(xlabel=x_told, ylabel=y_told)
-        told = TITLES[str(experiment)]
-        panels[0].set_ylabel(f"{told}{'' if seeds is None else f', seed {seed}'}\n{PANELS[0][3]}")
+        panels[1].set_title(_told(str(experiment), seed, found) + "\n")  # above the letters
     grid[0, 0].legend(loc="best")
     drawing.letter_panels(grid[0])
     return figure
+
+
+def _told(experiment: str, seed: int, found: Sequence[Record]) -> str:
+    """Images, network and seed of a row, and which of its runs go on."""
+    own = [record for record in found if record.experiment == experiment]
+    config = own[0].config
+    if config["model.name"] == "mlp":
+        network = f"MLP {config['model.depth']} × {config['model.width']}"
+    else:
+        network = f"ResNet18 of {config['model.base']} channels"
+    going = [record.iteration for record in own if not record.finished and record.seed == seed]
+    note = f", goes on from update {min(going):,}" if going else ""
+    return f"{TITLES[experiment]}, {network}, seed {seed}{note}"
 
 
 def _panel(axes: Axes, looks: dict[float, pd.DataFrame], x: str, y: str) -> None:

@@ -9,7 +9,11 @@ import pytest
 from tests.conftest import Script
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference" / "lazy"
-FIGURES = {"fig_left_out": ("left_out",)}
+FIGURES = {
+    "fig_left_out": ("left_out",),
+    "fig53_spurious": ("spurious_mlp",),
+    "figc08_spurious_seeds": ("spurious_mlp",),
+}
 
 
 @pytest.mark.parametrize("stem", FIGURES)

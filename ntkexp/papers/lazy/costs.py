@@ -11,6 +11,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/continuum": "2 hours",
     "lazy/left_out": "half a minute a seed",
     "lazy/quadratic_examples": "3 seconds",
+    "lazy/spurious_mlp": "30 minutes",
     "lazy/yin_yang": "1 minute",
     "lazy/yin_yang_linearised": "1 minute",
     "lazy/yin_yang_maps": "5 seconds, after two runs of a minute",
