@@ -54,8 +54,14 @@ def made_tiny(words: list[str]) -> list[str]:
 
 def with_parents(outputs: Path, words: list[str]) -> Path:
     """The folder of a run whose weights another one makes first, as `--with-parents` does."""
-    short = ["+weights.set.data.train_examples=40", "+weights.set.optim.epochs=1"]
-    config = composed([*words, *short, "with_parents=true", f"paths.outputs={outputs}"])
+    small = {"data.train_examples": 40, "optim.epochs": 1, "probing.examples": 4}
+    given = composed(words).weights.set
+    shorter = [
+        f"+weights.set.{key}={value}"
+        for key, value in small.items()
+        if key.partition(".")[0] not in given
+    ]
+    config = composed([*words, *shorter, "with_parents=true", f"paths.outputs={outputs}"])
     assert execute.train.run_if_needed(config, folder_of(config)) == 0
     return folder_of(config)
 

@@ -76,8 +76,8 @@ class View:
         """The tangent kernel of a batch."""
         raise UserError("no tangent kernel to look at")
 
-    def kernel_on(self, inputs: Tensor) -> TangentKernel:
-        """The tangent kernel of any inputs, not split by layer."""
+    def kernel_on(self, inputs: Tensor, outputs: list[int] | None = None) -> TangentKernel:
+        """The tangent kernel of any inputs, of all outputs or of some, not split by layer."""
         raise UserError("no tangent kernel to look at")
 
     def labels(self, batch: str) -> NDArray[np.float64]:
@@ -132,10 +132,10 @@ class NetworkView(View):
     def kernel(self, batch: str) -> TangentKernel:
         return self._kernels[batch]
 
-    def kernel_on(self, inputs: Tensor) -> TangentKernel:
+    def kernel_on(self, inputs: Tensor, outputs: list[int] | None = None) -> TangentKernel:
         from ntkexp.tangent import tangent_kernel
 
-        found = tangent_kernel(self._kernel_of, inputs, layers=False)
+        found = tangent_kernel(self._kernel_of, inputs, outputs=outputs, layers=False)
         return found if self._kernel_factor == 1.0 else found.times(self._kernel_factor)
 
     def labels(self, batch: str) -> NDArray[np.float64]:

@@ -136,13 +136,14 @@ class Record:
         return tuple(sorted(told.items())) + tuple(sorted(self.data.items()))
 
     def _without_seed(self, key: str, value: object) -> object:
-        """Of a file of another run what makes that run, but for its seed."""
+        """Of a file of another run what makes that run, but for its seed and what is swept."""
         if not (isinstance(value, str) and value.startswith("run:")):
             return value
         reference = f"{key.removesuffix('.from')}."
         own = {k: v for k, v in self.config.items() if k.startswith(reference)}
-        seedless = {k: v for k, v in own.items() if not k.endswith((".id", ".seed", ".folder"))}
-        return sorted(seedless.items())
+        free = (".id", ".seed", ".folder")
+        told = {k: v for k, v in own.items() if not k.endswith(free) and k not in self.axes}
+        return sorted(told.items())
 
     @property
     def data(self) -> Mapping[str, str]:

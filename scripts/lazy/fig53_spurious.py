@@ -11,7 +11,7 @@ import sys
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.spurious_curves import EXPERIMENTS
+from ntkexp.papers.lazy.spurious_curves import EXPERIMENTS, LIMITS
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.spurious_panels import draw, records_of
 
@@ -22,7 +22,7 @@ def make(given: drawing.Options) -> Figure:
     return draw(records_of(given))
 
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+main = drawing.main(__file__, __doc__, ",".join((*EXPERIMENTS, *LIMITS)), make)
 
 if __name__ == "__main__":
     sys.exit(main())

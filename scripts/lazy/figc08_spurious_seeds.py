@@ -11,7 +11,7 @@ import sys
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.spurious_curves import WATERBIRDS_KIND
+from ntkexp.papers.lazy.spurious_curves import LIMITS, WATERBIRDS_KIND
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.spurious_panels import draw, records_of
 
@@ -23,7 +23,7 @@ def make(given: drawing.Options) -> Figure:
     return draw(records_of(given), SEEDS)
 
 
-main = drawing.main(__file__, __doc__, ",".join(WATERBIRDS_KIND), make)
+main = drawing.main(__file__, __doc__, ",".join((*WATERBIRDS_KIND, *LIMITS)), make)
 
 if __name__ == "__main__":
     sys.exit(main())

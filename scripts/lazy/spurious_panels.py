@@ -12,17 +12,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.effort import line
-from ntkexp.papers.lazy.spurious_curves import ALPHAS, TITLES, curves, networks
+from ntkexp.papers.lazy.spurious_curves import (
+    ALPHAS,
+    LINEARISED,
+    TITLES,
+    curves,
+    networks,
+)
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
 COLOURS = dict(zip(ALPHAS, (drawing.VERMILION, drawing.BLACK, drawing.BLUE), strict=True))
+COLOURS[LINEARISED] = drawing.SKY
 PANELS = (
     ("train_all", "test_all", "training accuracy", "test accuracy, balanced"),
     ("train_with", "train_without", "train, with the attribute", "train, without it"),
     ("test_with", "test_without", "test, with the attribute", "test, without it"),
 )
-ROW = 2.1
+ROW = 2.2
 
 
 def records_of(given: drawing.Options) -> list[Record]:
@@ -53,16 +60,30 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
         for axes, (x, y, x_told, y_told) in zip(panels, PANELS, strict=True):
             _panel(axes, looks, x, y)
             axes.set(xlabel=x_told, ylabel=y_told)
-        told = TITLES[str(experiment)]
-        panels[0].set_ylabel(f"{told}{'' if seeds is None else f', seed {seed}'}\n{PANELS[0][3]}")
+        panels[1].set_title(_told(str(experiment), seed, found) + "\n")  # above the letters
     grid[0, 0].legend(loc="best")
     drawing.letter_panels(grid[0])
     return figure
 
 
+def _told(experiment: str, seed: int, found: Sequence[Record]) -> str:
+    """Images, network and seed of a row, and which of its runs go on."""
+    own = [record for record in found if record.experiment == experiment]
+    config = own[0].config
+    if config["model.name"] == "mlp":
+        network = f"MLP {config['model.depth']} × {config['model.width']}"
+    else:
+        network = f"ResNet18 of {config['model.base']} channels"
+    going = [record.iteration for record in own if not record.finished and record.seed == seed]
+    note = f", goes on from update {min(going):,}" if going else ""
+    return f"{TITLES[experiment]}, {network}, seed {seed}{note}"
+
+
 def _panel(axes: Axes, looks: dict[float, pd.DataFrame], x: str, y: str) -> None:
     for alpha, frame in looks.items():
-        axes.plot(frame[x], frame[y], color=COLOURS[alpha], label=f"α = {alpha:g}", linewidth=1.0)
+        told = "linearised" if alpha == LINEARISED else f"α = {alpha:g}"
+        style = "--" if alpha == LINEARISED else "-"
+        axes.plot(frame[x], frame[y], style, color=COLOURS[alpha], label=told, linewidth=1.0)
     low = min(float(np.min(frame[y])) for frame in looks.values())
     axes.set(xlim=(0.45, 1.005), ylim=(min(0.45, low - 0.02), 1.01))
     if x != "train_all":

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ntkexp.results.record import typed
+from ntkexp.results.record import Record, typed
 from ntkexp.results.select import choose, choose_jointly, shown
 from tests.papers.alignment.claim_examples import disk, ranks, record
 
@@ -111,3 +111,22 @@ def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_the
     far = record("disk", tables, **{"model.width": 512})
     assert shown([short, far]) == [far]
     assert shown([short, far], tables=["spectrum"]) == []
+
+
+def test_a_sweep_over_files_of_one_run_is_one_setting() -> None:
+    tables = disk()[0].tables
+
+    def beginning_with(file: str, width: int) -> Record:
+        config = {
+            "weights.run": "lazy/spurious_plain",
+            "weights.set.model.width": width,
+            "weights.file": file,
+            "weights.id": f"of {width}",
+        }
+        one = record("lazy/kernel_after", tables, **config)
+        return replace(one, decides={"weights": f"run:of {width}/{file}"})
+
+    swept = [beginning_with(file, 8) for file in ("weights.0.pt", "weights.118.pt")]
+    other = beginning_with("weights.0.pt", 16)
+    assert len({one.setting for one in swept}) == 1
+    assert other.setting != swept[0].setting

@@ -15,10 +15,13 @@ import pandas as pd
 from ntkexp.results.record import Record
 
 ALPHA, SEED = "transform.alpha", "seed"
+LINEARISED = float("inf")  # what alpha-scaled networks come to
 ALPHAS = (0.5, 1.0, 100.0)
 # From the celeba kind to the waterbirds kind, real sets first.
 CELEBA_KIND = ("lazy/celeba", "lazy/spurious_cifar")
 WATERBIRDS_KIND = ("lazy/waterbirds", "lazy/waterbirds_kind", "lazy/spurious_mlp")
+# The linearised networks of an experiment are drawn with its others.
+LIMITS = {"lazy/spurious_linear": "lazy/spurious_mlp"}
 EXPERIMENTS = (*CELEBA_KIND, *WATERBIRDS_KIND)
 TITLES = {
     "lazy/celeba": "CelebA",
@@ -31,20 +34,26 @@ TITLES = {
 
 def curves(records: Iterable[Record]) -> pd.DataFrame:
     """Columns: experiment, alpha, seed, step, and an accuracy for each split and subset, such as
-    `train_with`; one row a look at a network."""
-    return pd.concat([_of_run(record) for record in records], ignore_index=True)
+    `train_with`; one row a look at a network. Without an alpha it is 1, linearised infinite."""
+    return pd.concat([_of_run(record, "accuracy") for record in records], ignore_index=True)
 
 
-def _of_run(record: Record) -> pd.DataFrame:
+def losses(records: Iterable[Record]) -> pd.DataFrame:
+    """The same of mean losses."""
+    return pd.concat([_of_run(record, "loss") for record in records], ignore_index=True)
+
+
+def _of_run(record: Record, value: str) -> pd.DataFrame:
     evals = record.tables["evals"]
+    linearised = record.config.get("transform.name") == "linearise"
     evals = evals.assign(
-        experiment=record.experiment,
-        alpha=evals.get(ALPHA, record.config.get(ALPHA)),
+        experiment=LIMITS.get(record.experiment, record.experiment),
+        alpha=evals.get(ALPHA, LINEARISED if linearised else record.config.get(ALPHA, 1.0)),
         seed=evals.get(SEED, record.seed),
         of=evals["split"] + "_" + evals["subset"],
     )
     keys = ["experiment", "alpha", "seed", "step"]
-    wide = evals.pivot_table(index=keys, columns="of", values="accuracy")
+    wide = evals.pivot_table(index=keys, columns="of", values=value)
     wide.columns.name = None
     return wide.reset_index()
 

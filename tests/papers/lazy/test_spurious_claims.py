@@ -95,3 +95,18 @@ def test_a_level_is_met_on_the_line_between_two_looks() -> None:
     assert np.isnan(at_level(progress[:2], value[:2], 0.95))
     looks = pd.DataFrame({"a": progress, "b": value})
     assert at_levels(looks, "b", "a", [0.6, 0.95]) == pytest.approx([0.1, 0.8875])
+
+
+def test_linearised_networks_stand_with_those_they_are_the_limit_of() -> None:
+    name = "lazy/spurious_linear"
+    config = {"name": name, "recipe": "paper", "seed": 3, "transform.name": "linearise"}
+    found = curves([Record(name, "run", config, {"evals": evals(0.9)}), record({100: 0.8})])
+    assert set(found["experiment"]) == {"lazy/spurious_mlp"}
+    assert set(found["alpha"]) == {100.0, float("inf")}
+
+
+def test_a_run_that_is_still_in_its_first_phase_is_no_evidence() -> None:
+    one = record({0.5: 0.6, 1: 0.7, 100: 0.8})
+    evals_ = one.tables["evals"]
+    short = Record(one.experiment, "short", one.config, {"evals": evals_[evals_["step"] < 30]})
+    assert verdict("robust-train", short) is Verdict.no_runs

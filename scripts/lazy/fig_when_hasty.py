@@ -1,0 +1,97 @@
+"""When does hasty begin? Labels learned from zero with the kernel of some epoch (ours).
+
+4,000 digits on characters, MLP 3 x 256. The kernel is that of the network (black, α = 1) after 0,
+1, 3, 10 and 30 epochs, and stays as it is. a, accuracy without against with the attribute on
+balanced test images; b, the loss of balanced training images without it against the mean training
+loss; both of the first seed. c, test accuracy without the attribute where the training loss first
+falls to .2 and to .1: a dot a seed, the network's on the left; a run that does not come there has
+none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.spurious_curves import at_level, curves, losses
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+
+STEPS_AN_EPOCH = 40
+LEVELS = {0.2: drawing.BLUE, 0.1: drawing.VERMILION}
+NETWORK, KERNELS = "lazy/spurious_plain", "lazy/kernel_after"
+# (epoch, seed) -> looks with accuracies and losses; the network's epoch is None.
+Looks = Mapping[tuple[int | None, int], pd.DataFrame]
+
+
+def make(given: drawing.Options) -> Figure:
+    found = {name: runs.needed(name, given.runs, ["evals"]) for name in given.experiments}
+    looks = {
+        (epoch_of(record), record.seed): looks_of(record)
+        for records in found.values()
+        for record in records
+    }
+    return draw(looks)
+
+
+def epoch_of(record: Record) -> int | None:
+    """Whose kernel it is: weights.120.pt are those after 3 epochs of 40 minibatches."""
+    if record.experiment == NETWORK:
+        return None
+    return int(str(record.config["weights.file"]).split(".")[1]) // STEPS_AN_EPOCH
+
+
+def looks_of(record: Record) -> pd.DataFrame:
+    accuracy, loss = curves([record]), losses([record])
+    return accuracy.merge(loss, on="step", suffixes=("", "_loss")).sort_values("step")
+
+
+def draw(looks: Looks) -> Figure:
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    epochs = sorted({epoch for epoch, _ in looks if epoch is not None})
+    shades = dict(zip(epochs, drawing.shades(len(epochs)), strict=True))
+    first = min(seed for _, seed in looks)
+    for (epoch, seed), frame in sorted(looks.items(), key=lambda one: one[0][0] or 0):
+        if seed == first:
+            colour = drawing.BLACK if epoch is None else shades[epoch]
+            label = "network" if epoch is None else f"{epoch}"
+            left.plot(frame["test_with"], frame["test_without"], color=colour, linewidth=1.0)
+            middle.plot(frame["train_all_loss"], frame["train_without_loss"], color=colour,
+                        linewidth=1.0, label=label)  # fmt: skip
+    left.set(xlabel="test, with the attribute", ylabel="test, without it", xlim=(0.45, 1.01))
+    middle.set(xlabel="training loss", ylabel="loss without the attribute", xscale="log")
+    middle.invert_xaxis()
+    middle.legend(title="kernel of epoch", loc="best")
+    _levels(right, looks, epochs)
+    drawing.letter_panels((left, middle, right))
+    return figure
+
+
+def _levels(axes: Axes, looks: Looks, epochs: Sequence[int]) -> None:
+    """Epochs in equal distances, the network to their left."""
+    places: dict[int | None, int] = {None: 0} | {epoch: i for i, epoch in enumerate(epochs, 1)}
+    for level, colour in LEVELS.items():
+        for (epoch, _), frame in looks.items():
+            axes.plot([places[epoch]], [at_loss(frame, level)], "o", color=colour, markersize=3)
+        axes.plot([], [], "o", color=colour, markersize=3, label=f"training loss {level:g}")
+    axes.set_xticks(list(places.values()), ["net", *map(str, epochs)])
+    axes.set(xlabel="kernel of epoch", ylabel="test, without the attribute")
+    axes.legend(loc="best")
+
+
+def at_loss(frame: pd.DataFrame, level: float) -> float:
+    """Test accuracy without the attribute where the training loss first comes down to `level`."""
+    fallen = -frame["train_all_loss"].to_numpy()
+    return at_level(fallen, np.asarray(frame["test_without"]), -level)
+
+
+main = drawing.main(__file__, __doc__, f"{NETWORK},{KERNELS}", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The figures on spurious attributes and on our questions, drawn from the results that are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Script
+
+REFERENCE = Path(__file__).parents[2] / "outputs" / "reference" / "lazy"
+FIGURES = {
+    "fig_left_out": ("left_out",),
+    "fig53_spurious": ("spurious_mlp",),
+    "figc08_spurious_seeds": ("spurious_mlp",),
+}
+
+
+@pytest.mark.parametrize("stem", FIGURES)
+def test_a_figure_is_drawn_from_the_kept_results(stem: str, script: Script, tmp_path: Path) -> None:
+    folders = [str(REFERENCE / name) for name in FIGURES[stem]]
+    assert script(stem)(["--out", str(tmp_path), "--runs", *folders]) == 0
+    drawn = sorted(path.name for path in tmp_path.iterdir())
+    assert drawn == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
+    assert all(path.stat().st_size > 5_000 for path in tmp_path.iterdir())
+
+
+def test_without_runs_the_commands_are_told(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        script("fig53_spurious")(["--out", str(tmp_path), "--runs", str(tmp_path)])
+    assert ended.value.code == 3
+    told = capsys.readouterr().err
+    assert "ntkexp train -m +exp=lazy/spurious_cifar" in told
+    assert "ntkexp train -m --with-parents +exp=lazy/waterbirds" in told

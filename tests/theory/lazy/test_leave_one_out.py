@@ -1,0 +1,50 @@
+"""One inverse gives what n fits without one point each give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ntkexp.theory.lazy.leave_one_out import leave_one_out, margins
+
+
+def brute_force(kernel: np.ndarray, targets: np.ndarray, ridge: float) -> np.ndarray:
+    """Each point predicted by a fit of all others."""
+    found = []
+    for i in range(len(kernel)):
+        others = np.delete(np.arange(len(kernel)), i)
+        inner = kernel[np.ix_(others, others)] + ridge * np.eye(len(others))
+        found.append(kernel[i, others] @ np.linalg.solve(inner, targets[others]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.5, 100.0])
+@pytest.mark.parametrize("outputs", [None, 1, 3])
+@pytest.mark.parametrize("features", [5, 60])
+def test_it_is_what_fits_without_each_point_give(
+    ridge: float, outputs: int | None, features: int
+) -> None:
+    rng = np.random.default_rng(0)
+    phi = rng.normal(size=(25, features))
+    y = rng.normal(size=25 if outputs is None else (25, outputs))
+    kernel = phi @ phi.T
+    expected = brute_force(kernel, y, ridge)
+    assert leave_one_out(kernel, y, ridge) == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def test_a_wrong_label_among_its_like_has_a_negative_margin() -> None:
+    rng = np.random.default_rng(1)
+    centres = np.array([[3.0, 0.0], [-3.0, 0.0]])
+    labels = np.arange(40) % 2
+    points = centres[labels] + 0.3 * rng.normal(size=(40, 2))
+    given = labels.copy()
+    given[7] = 1 - given[7]
+    outputs = leave_one_out(points @ points.T, np.eye(2)[given], 0.1)
+    found = margins(outputs, given)
+    assert found[7] < 0 < np.delete(found, 7).min()
+
+
+def test_margins_of_three_outputs() -> None:
+    outputs = np.array([[0.1, 0.7, 0.2], [0.5, 0.1, 0.9]])
+    assert margins(outputs, [1, 0]) == pytest.approx([0.5, -0.4])
+    assert outputs[1, 0] == 0.5  # left as it was
