@@ -69,6 +69,7 @@ FOLDER_NAME = Rule(
     "a paper from its experiment, as in lazy/yin_yang",
 )
 SUBSET = Rule(lambda name: bool(name.strip()), "the name of a subset, such as noisy")
+METRIC = Rule(lambda name: bool(name.strip()), "the name of a metric, such as r_squared")
 FOLDER = Rule(
     lambda path: bool(path.strip()) and path.isprintable(), "a folder, such as outputs or /scratch"
 )
@@ -119,13 +120,15 @@ class EvaluateConfig:
     """How many fixed examples of each split the loss and accuracy are taken on; None is all.
 
     `subsets` are evaluated besides all and, where there are such, easy and difficult examples:
-    noisy and intact labels, or groups that the data name.
+    noisy and intact labels, or groups that the data name. `metrics` are measured beside loss and
+    accuracy: those that the objective has (ntkexp/objectives/metrics.py).
     """
 
     train_examples: int | None = option(None, count("examples", null="for all"))
     test_examples: int | None = option(None, count("examples", null="for all"))
     batch_size: int = option(500, count("examples"))
     subsets: list[str] = option([], each(SUBSET))
+    metrics: list[str] = option([], each(METRIC))
 
 
 @dataclass

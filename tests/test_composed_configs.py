@@ -33,6 +33,7 @@ ADDED: dict[str, Any] = {
     "transform": {"name": "plain"},
     "probing.losses": [],
     "evaluate.subsets": [],
+    "evaluate.metrics": [],
     "members": None,
     "with_parents": False,
     "objective_metric": None,

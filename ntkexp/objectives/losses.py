@@ -4,7 +4,9 @@
     binary           l(f, y) = log(1 + exp(-s f)), s = 2y - 1  y in {0, 1}, one output
     squared error    l(f, y) = |f - y|^2 / 2                  y numbers, or classes as e_y or +-1
 
-Outputs are (n, c), and targets (n,) or (n, c).
+Outputs are (n, c), and targets (n,) or (n, c). A loss may also have `metrics()`, what else can be
+measured of a whole set, by name (ntkexp/objectives/metrics.py): it is written where
+`evaluate.metrics` asks for it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from ntkexp.objectives import metrics
+from ntkexp.objectives.metrics import Metric
 
 
 class Loss(Protocol):
@@ -57,6 +62,9 @@ class CrossEntropyLoss:
     def label_matrix(self, targets: Tensor) -> Tensor:
         return functional.one_hot(targets, self.outputs)
 
+    def metrics(self) -> dict[str, Metric]:
+        return metrics.of_margins(metrics.class_margins)
+
 
 @dataclass(frozen=True)
 class BinaryLoss:
@@ -79,6 +87,10 @@ class BinaryLoss:
 
     def label_matrix(self, targets: Tensor) -> Tensor:
         return signs(targets)[:, None]
+
+    def metrics(self) -> dict[str, Metric]:
+        area = {"area_under_curve": metrics.area_under_curve}
+        return area | metrics.of_margins(metrics.binary_margins)
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,12 @@ class SquaredErrorLoss:
         if self.outputs == 1:
             return signs(targets)[:, None]
         return functional.one_hot(targets, self.outputs)
+
+    def metrics(self) -> dict[str, Metric]:
+        return {
+            "r_squared": lambda f, y: metrics.r_squared(f, self._numbers(f, y)),
+            "mean_absolute_error": lambda f, y: metrics.mean_absolute_error(f, self._numbers(f, y)),
+        }
 
     def _numbers(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """The targets in the shape of the outputs, whatever leads."""

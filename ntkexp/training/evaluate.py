@@ -1,8 +1,9 @@
-"""Loss and accuracy of whole sets."""
+"""Loss and accuracy of whole sets, and what else is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from ntkexp.data import Split
 from ntkexp.objectives.losses import Loss
+from ntkexp.objectives.metrics import Metric
 from ntkexp.results.table import STEP, Table, float64, string
 
 EVALS = Table(
@@ -23,7 +25,20 @@ EVALS = Table(
         "accuracy": float64("share that is right, 0 to 1"),
     },
 )
-
+METRICS = Table(
+    "metrics",
+    "a metric beside loss and accuracy, on the examples of `evals`; only with `evaluate.metrics`",
+    {
+        "step": STEP,
+        "split": string("`train` or `test`"),
+        "subset": string("`all`, `easy`, `difficult` or another of `evals`"),
+        "metric": string("one of `evaluate.metrics`"),
+        "value": float64("in the metric's own units; no number where it is not defined"),
+    },
+    notes="Squared error has `r_squared` and `mean_absolute_error`, binary cross-entropy "
+    "`area_under_curve`, and it and cross-entropy `mean_margin` and `least_margin`; the formulas "
+    "are in ntkexp/objectives/metrics.py.",
+)
 
 ALWAYS = ("all", "easy", "difficult")
 
@@ -37,16 +52,23 @@ def evaluate(
     examples: int | None,
     batch_size: int,
     subsets: Collection[str] = (),
+    metrics: Sequence[Metric] = (),
     layout: torch.memory_format = torch.contiguous_format,
-) -> dict[str, tuple[float, float]]:
-    """Mean loss and accuracy of a network on the first `examples` of a split, by subset."""
+) -> dict[str, tuple[float, ...]]:
+    """Mean loss, accuracy and `metrics` of a network on the first `examples`, by subset."""
 
     def outputs_of(chosen: slice) -> Tensor:
         outputs: Tensor = model(split.inputs[chosen].contiguous(memory_format=layout))
         return outputs
 
     return judged(
-        outputs_of, split, objective, examples=examples, batch_size=batch_size, subsets=subsets
+        outputs_of,
+        split,
+        objective,
+        examples=examples,
+        batch_size=batch_size,
+        subsets=subsets,
+        metrics=metrics,
     )
 
 
@@ -59,27 +81,44 @@ def judged(
     examples: int | None,
     batch_size: int,
     subsets: Collection[str] = (),
-) -> dict[str, tuple[float, float]]:
-    """Mean loss and accuracy on the first `examples` of a split, by subset, from their outputs.
+    metrics: Sequence[Metric] = (),
+) -> dict[str, tuple[float, ...]]:
+    """Mean loss, accuracy and each of `metrics` on the first `examples` of a split, by subset, from
+    their outputs.
 
     Subsets: `all`, where the split has a difficult part also `easy` and `difficult`, and those of
     `subsets` that it has.
     The examples of a split are in random order, so the first ones are a fixed random sample.
     """
     count = min(examples or len(split.targets), len(split.targets))
-    loss, right = [], []
+    loss, right, kept = [], [], []
     for start in range(0, count, batch_size):
         chosen = slice(start, min(start + batch_size, count))
         outputs = outputs_of(chosen)
         loss.append(objective.losses(outputs, split.targets[chosen]))
         right.append(objective.correct(outputs, split.targets[chosen]))
+        if metrics:
+            kept.append(outputs)
     # Summed in float64: the mean then does not depend on the batch size beyond the last digits.
     all_losses, all_right = torch.cat(loss).double(), torch.cat(right).double()
-    return {
-        name: (all_losses[members[:count]].mean().item(), all_right[members[:count]].mean().item())
-        for name, members in split.subsets().items()
-        if name in ALWAYS or name in subsets
-    }
+    found: dict[str, tuple[float, ...]] = {}
+    for name, every in split.subsets().items():
+        if name in ALWAYS or name in subsets:
+            members = every[:count]
+            usual = all_losses[members].mean().item(), all_right[members].mean().item()
+            more = _measured(metrics, kept, split.targets[:count], members)
+            found[name] = (*usual, *more)
+    return found
+
+
+def _measured(
+    metrics: Sequence[Metric], outputs: Sequence[Tensor], targets: Tensor, members: Tensor
+) -> list[float]:
+    """Each metric on some examples; no number where there are none."""
+    if not metrics or not members.any():
+        return [math.nan] * len(metrics)
+    chosen = torch.cat([*outputs])[members], targets[members]
+    return [metric(*chosen) for metric in metrics]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset, Split
 from ntkexp.errors import UserError
 from ntkexp.models.start import start_from
+from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.seeds import generator
@@ -59,6 +60,7 @@ def prepare(
     one = network_on_data(config, built, device)
     for name in config.evaluate.subsets:
         subset_of(one.dataset.train, name, f"evaluate.subsets={name}:")
+    of_objective(one.objective, config.evaluate.metrics)
     work, route = work_of(one, together=together)
     refuse_unoffered(built, work)
     return Ready(

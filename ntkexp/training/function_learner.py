@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ntkexp.config import BatchNorm
 from ntkexp.data import Split
 from ntkexp.data.batches import Batches, Endless
+from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel, pull_back
 from ntkexp.training.evaluate import judged
@@ -79,7 +80,7 @@ class FunctionLearner:
         self._stack.apply([lr])
         return loss[0], self.objective.correct(outputs[0], targets).double().mean()
 
-    def evaluate(self, split: str) -> dict[str, tuple[float, float]]:
+    def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
         config = self.config.evaluate
         train = split == "train"
         of = self.dataset.train if train else self.dataset.test
@@ -97,6 +98,7 @@ class FunctionLearner:
             examples=config.train_examples if train else config.test_examples,
             batch_size=config.batch_size,
             subsets=config.subsets,
+            metrics=of_objective(self.objective, config.metrics),
         )
 
     def update_to_see(self, step: int, lr: float) -> Update:

@@ -34,8 +34,8 @@ class Learner(Protocol):
     ) -> tuple[Tensor, ...]:
         """Make one update; the loss and accuracy of its minibatch before it."""
 
-    def evaluate(self, split: str) -> dict[str, tuple[float, float]]:
-        """Mean loss and accuracy on a split, by subset."""
+    def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
+        """Mean loss, accuracy and each of `evaluate.metrics` on a split, by subset."""
 
     def update_to_see(self, step: int, lr: float) -> Update:
         """What probes of single updates see of the coming one."""

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ntkexp.config import BatchNorm
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.image_options import Augment
+from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
 from ntkexp.probes import Forward, NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel
@@ -127,7 +128,7 @@ class NetworkLearner:
             return outputs
         return quick(inputs, numbers)
 
-    def evaluate(self, split: str) -> dict[str, tuple[float, float]]:
+    def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
         config = self.config.evaluate
         train = split == "train"
         with evaluating(self.model):
@@ -138,6 +139,7 @@ class NetworkLearner:
                 examples=config.train_examples if train else config.test_examples,
                 batch_size=config.batch_size,
                 subsets=config.subsets,
+                metrics=of_objective(self.objective, config.metrics),
                 layout=self.layout,
             )
 

@@ -20,7 +20,7 @@ from ntkexp.probes import NetworkView, Probe
 from ntkexp.probes.view import Descent
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.checkpoint import saved
-from ntkexp.training.evaluate import EVALS, evaluating
+from ntkexp.training.evaluate import EVALS, METRICS, evaluating
 from ntkexp.training.learner import Learner
 from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.prepared import Prepared
@@ -38,7 +38,7 @@ EVENTS = Table(
         "threshold": float64("the loss, one of `probing.losses`"),
     },
 )
-TABLES = (STEPS, EVALS, EVENTS)
+TABLES = (STEPS, EVALS, EVENTS, METRICS)
 OFFERS = frozenset(
     {"outputs", "network", "layers", "activations", "kernel", "labels", "examples", "updates"}
     | {"changes"}
@@ -57,7 +57,8 @@ class Supervised:
 
     @staticmethod
     def tables(config: TrainConfig) -> list[Table]:
-        return list(TABLES if config.probing.losses else (STEPS, EVALS))
+        asked = ((EVENTS, config.probing.losses), (METRICS, config.evaluate.metrics))
+        return [STEPS, EVALS, *(table for table, by in asked if by)]
 
     def __init__(
         self,
@@ -199,9 +200,11 @@ class Supervised:
         self.recorder.fetch()
         for split in ("train", "test"):
             found = self.learner.evaluate(split)
-            for subset, (loss, accuracy) in found.items():
-                row = {"split": split, "subset": subset, "loss": loss, "accuracy": accuracy}
-                self.recorder.write("evals", {"step": self.step, **row})
+            for subset, (loss, accuracy, *values) in found.items():
+                of = {"step": self.step, "split": split, "subset": subset}
+                self.recorder.write(EVALS.name, {**of, "loss": loss, "accuracy": accuracy})
+                for name, value in zip(self.config.evaluate.metrics, values, strict=True):
+                    self.recorder.write(METRICS.name, {**of, "metric": name, "value": value})
             if split == "train":
                 self._judge(found["all"][0])
         self.evaluated = self.step

@@ -13,7 +13,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "adaptive/full_batch": "2 minutes for each of four runs",
     "adaptive/unit_variance": "2 minutes for each of four runs",
     "adaptive/ntk_unit_variance": "2 minutes",
-    "adaptive/mlp_mnist": "a minute and a half",
+    "adaptive/mlp_mnist": "5 minutes for ten networks",
     "adaptive/low_rank": "3 minutes",
     "adaptive/relaxed": "5 minutes",
     "adaptive/penalties": "2 seconds",

@@ -72,7 +72,9 @@ class OuterProducts:
 
     def gram(self, M1: Array, M2: Array) -> Array:
         left, right = self.v @ M1, self.u @ M2
-        return array((left @ left.T) * (right @ right.T))
+        gram = left @ left.T
+        gram *= right @ right.T
+        return array(gram)
 
     def combined(self, weights: Array, M1: Array, M2: Array) -> Array:
         return array((M1 @ (self.v.T * weights)) @ (self.u @ M2))
@@ -156,8 +158,12 @@ def _interpolating(
     layers: Sequence[LayerFeatures], sides: Sequence[tuple[Array, Array]], r: Array
 ) -> list[Array]:
     """B_l = M_1 W M_2 with W of least norm: W = sum_i a_i M_1 g_i M_2, and K a = r."""
-    kernel = np.sum([one.gram(*side) for one, side in zip(layers, sides, strict=True)], axis=0)
-    weights = _solved(array(kernel), r)
+    # One layer's at a time: of 8,000 points each has 512 MB.
+    first, *others = zip(layers, sides, strict=True)
+    kernel = first[0].gram(*first[1])
+    for one, side in others:
+        kernel += one.gram(*side)
+    weights = _solved(kernel, r)
     B = []
     for one, (M1, M2) in zip(layers, sides, strict=True):
         B.append(array(M1 @ one.combined(weights, M1, M2) @ M2))
