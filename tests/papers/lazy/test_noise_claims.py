@@ -20,7 +20,7 @@ def tables(peak: float, linear: float, *, turns: bool = True) -> dict[str, pd.Da
     """A network whose noisy loss peaks at this clean loss, whose test loss is best there, and whose
     measures of linearity end at `linear`."""
     steps = np.arange(len(CLEAN))
-    before = CLEAN >= peak
+    before = peak <= CLEAN
     noisy = np.where(before, 2.3 + (2.3 - CLEAN), (4.6 - peak) * CLEAN / peak)
     if not turns:
         noisy = 4.6 - CLEAN
@@ -44,9 +44,11 @@ def ensemble(**networks: dict[str, pd.DataFrame]) -> Record:
     alphas = {"plain": 1.0, "lazy": 100.0}
     joined = {
         name: pd.concat(
-            [networks[which][name].assign(**{"transform.alpha": alphas[which], "seed": 0})
-             for which in networks]
-        )  # fmt: skip
+            [
+                networks[which][name].assign(**{"transform.alpha": alphas[which], "seed": 0})
+                for which in networks
+            ]
+        )
         for name in ("evals", "linearity")
     }
     return Record(MLP, "run", {"name": MLP, "recipe": "paper", "optim.lr": 0.01}, joined)
