@@ -1,11 +1,10 @@
 """When does hasty begin? Labels learned from zero with the kernel of some epoch (ours).
 
 4,000 digits on characters, MLP 3 x 256. The kernel is that of the network (black, α = 1) after 0,
-1, 3, 10 and 30 epochs, and stays as it is. a, accuracy without against with the attribute on
-balanced test images; b, the loss of balanced training images without it against the mean training
-loss; both of the first seed. c, test accuracy without the attribute where the training loss first
-falls to .2 and to .1: a dot a seed, the network's on the left; a run that does not come there has
-none.
+1, 3, 10 and 30 epochs, and stays as it is. a, accuracy on balanced test images without the
+attribute; b, loss on balanced training images without it; both against the mean training loss, of
+the first seed. c, the loss of b where the mean training loss first falls to .2 and to .1: a dot a
+seed, the network's on the left; a run that does not come there has none.
 """
 
 from __future__ import annotations
@@ -61,12 +60,17 @@ def draw(looks: Looks) -> Figure:
         if seed == first:
             colour = drawing.BLACK if epoch is None else shades[epoch]
             label = "network" if epoch is None else f"{epoch}"
-            left.plot(frame["test_with"], frame["test_without"], color=colour, linewidth=1.0)
-            middle.plot(frame["train_all_loss"], frame["train_without_loss"], color=colour,
-                        linewidth=1.0, label=label)  # fmt: skip
-    left.set(xlabel="test, with the attribute", ylabel="test, without it", xlim=(0.45, 1.01))
-    middle.set(xlabel="training loss", ylabel="loss without the attribute", xscale="log")
-    middle.invert_xaxis()
+            for axes, column in ((left, "test_without"), (middle, "train_without_loss")):
+                axes.plot(
+                    frame["train_all_loss"],
+                    frame[column],
+                    color=colour,
+                    linewidth=1.0,
+                    label=label,
+                )
+    for axes, told in ((left, "test accuracy"), (middle, "training loss")):
+        axes.set(xlabel="mean training loss", ylabel=f"{told} without attribute")
+        axes.set(xscale="log", xlim=(1, 0.005))
     middle.legend(title="kernel of epoch", loc="best")
     _levels(right, looks, epochs)
     drawing.letter_panels((left, middle, right))
@@ -79,16 +83,16 @@ def _levels(axes: Axes, looks: Looks, epochs: Sequence[int]) -> None:
     for level, colour in LEVELS.items():
         for (epoch, _), frame in looks.items():
             axes.plot([places[epoch]], [at_loss(frame, level)], "o", color=colour, markersize=3)
-        axes.plot([], [], "o", color=colour, markersize=3, label=f"training loss {level:g}")
+        axes.plot([], [], "o", color=colour, markersize=3, label=f"mean loss {level:g}")
     axes.set_xticks(list(places.values()), ["net", *map(str, epochs)])
-    axes.set(xlabel="kernel of epoch", ylabel="test, without the attribute")
+    axes.set(xlabel="kernel of epoch", ylabel="training loss without attribute")
     axes.legend(loc="best")
 
 
 def at_loss(frame: pd.DataFrame, level: float) -> float:
-    """Test accuracy without the attribute where the training loss first comes down to `level`."""
+    """Training loss without the attribute where the mean one first comes down to `level`."""
     fallen = -frame["train_all_loss"].to_numpy()
-    return at_level(fallen, np.asarray(frame["test_without"]), -level)
+    return at_level(fallen, np.asarray(frame["train_without_loss"]), -level)
 
 
 main = drawing.main(__file__, __doc__, f"{NETWORK},{KERNELS}", make)

@@ -108,5 +108,8 @@ def test_linearised_networks_stand_with_those_they_are_the_limit_of() -> None:
 def test_a_run_that_is_still_in_its_first_phase_is_no_evidence() -> None:
     one = record({0.5: 0.6, 1: 0.7, 100: 0.8})
     evals_ = one.tables["evals"]
-    short = Record(one.experiment, "short", one.config, {"evals": evals_[evals_["step"] < 30]})
+    tables = {"evals": evals_[evals_["step"] < 30]}
+    short = Record(one.experiment, "short", one.config, tables, finished=False)
     assert verdict("robust-train", short) is Verdict.no_runs
+    whole = Record(one.experiment, "whole", one.config, tables)
+    assert verdict("robust-train", whole) is Verdict.holds
