@@ -13,16 +13,21 @@ import sys
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import TITLES, draw, records_of, rows
+from ntkexp.scripts.lazy.noise_panels import draw, note, records_of, rows
 
 FIGURE = "5.2"
 
 
 def make(given: drawing.Options) -> Figure:
-    return draw(rows(records_of(given)))
+    found = records_of(given)
+    figure = draw(rows(found))
+    note(figure, found)
+    return figure
 
 
-main = drawing.main(__file__, __doc__, ",".join(TITLES), make)
+main = drawing.main(
+    __file__, __doc__, "lazy/noise_mlp,lazy/noise_vgg11,lazy/noise_vgg11_lazy", make
+)
 
 if __name__ == "__main__":
     sys.exit(main())

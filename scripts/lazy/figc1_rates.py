@@ -16,7 +16,13 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.noise_curves import looks, networks
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import clean_axis, linearity, measures_legend, records_of
+from ntkexp.scripts.lazy.noise_panels import (
+    clean_axis,
+    linearity,
+    measures_legend,
+    note,
+    records_of,
+)
 
 FIGURE = "C.1"
 COLOURS = {
@@ -56,7 +62,10 @@ def _of(alpha: float, lr: float) -> tuple[str, str]:
 
 
 def make(given: drawing.Options) -> Figure:
-    return draw(looks(records_of(given)))
+    found = records_of(given)
+    figure = draw(looks(found))
+    note(figure, found)
+    return figure
 
 
 main = drawing.main(__file__, __doc__, "lazy/noise_mlp,lazy/rates_mlp", make)

@@ -13,14 +13,17 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.noise_curves import looks
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import draw, records_of
+from ntkexp.scripts.lazy.noise_panels import draw, note, records_of
 
 FIGURE = "C.2"
 
 
 def make(given: drawing.Options) -> Figure:
-    every = looks(records_of(given))
-    return draw({f"seed {seed}": own for seed, own in every.groupby("seed")}, seeds=True)
+    found = records_of(given)
+    by_seed = looks(found).groupby("seed")
+    figure = draw({f"seed {seed}": own for seed, own in by_seed}, seeds=True)
+    note(figure, found)
+    return figure
 
 
 main = drawing.main(__file__, __doc__, "lazy/noise_mlp", make)

@@ -12,13 +12,16 @@ import sys
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import draw, records_of, rows
+from ntkexp.scripts.lazy.noise_panels import draw, note, records_of, rows
 
 FIGURE = "C.3"
 
 
 def make(given: drawing.Options) -> Figure:
-    return draw(rows(records_of(given)))
+    found = records_of(given)
+    figure = draw(rows(found))
+    note(figure, found)
+    return figure
 
 
 main = drawing.main(__file__, __doc__, "lazy/noise_vgg11,lazy/noise_vgg11_lazy", make)

@@ -14,14 +14,15 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.noise_curves import networks
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import REGIMES, ROW, TITLES, records_of, rows
+from ntkexp.scripts.lazy.noise_panels import REGIMES, ROW, note, records_of, rows
 
 FIGURE = "C.6"
 PANELS = (("noisy_known", "accuracy, noisy examples"), ("test_known", "accuracy, test"))
 
 
 def make(given: drawing.Options) -> Figure:
-    by_row = rows(records_of(given))
+    found = records_of(given)
+    by_row = rows(found)
     figure, grid = plt.subplots(
         len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
     )
@@ -36,10 +37,13 @@ def make(given: drawing.Options) -> Figure:
     lines = [grid[0, 0].plot([], [], color=c, label=told)[0] for told, c in REGIMES.values()]
     grid[0, 0].legend(handles=lines, loc="upper left")
     drawing.letter_panels(grid[0])
+    note(figure, found)
     return figure
 
 
-main = drawing.main(__file__, __doc__, ",".join(TITLES), make)
+main = drawing.main(
+    __file__, __doc__, "lazy/noise_mlp,lazy/noise_vgg11,lazy/noise_vgg11_lazy", make
+)
 
 if __name__ == "__main__":
     sys.exit(main())

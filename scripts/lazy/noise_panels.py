@@ -17,6 +17,7 @@ TITLES = {
     "lazy/noise_mlp": "MLP, MNIST",
     "lazy/noise_vgg11": "VGG11, CIFAR-10",
     "lazy/noise_vgg11_lazy": "VGG11, CIFAR-10",
+    "lazy/rates_mlp": "MLP, MNIST",
 }
 REGIMES = {1.0: ("α = 1", drawing.BLUE), 100.0: ("α = 100", drawing.VERMILION)}
 STYLES = dict(zip(MEASURES, ("-", "--", ":"), strict=True))
@@ -39,6 +40,23 @@ def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
     every = looks(found)
     titles = every["experiment"].map(TITLES)
     return {str(title): frame for title, frame in every.groupby(titles, sort=False)}
+
+
+def note(figure: Figure, found: Sequence[Record]) -> None:
+    """Below the figure: on how much each row was trained, and for how long."""
+    lines = []
+    for record in found:
+        config = record.config
+        size = config.get("model.width") or config.get("model.base")
+        unit = "units" if "model.width" in config else "channels for 64"
+        goes_on = "" if record.finished else ", goes on"
+        lines.append(
+            f"{TITLES.get(record.experiment, record.experiment)}: {size} {unit}, "
+            f"{config['data.train_examples']:,} images, {config['data.noise']:.0%} of the labels "
+            f"wrong, rate {config['optim.lr']:g}, {record.iteration:,} iterations{goes_on}; stands "
+            "in for ResNet18"
+        )
+    figure.supxlabel("\n".join(dict.fromkeys(lines)), fontsize=7, x=0.01, ha="left")
 
 
 def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
