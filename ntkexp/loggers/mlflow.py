@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -47,8 +48,7 @@ class MlflowSink:
             self.id = str(state["id"])
             self.client.set_terminated(self.id, "RUNNING")
             return
-        found = self.client.get_experiment_by_name(about.experiment)
-        home = found.experiment_id if found else self.client.create_experiment(about.experiment)
+        home = self._experiment(about.experiment)
         self.id = self.client.create_run(home, run_name=about.run).info.run_id
         self._describe(about)
 
@@ -75,6 +75,17 @@ class MlflowSink:
 
     def close(self, finished: bool) -> None:
         self.client.set_terminated(self.id, "FINISHED" if finished else "KILLED")
+
+    def _experiment(self, name: str) -> str:
+        """The jobs of a sweep all look for it, and one of them makes it."""
+        from mlflow.exceptions import MlflowException
+
+        found = self.client.get_experiment_by_name(name)
+        if found is None:
+            with suppress(MlflowException):
+                return str(self.client.create_experiment(name))
+            found = self.client.get_experiment_by_name(name)
+        return str(found.experiment_id)
 
     def _steps(self, key: str) -> set[int]:
         return {one.step for one in self.client.get_metric_history(self.id, key)}

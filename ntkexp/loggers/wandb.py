@@ -41,7 +41,8 @@ class WandbSink:
 
         self.points = options.points
         self.id = state["id"] if state else f"{about.run}-{token_hex(4)}"
-        self.run: Any = wandb.init(
+        init: Any = wandb.init
+        self.run: Any = init(
             project=options.project,
             id=self.id,
             name=f"{about.experiment}/{about.run}",
