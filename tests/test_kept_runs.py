@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hydra.types import RunMode
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.finalise import finalise
 from ntkexp.execution.outcome import refuse_other_run
@@ -31,7 +31,7 @@ def card_of(run: Path) -> Card:
 def value_of(config: dict[str, Any], key: str) -> str:
     """The value of a kept key as one types it; a group is chosen by its name."""
     value = OmegaConf.select(OmegaConf.create(config), key)
-    if key == "scale":
+    if isinstance(value, DictConfig) and "name" in value:
         value = value.name
     return "null" if value is None else str(value)
 

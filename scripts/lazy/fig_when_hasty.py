@@ -4,7 +4,8 @@
 1, 3, 10 and 30 epochs, and stays as it is. a, accuracy on balanced test images without the
 attribute; b, loss on balanced training images without it; both against the mean training loss, of
 the first seed. c, the loss of b where the mean training loss first falls to .2 and to .1: a dot a
-seed, the network's on the left; a run that does not come there has none.
+seed, the network's on the left; a run that does not come there, or is there within five updates,
+has none.
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ def _levels(axes: Axes, looks: Looks, epochs: Sequence[int]) -> None:
 
 
 def at_loss(frame: pd.DataFrame, level: float) -> float:
-    """Training loss without the attribute where the mean one first comes down to `level`."""
+    """Training loss without the attribute where the mean one first comes down to `level`; not a
+    number if that is before the first look after the start."""
+    frame = frame[frame["step"] > 0]
     fallen = -frame["train_all_loss"].to_numpy()
     return at_level(fallen, np.asarray(frame["train_without_loss"]), -level)
 
