@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.noise_curves import MEASURES, looks, networks, onset
+from ntkexp.papers.lazy.noise_curves import MEASURES, looks, networks, onset, smoothed
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
@@ -86,7 +86,7 @@ def _losses(axes: Axes, by_alpha: Frames) -> None:
         axes.plot(frame["clean"], frame["test"], color=colour, linewidth=1.0, linestyle="--")
         peak = onset(frame)
         if peak == peak:
-            axes.plot([peak], [frame["noisy"].max()], "o", color=colour, markersize=4)
+            axes.plot([peak], [smoothed(frame, "noisy").max()], "o", color=colour, markersize=4)
 
 
 def _legend(axes: Axes) -> None:
