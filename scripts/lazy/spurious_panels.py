@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +20,8 @@ from ntkexp.papers.lazy.spurious_curves import (
     curves,
     networks,
 )
-from ntkexp.results.record import Record
+from ntkexp.results.record import Record, collect
+from ntkexp.results.select import choose, has_rows, of_recipe
 from ntkexp.scripts import drawing, runs
 
 COLOURS = dict(zip(ALPHAS, (drawing.VERMILION, drawing.BLACK, drawing.BLUE), strict=True))
@@ -34,13 +36,20 @@ ROW = 2.2
 
 def records_of(given: drawing.Options) -> list[Record]:
     """The runs of the experiments that have some; without any the commands that make them."""
-    found = [runs.chosen(name, given.runs, ["evals"]) for name in given.experiments]
+    found = [_runs_of(name, given.runs) for name in given.experiments]
     if not any(found):
         runs.stop(runs.missing(name, given.runs, ["evals"]) for name in given.experiments)
     for name, own in zip(given.experiments, found, strict=True):
         if not own:
             print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
     return [record for own in found for record in own]
+
+
+def _runs_of(experiment: str, places: Sequence[Path]) -> list[Record]:
+    """Also those that go on: the first phase is over after some hundred updates."""
+    roots = list(places) or runs.folders(experiment)
+    found = of_recipe(collect(root for root in roots if root.is_dir()), "paper")
+    return choose(has_rows((one for one in found if one.experiment == experiment), ["evals"]))
 
 
 def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:

@@ -11,7 +11,7 @@ from tests.conftest import Script
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference" / "lazy"
 FIGURES = {
     "fig_left_out": ("left_out",),
-    "fig53_spurious": ("spurious_mlp",),
+    "fig53_spurious": ("spurious_mlp", "waterbirds_kind"),
     "fig_when_hasty": ("spurious_plain", "kernel_after"),
     "figc08_spurious_seeds": ("spurious_mlp",),
 }

@@ -16,6 +16,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/quadratic_examples": "3 seconds",
     "lazy/spurious_mlp": "30 minutes",
     "lazy/spurious_plain": "a minute a seed",
+    "lazy/waterbirds_kind": "70 minutes, with the network before it",
     "lazy/yin_yang": "1 minute",
     "lazy/yin_yang_linearised": "1 minute",
     "lazy/yin_yang_maps": "5 seconds, after two runs of a minute",
