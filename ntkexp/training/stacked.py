@@ -107,12 +107,12 @@ class StackedMembers(Members[Supervised]):
         wanted = int(telling[0]) + 1
         if wanted < count:
             self._stack.put_back(before)
-            told = self._waiting[: done + wanted]
+            first = self._waiting[: done + wanted]
             for work in works:
                 work.step = step
             for _ in range(wanted):
                 self._update(works, works[0].step, watched=False)
-            self._waiting = told
+            self._waiting = first
         return True
 
     def _compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -181,10 +181,10 @@ class StackedMembers(Members[Supervised]):
             return
         losses = torch.stack([loss for _, loss, _ in self._waiting], dim=1).double().tolist()
         accuracies = torch.stack([hits for _, _, hits in self._waiting], dim=1).tolist()
-        told = [facts for facts, _, _ in self._waiting]
+        updates = [facts for facts, _, _ in self._waiting]
         self._waiting.clear()
         for row, m in enumerate(self._together):
-            own = [(step, epoch, lrs[row]) for step, epoch, lrs in told]
+            own = [(step, epoch, lrs[row]) for step, epoch, lrs in updates]
             try:
                 self.works[m].recorder.take(own, losses[row], accuracies[row])
             except Diverged as error:
