@@ -54,7 +54,7 @@ class Child:
 
 
 class Pool:
-    """Runs units in `slots`, and settles the jobs of each when its process has ended."""
+    """Runs units in `slots`, and records how the jobs of each ended when its process has ended."""
 
     def __init__(
         self, units: Sequence[Unit], slots: Sequence[Slot], progress: Progress, *, fail_fast: bool

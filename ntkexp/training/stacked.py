@@ -36,7 +36,7 @@ class StackedMembers(Members[Supervised]):
     ) -> None:
         super().__init__(works, columns, tables)
         refuse_unlike(works)
-        self._together: list[int] = []
+        self._stacked_members: list[int] = []
         self._stack: Stack | FunctionStack | None = None
         self._batches: StackedBatches | None = None
         self._heads: Heads | None = None
@@ -49,7 +49,7 @@ class StackedMembers(Members[Supervised]):
         going = [m for m in active if self._goes_on(m)]
         if not going:
             return
-        if going != self._together:
+        if going != self._stacked_members:
             self._restack(going)
         works = [self.works[m] for m in going]
         if self._in_bursts:
@@ -150,7 +150,7 @@ class StackedMembers(Members[Supervised]):
         self._fetch()
         if self._stack is not None:
             self._stack.release()
-        self._together = going
+        self._stacked_members = going
         works = [self.works[m] for m in going]
         self._batches = StackedBatches(works)
         self._stack, self._heads = self._stacked(works)
@@ -183,7 +183,7 @@ class StackedMembers(Members[Supervised]):
         accuracies = torch.stack([hits for _, _, hits in self._waiting], dim=1).tolist()
         updates = [facts for facts, _, _ in self._waiting]
         self._waiting.clear()
-        for row, m in enumerate(self._together):
+        for row, m in enumerate(self._stacked_members):
             own = [(step, epoch, lrs[row]) for step, epoch, lrs in updates]
             try:
                 self.works[m].recorder.take(own, losses[row], accuracies[row])
@@ -207,5 +207,5 @@ class StackedMembers(Members[Supervised]):
     def files(self) -> Mapping[str, bytes]:
         if self._stack is not None:
             self._stack.release()
-            self._stack, self._together = None, []
+            self._stack, self._stacked_members = None, []
         return super().files()
