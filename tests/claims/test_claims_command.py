@@ -77,7 +77,7 @@ def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
             ["--paper", "alignment", "--figure", "99"],
             "--figure 99: no claims; expected one of 1, 2, 3",
         ),
-        (["--figure", "2.1"], "--figure 2.1: no claims"),
+        (["--figure", "99.1"], "--figure 99.1: no claims"),
         (["--paper", "alignement"], "no such paper; did you mean alignment?"),
         (["--runs", "nowhere"], "--runs nowhere: no such folder"),
         (["--jsn"], "usage: ntkexp claims"),
