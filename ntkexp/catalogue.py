@@ -14,7 +14,7 @@ from ntkexp.results.commits import DamagedRunError
 from ntkexp.results.facts import last_life
 from ntkexp.results.folders import runs
 from ntkexp.results.lock import held
-from ntkexp.results.standing import compared, told_apart
+from ntkexp.results.standing import compared, distinguishing_keys
 from ntkexp.results.status import read_status
 
 OUTPUTS = Path("outputs")
@@ -37,17 +37,17 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     second = max(len(_figures(experiment)) for experiment in known)
     lines = []
     for name in dict.fromkeys(experiment.paper for experiment in known):
-        lines += ["", paper(name).told]
+        lines += ["", paper(name).citation]
         for experiment in (one for one in known if one.paper == name):
             lines.append(
                 f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
             )
-            lines += [f"    {line}" for line in _told(there.pop(experiment.name, []))]
+            lines += [f"    {line}" for line in _state_lines(there.pop(experiment.name, []))]
     for folder, its in there.items():
-        told = list(_told(its))
-        if told:
+        states = list(_state_lines(its))
+        if states:
             lines += ["", f"{outputs / folder}  (no experiment of this name here)"]
-            lines += [f"    {line}" for line in told]
+            lines += [f"    {line}" for line in states]
     return "\n".join(lines[1:])
 
 
@@ -78,8 +78,10 @@ def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Pa
         raise UserError(f"ntkexp list {name}: no such experiment{meant(name, names)}")
     lines = [f"{one.line}  {_figures(one)}  {one.about}" for one in its] or [name]
     found = there.get(name, ())
-    apart = told_apart(found)
-    for run, (line,) in zip(found, (list(_told([run])) or [""] for run in found), strict=True):
+    apart = distinguishing_keys(found)
+    for run, (line,) in zip(
+        found, (list(_state_lines([run])) or [""] for run in found), strict=True
+    ):
         lines.append(line)
         lines += [f"    {apart[run]}"] if apart.get(run) else []
         try:
@@ -92,13 +94,13 @@ def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Pa
 def _figures(experiment: Experiment) -> str:
     words = [number for number in experiment.figures if number[0].islower()]
     numbers = [number for number in experiment.figures if number not in words]
-    told = [f"Fig {', '.join(numbers)}"] if numbers else []
-    return ", ".join([*told, *map(str.capitalize, words)])
+    figures = [f"Fig {', '.join(numbers)}"] if numbers else []
+    return ", ".join([*figures, *map(str.capitalize, words)])
 
 
-def _told(found: Sequence[Path]) -> Iterator[str]:
+def _state_lines(found: Sequence[Path]) -> Iterator[str]:
     """A line a run: where it lies, how it stands, and in which keys it differs from the others."""
-    apart = told_apart(found)
+    apart = distinguishing_keys(found)
     for run in found:
         try:
             status = read_status(run)
@@ -151,7 +153,7 @@ def differences(names: Sequence[str], outputs: Path = OUTPUTS) -> str:
     first, second = (_find(name, outputs) for name in names)
     rows = compared(first, second)
     header = [("", str(first), str(second))]
-    lines = [(key, *told) for key, *told in header + rows]
+    lines = [(key, *values) for key, *values in header + rows]
     widths = [max(len(line[place]) for line in lines) for place in (0, 1)]
     text = [f"{key:<{widths[0]}}  {a:<{widths[1]}}  {b}".rstrip() for key, a, b in lines]
     return "\n".join(text if rows else [*text, "they differ in nothing"])

@@ -53,8 +53,8 @@ def folder_of(config: DictConfig) -> Path:
     return Path(config.paths.outputs, config.name, identity(config))
 
 
-def digest(told: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+def digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
@@ -80,11 +80,11 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
                 for key, options in config[group].items()
             }
         elif group in config:
-            told = component(group, _mapping(group, config[group]), kind.neutral)
-            if told["is"] == f"{kind.neutral}@1":
-                del told["is"]
-            if told:
-                found[group] = told
+            own = component(group, _mapping(group, config[group]), kind.neutral)
+            if own["is"] == f"{kind.neutral}@1":
+                del own["is"]
+            if own:
+                found[group] = own
     rest = {key: value for key, value in config.items() if key not in GROUPS}
     return found | differing(rest, neutral_of(StudyConfig if "study" in config else TrainConfig))
 
@@ -141,8 +141,10 @@ def _without(config: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 def identity_of_version_1(config: Mapping[str, Any]) -> str:
     """The id that ntkexp 0.1 gave: a hash of the whole config."""
-    told = _without(config, *EXECUTION_KEYS, *DESCRIPTION_KEYS) | {"schema_version": SCHEMA_VERSION}
-    return digest(told)
+    values = _without(config, *EXECUTION_KEYS, *DESCRIPTION_KEYS) | {
+        "schema_version": SCHEMA_VERSION
+    }
+    return digest(values)
 
 
 def read_plain(text: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def tell(listener: Listener) -> None:
 
 
 @contextmanager
-def told_to(listener: Listener) -> Iterator[None]:
+def reporting_to(listener: Listener) -> Iterator[None]:
     """The same, inside the block only."""
     _listeners.append(listener)
     try:

@@ -115,8 +115,8 @@ def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictC
                 yield key, node
             elif node != OmegaConf.structured(kind):
                 usual = OmegaConf.structured(kind)
-                told = next(one for one in map(str, node) if node[one] != usual[one])
-                raise UserError(f"{key}.{told}: says more of a run; expected {key}.run=... too")
+                other = next(one for one in map(str, node) if node[one] != usual[one])
+                raise UserError(f"{key}.{other}: says more of a run; expected {key}.run=... too")
         else:
             yield from references(node, key)
 
@@ -127,9 +127,9 @@ def hashed_reference(value: Mapping[str, Any]) -> Any:
     >>> hashed_reference({"run": "disk", "set": {}, "file": "weights.pt", "id": "3fa9"})
     'run:3fa9/weights.pt'
     """
-    told = f"run:{value['id']}/{value['file']}"
+    source = f"run:{value['id']}/{value['file']}"
     own = {key: given for key, given in value.items() if key not in KEYS and given}
-    return {"from": told, **own} if own else told
+    return {"from": source, **own} if own else source
 
 
 def is_reference(value: object) -> bool:

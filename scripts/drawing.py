@@ -164,7 +164,7 @@ def band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def band_told(seeds: int) -> str:
+def band_label(seeds: int) -> str:
     return "mean, least and most" if seeds <= FEW else "mean and 10th to 90th centile"
 
 

@@ -78,7 +78,7 @@ class Change:
         lines[self.line - 1] = (line[: self.start] + self.new.encode() + line[self.end :]).decode()
         return "".join(lines)
 
-    def told(self, text: str) -> str:
+    def described(self, text: str) -> str:
         before = text.splitlines()[self.line - 1].strip()
         after = self.applied(text).splitlines()[self.line - 1].strip()
         return f"{self.file}:{self.line}\n    - {before}\n    + {after}"
@@ -310,7 +310,7 @@ def run(options: argparse.Namespace) -> int:
                 known.keep(key, outcome)
             outcomes.append(known.outcomes[key])
             if outcomes[-1] == "survived" or options.only is not None:
-                print(f"{number} {outcomes[-1]}: {change.told(text)}", flush=True)
+                print(f"{number} {outcomes[-1]}: {change.described(text)}", flush=True)
             if options.only is not None:
                 print(said)
     caught = sum(outcome != "survived" for outcome in outcomes)

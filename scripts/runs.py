@@ -69,8 +69,8 @@ def missing(experiment: str, places: Sequence[Path], tables: Iterable[str]) -> s
     """What is not there, and the command that makes it."""
     where = list(places) or folders(experiment)
     gone = next((f"no such folder: {path}" for path in places if not path.is_dir()), None)
-    told = gone or f"no finished run with {', '.join(tables)} in {', '.join(map(str, where))}"
-    return f"{experiment}: {told}\nto make it: {line(experiment)}"
+    reason = gone or f"no finished run with {', '.join(tables)} in {', '.join(map(str, where))}"
+    return f"{experiment}: {reason}\nto make it: {line(experiment)}"
 
 
 def stop(words: Iterable[str]) -> NoReturn:

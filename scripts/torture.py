@@ -130,15 +130,15 @@ def work_through(ground: Ground, options: argparse.Namespace) -> Iterator[dict[s
             _be_worker(ground, options, worker, theirs, deadline)
         workers.append(pid)
     os.close(theirs)
-    with os.fdopen(ours, encoding="utf-8") as told:
-        for line in told:
+    with os.fdopen(ours, encoding="utf-8") as reports:
+        for line in reports:
             yield json.loads(line)
     for pid in workers:
         os.waitpid(pid, 0)
 
 
 def _be_worker(
-    ground: Ground, options: argparse.Namespace, worker: int, told: int, deadline: float
+    ground: Ground, options: argparse.Namespace, worker: int, report: int, deadline: float
 ) -> None:
     code = 1
     try:
@@ -148,7 +148,7 @@ def _be_worker(
                 break
             if number % options.jobs == worker:
                 line = json.dumps(ground.campaign(name, options.seed)) + "\n"
-                os.write(told, line.encode())
+                os.write(report, line.encode())
         code = 0
     finally:
         os._exit(code)
@@ -186,7 +186,7 @@ def main(words: list[str] | None = None) -> int:
             tellings.append(telling)
             totals.update(telling["counts"])
             if options.only or table.bad(telling):
-                print(table.told(telling, options.seed), flush=True)
+                print(table.rendered(telling, options.seed), flush=True)
         print(table.summary(tellings, time.monotonic() - began))
     finally:
         shutil.rmtree(top, ignore_errors=True)

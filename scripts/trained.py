@@ -123,7 +123,7 @@ def columns(
     return make
 
 
-def note(figure: Figure, found: Iterable[SeedRuns], seeds_told: str = "") -> None:
+def note(figure: Figure, found: Iterable[SeedRuns], seeds_note: str = "") -> None:
     """Below the panels: how many seeds, unless told otherwise, how the networks were trained, what
     is a miniature, and what is said of the images."""
     found = list(found)
@@ -131,8 +131,8 @@ def note(figure: Figure, found: Iterable[SeedRuns], seeds_told: str = "") -> Non
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     words = [f"{count} seed{'' if seeds == [1] else 's'}"]
     if seeds != [1]:
-        words.append(drawing.band_told(seeds[-1]))
-    lines = [seeds_told or "; ".join(words), *_trainings(found), *_miniatures(found)]
+        words.append(drawing.band_label(seeds[-1]))
+    lines = [seeds_note or "; ".join(words), *_trainings(found), *_miniatures(found)]
     lines += dict.fromkeys(remark for group in found for remark in group.remarks)
     width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
     text = "\n".join(textwrap.fill(line, width) for line in lines)
@@ -160,14 +160,14 @@ def _trainings(found: Sequence[SeedRuns]) -> list[str]:
 def ends(records: Sequence[Record]) -> str:
     """After how many iterations runs end, and with what accuracies: the range of several."""
     going = "" if all(record.finished for record in records) else " so far"
-    told = f"{_span([record.iteration for record in records], ',')} iterations{going}"
+    span = f"{_span([record.iteration for record in records], ',')} iterations{going}"
     if any("evals" not in record.tables for record in records):
-        return told
+        return span
     shares = {
         split: _span([100 * accuracy_of(record, split).iloc[-1] for record in records], ".0f")
         for split in ("train", "test")
     }
-    return f"{told}, accuracy {shares['train']} % train and {shares['test']} % test"
+    return f"{span}, accuracy {shares['train']} % train and {shares['test']} % test"
 
 
 def _span(values: Sequence[float], form: str) -> str:
@@ -190,8 +190,8 @@ def _miniatures(found: list[SeedRuns]) -> list[str]:
     lines = []
     for smaller, named in ways.items():
         counts = sorted(set().union(*named.values()))
-        told = f"{', '.join(map(str, counts))} channels for {FULL_BASE}" if counts else ""
-        lines.append(f"miniature ({', '.join(named)}): " + (told + smaller).removeprefix(", "))
+        widths = f"{', '.join(map(str, counts))} channels for {FULL_BASE}" if counts else ""
+        lines.append(f"miniature ({', '.join(named)}): " + (widths + smaller).removeprefix(", "))
     return lines
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ntkexp.catalogue import overview
 from ntkexp.errors import UserError
-from ntkexp.results.standing import told_apart
+from ntkexp.results.standing import distinguishing_keys
 from tests.conftest import TINY_DISK, Ntkexp
 
 OWN = """# @package _global_
@@ -46,7 +46,7 @@ def test_runs_show_the_keys_in_which_they_differ(sweep: list[Path], inside: Ntke
     for run in sweep:
         (line,) = [line for line in lines if run.name in line]
         assert line.endswith(keys_of(run))
-    assert told_apart(sweep[:1]) == {}
+    assert distinguishing_keys(sweep[:1]) == {}
 
 
 def test_one_experiment_shows_progress_and_the_last_numbers(

@@ -249,7 +249,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(here: Path, monkeypatch: pytest.Monkey
     whole = ntkexp.run("disk", words, runs="whole")
     monkeypatch.setattr("ntkexp.training.supervised.BURST_SECONDS", 0.0)
     with (
-        progress.told_to(at(10, lambda: signal.raise_signal(signal.SIGINT))),
+        progress.reporting_to(at(10, lambda: signal.raise_signal(signal.SIGINT))),
         pytest.raises(KeyboardInterrupt),
     ):
         ntkexp.run("disk", words)
@@ -270,7 +270,7 @@ def test_a_second_ctrl_c_stops_where_it_is(here: Path) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
-    with progress.told_to(at(1, impatient)), pytest.raises(KeyboardInterrupt):
+    with progress.reporting_to(at(1, impatient)), pytest.raises(KeyboardInterrupt):
         ntkexp.run("disk", DISK)
     assert ntkexp.run("disk", DISK).iteration == 30
 

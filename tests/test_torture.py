@@ -147,7 +147,7 @@ def test_a_campaign_that_went_wrong_says_how_to_do_it_again() -> None:
     }
     assert table.bad(telling)
     assert not table.bad(telling | {"counts": {"faults": 1, "refused": 1}})
-    told = table.told(telling, "5")
+    told = table.rendered(telling, "5")
     assert "2 rows lost" in told
     assert "scripts/torture.py --seed 5 --only killed/3" in told
     summary = table.summary([telling, telling], 60.0)

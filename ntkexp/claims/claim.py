@@ -29,14 +29,14 @@ Statistic = Callable[[Sequence[Record]], Iterable[Case]]
 class Unit:
     """How a value is written.
 
-    >>> percent.told(0.0132, 0.001)
+    >>> percent.formatted(0.0132, 0.001)
     '1.32 ± 0.1 %'
     """
 
     factor: float
     sign: str
 
-    def told(self, value: float, spread: float | None = None) -> str:
+    def formatted(self, value: float, spread: float | None = None) -> str:
         around = "" if spread is None else f" ± {self.number(spread, 2)}"
         return f"{self.number(value)}{around}{self.sign}"
 
@@ -58,14 +58,14 @@ class Interval:
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
-    def told(self, unit: Unit) -> str:
+    def formatted(self, unit: Unit) -> str:
         if self.low == self.high:
-            return unit.told(self.low)
+            return unit.formatted(self.low)
         if math.isinf(self.high):
-            return f"≥ {unit.told(self.low)}"
+            return f"≥ {unit.formatted(self.low)}"
         if math.isinf(self.low):
-            return f"≤ {unit.told(self.high)}"
-        return f"{unit.number(self.low)} to {unit.told(self.high)}"
+            return f"≤ {unit.formatted(self.high)}"
+        return f"{unit.number(self.low)} to {unit.formatted(self.high)}"
 
 
 def above(bound: float) -> Interval:

@@ -17,7 +17,7 @@ from ntkexp.papers import MAIN, found
 class Cost(NamedTuple):
     """`words`: what the command needs beside its experiment for that cost."""
 
-    told: str
+    time: str
     words: str = ""
 
 
@@ -39,9 +39,9 @@ def command(experiment: str, recipe: str, horizon: Horizon) -> str:
     'ntkexp train +exp=disk  (a minute a seed)'
     """
     cost = _costs(_paper_of(experiment)).get(experiment, "not measured")
-    told = Cost(cost) if isinstance(cost, str) else cost(recipe, horizon)
-    words = [line(experiment), *(["recipe=released"] if recipe == "released" else []), told.words]
-    return f"{' '.join(filter(None, words))}  ({told.told})"
+    known = Cost(cost) if isinstance(cost, str) else cost(recipe, horizon)
+    words = [line(experiment), *(["recipe=released"] if recipe == "released" else []), known.words]
+    return f"{' '.join(filter(None, words))}  ({known.time})"
 
 
 def duration(seconds: float) -> str:

@@ -18,7 +18,7 @@ class Horizon:
     """`reached` tells of a run whether it came that far; `iterations`: when that is, where the
     horizon is a number of them; `memorised`: whether random labels must be known by then."""
 
-    told: str
+    description: str
     reached: Callable[[Record], bool]
     iterations: int | None = None
     memorised: bool = False
@@ -43,13 +43,13 @@ def memorised(number: int, share: float) -> Horizon:
         come = record.iteration >= number and "evals" in record.tables
         return come and float(accuracy(record, "train").max()) > known
 
-    told = f"iteration {number:,}, with a train accuracy above {known:.2f}"
-    return Horizon(told, reached, number, memorised=True)
+    description = f"iteration {number:,}, with a train accuracy above {known:.2f}"
+    return Horizon(description, reached, number, memorised=True)
 
 
 def either(first: Horizon, second: Horizon) -> Horizon:
     return Horizon(
-        f"{first.told} or {second.told}",
+        f"{first.description} or {second.description}",
         lambda record: first(record) or second(record),
         first.iterations,
     )

@@ -45,16 +45,16 @@ def row(finding: Finding) -> dict[str, str]:
     claim = finding.claim
     return {
         "figure": str(claim.figure or "–"),
-        "claim": f"{claim.says}: {claim.number}{recipe_told(finding)}",
+        "claim": f"{claim.says}: {claim.number}{recipe_note(finding)}",
         "paper": claim.paper,
-        "holds if": claim.holds.told(claim.unit),
+        "holds if": claim.holds.formatted(claim.unit),
         "measured": finding.measured,
         "verdict": str(finding.verdict),
         "scale": finding.scale,
     }
 
 
-def recipe_told(finding: Finding) -> str:
+def recipe_note(finding: Finding) -> str:
     """Named where a claim is judged under several."""
     return f" (recipe={finding.recipe})" if len(finding.claim.recipes) > 1 else ""
 
@@ -89,12 +89,12 @@ def _line(cells: dict[str, str], widths: dict[str, int]) -> str:
 
 def summary(findings: Sequence[Finding]) -> str:
     """How many of the claims have which verdict, each under its first recipe; then the others."""
-    told = []
+    parts = []
     for recipe, members in _by_recipe(findings).items():
         counts = [finding.verdict for finding in members]
         words = ", ".join(f"{counts.count(verdict)} {verdict}" for verdict in Verdict)
-        told.append(f"{len(members)} claims{recipe}: {words}")
-    return "; ".join(told)
+        parts.append(f"{len(members)} claims{recipe}: {words}")
+    return "; ".join(parts)
 
 
 def _by_recipe(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
@@ -116,11 +116,11 @@ def commands(findings: Iterable[Finding]) -> list[str]:
     longest: dict[tuple[str, str, str], Horizon] = {}
     for finding in findings:
         horizon = finding.claim.horizon
-        told = "" if horizon.iterations is not None else horizon.told
+        description = "" if horizon.iterations is not None else horizon.description
         for name in finding.missing:
-            known = longest.setdefault((name, finding.recipe, told), horizon)
+            known = longest.setdefault((name, finding.recipe, description), horizon)
             if (horizon.iterations or 0) > (known.iterations or 0):
-                longest[name, finding.recipe, told] = horizon
+                longest[name, finding.recipe, description] = horizon
     lines = (command(name, recipe, horizon) for (name, recipe, _), horizon in longest.items())
     return list(dict.fromkeys(lines))
 
@@ -137,7 +137,7 @@ def as_markdown(findings: Sequence[Finding]) -> str:
             for finding in members:
                 cells = row(finding) | {
                     "verdict": f"**{finding.verdict}**",
-                    "horizon": finding.claim.horizon.told,
+                    "horizon": finding.claim.horizon.description,
                     "threshold": finding.claim.threshold,
                 }
                 lines.append(f"| {' | '.join(_escaped(cells[name]) for name in names)} |")
@@ -165,7 +165,7 @@ def as_summary(findings: Sequence[Finding]) -> str:
 def _by_figure(findings: Sequence[Finding]) -> Iterator[str]:
     rows: dict[str, list[Finding]] = {}
     for finding in findings:
-        name = f"{finding.claim.figure or 'text'}{recipe_told(finding)}"
+        name = f"{finding.claim.figure or 'text'}{recipe_note(finding)}"
         rows.setdefault(name, []).append(finding)
     for name, found in rows.items():
         verdicts = [one.verdict for one in found]
@@ -194,9 +194,9 @@ def entry(finding: Finding) -> dict[str, object]:
         "claim": claim.says,
         "paper": claim.paper,
         "number": claim.number,
-        "holds_if": claim.holds.told(claim.unit),
+        "holds_if": claim.holds.formatted(claim.unit),
         "threshold": claim.threshold,
-        "horizon": claim.horizon.told,
+        "horizon": claim.horizon.description,
         "measured": finding.measured,
         "cases": [
             {"panel": case.panel, "seed": case.seed, "value": _finite(case.value)}

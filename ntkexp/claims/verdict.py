@@ -54,24 +54,24 @@ class Finding:
     @property
     def measured(self) -> str:
         """Mean and spread over seeds of every panel, with how many of them hold if not all do."""
-        told = self._told(self.panels)
+        text = self._numbers(self.panels)
         kept = self.kept
         if self.verdict is Verdict.partly:
-            told += f" ({sum(kept.values())} of {len(kept)} hold)"
+            text += f" ({sum(kept.values())} of {len(kept)} hold)"
         if self.cases and self.missing:
-            told += f" (no runs of {', '.join(self.missing)})"
+            text += f" (no runs of {', '.join(self.missing)})"
         if self.claim.also and self.also:
-            told += f" [{self.claim.also[0]}: {self._told(_by_panel(self.also))}]"
-        return told
+            text += f" [{self.claim.also[0]}: {self._numbers(_by_panel(self.also))}]"
+        return text
 
-    def _told(self, panels: Mapping[str, Sequence[Case]]) -> str:
+    def _numbers(self, panels: Mapping[str, Sequence[Case]]) -> str:
         return "; ".join(
             f"{panel}: {self._summary(cases)}" if panel else self._summary(cases)
             for panel, cases in panels.items()
         )
 
     def _summary(self, cases: Sequence[Case]) -> str:
-        return self.claim.unit.told(*mean_and_spread([case.value for case in cases]))
+        return self.claim.unit.formatted(*mean_and_spread([case.value for case in cases]))
 
     @property
     def seeds(self) -> int:

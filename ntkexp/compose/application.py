@@ -70,9 +70,9 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
 
 def _entry(config_name: str) -> Callable[[Any], Any]:
     # Hydra 1.3 warns where it is not told whose habits to follow, 1.4 where it is.
-    told = {"version_base": "1.3"} if hydra.__version__.startswith("1.3") else {}
+    options = {"version_base": "1.3"} if hydra.__version__.startswith("1.3") else {}
     entry: Callable[[Any], Any] = hydra.main(
-        config_path=composition.CONFIGS, config_name=config_name, **told
+        config_path=composition.CONFIGS, config_name=config_name, **options
     )
     return entry
 

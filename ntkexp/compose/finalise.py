@@ -64,7 +64,7 @@ class Parent:
         return checksum(self.folder, self.file)
 
     @property
-    def told(self) -> str:
+    def provenance_name(self) -> str:
         """The file as provenance names it; the same wherever results lie."""
         experiment = self.how.config.name if self.how else self.folder.parent.name
         return f"run {experiment}/{self.folder.name}/{self.file}"
@@ -108,9 +108,9 @@ def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
 def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
     """The final config of the run that is meant; asked several times in the life of a command."""
     handed_on = {name: child[name] for name in HANDED_ON if name in child}
-    told = OmegaConf.to_container(node, resolve=True, enum_to_str=True)
-    assert isinstance(told, dict)
-    given = repr((told["run"], told["set"])) + OmegaConf.to_yaml(OmegaConf.create(handed_on))
+    plain = OmegaConf.to_container(node, resolve=True, enum_to_str=True)
+    assert isinstance(plain, dict)
+    given = repr((plain["run"], plain["set"])) + OmegaConf.to_yaml(OmegaConf.create(handed_on))
     if given not in _composed:
         with _one_deeper(key, child):
             how = composed(key, node, child)

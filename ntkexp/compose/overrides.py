@@ -160,8 +160,8 @@ def _check_choice(word: str, group: str, value: object) -> None:
         if not str(name) or not (isinstance(name, str) or hasattr(name, "text")):
             many = "one or more, as a list," if group in MANY else "one"
             there_are = ", ".join(options_of(group))
-            told = "those of ntkexp list" if group == "exp" else there_are
-            raise UserError(f"{word}: expected {many} of {told}")
+            accepted = "those of ntkexp list" if group == "exp" else there_are
+            raise UserError(f"{word}: expected {many} of {accepted}")
 
 
 def _length(override: Override) -> int:

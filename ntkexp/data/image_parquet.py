@@ -122,8 +122,8 @@ def _image_column(schema: pa.Schema, path: Path) -> str:
 def _check_bytes(kind: pa.DataType, where: str) -> None:
     """Encoded images lie in a field `bytes` of the column."""
     if not pa.types.is_struct(kind) or kind.get_field_index("bytes") < 0:
-        told = str(kind)[:100]
-        raise UserError(f"{where} is {told}, expected a struct with the field bytes")
+        shown = str(kind)[:100]
+        raise UserError(f"{where} is {shown}, expected a struct with the field bytes")
     content = kind.field("bytes").type
     if not pa.types.is_binary(content) and not pa.types.is_large_binary(content):
         raise UserError(f"{where}: its field bytes is {content}, expected binary")

@@ -22,7 +22,7 @@ def inventory(words: Sequence[str]) -> str:
         if name not in known:
             raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(known)}")
     if "--forget" in words:
-        return f"forgot {_told(forget(names))}"
+        return f"forgot {_summary(forget(names))}"
     lines = [f"under {data_directory()}:"]
     for name in names or known:
         found = verify(name)
@@ -32,10 +32,10 @@ def inventory(words: Sequence[str]) -> str:
             for file in found.files
         ]
         lines += [f"  note: {remark}" for remark in found.remarks]
-    lines.append(f"cache: {_told(kept_files())}; ntkexp data --forget removes them")
+    lines.append(f"cache: {_summary(kept_files())}; ntkexp data --forget removes them")
     return "\n".join(lines)
 
 
-def _told(kept: Sequence[Kept]) -> str:
+def _summary(kept: Sequence[Kept]) -> str:
     size = sum(one.size_bytes for one in kept)
     return f"{len(kept)} decoded files, {size / 1e6:.1f} MB, in {cache_directory() / 'decoded'}"

@@ -103,7 +103,7 @@ def _with_parents(ready: Ready, config: DictConfig) -> Ready:
 
 
 def _files_of_parents(config: DictConfig) -> Mapping[str, str]:
-    return {parent.told: parent.checksum for parent in parents(config)}
+    return {parent.provenance_name: parent.checksum for parent in parents(config)}
 
 
 def _preload_training(config: DictConfig) -> None:

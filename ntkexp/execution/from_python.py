@@ -104,8 +104,8 @@ def _command(experiment: str | None, words: list[str], config_dir: Path | None) 
     for one in words:
         key = one.lstrip("+").partition("=")[0]
         if key == "exp" or key.startswith("hydra"):
-            told = "ntkexp.run('NAME', ...)" if key == "exp" else "keys of the run alone"
-            raise UserError(f"{one}: cannot be set here; expected {told}")
+            accepted = "ntkexp.run('NAME', ...)" if key == "exp" else "keys of the run alone"
+            raise UserError(f"{one}: cannot be set here; expected {accepted}")
     if experiment is None:
         return "study" if "study" in typed_keys(words) else "train"
     known = [*experiments(), *(experiments_of(config_dir) if config_dir else ())]

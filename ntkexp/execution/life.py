@@ -78,10 +78,10 @@ def mirror_of(run: Run, config: DictConfig) -> Mirror:
     """The loggers that a config chooses, for this run."""
     from ntkexp.loggers.mirror import Mirror
 
-    told = {key: one for key, one in plain(config).items() if key not in EXECUTION_KEYS}
+    settings = {key: one for key, one in plain(config).items() if key not in EXECUTION_KEYS}
     members = expanded(config.members) if config.members else ()
     loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
-    return Mirror(loggers, run, config.name, flattened(told), tuple(members))
+    return Mirror(loggers, run, config.name, flattened(settings), tuple(members))
 
 
 def loop_of(
@@ -123,7 +123,7 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
     if line is not None:
         print(line, file=sys.stderr)
     threads.use(number)
-    told = provenance() | {"data": dict(ready.data)} | dict(ready.about) | {"threads": number}
+    facts = provenance() | {"data": dict(ready.data)} | dict(ready.about) | {"threads": number}
     text = OmegaConf.to_yaml(config, resolve=True)
     card = Card(
         experiment=config.name,
@@ -133,7 +133,7 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
         typed=tuple(sorted(words.typed - {"exp"})),
         facts={"data": dict(ready.data), "threads": number},
     )
-    run.begin(text, told, card)
+    run.begin(text, facts, card)
     return checkpoint
 
 

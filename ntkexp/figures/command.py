@@ -86,10 +86,10 @@ def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Dra
             else:
                 broken.append((script, errors.strip()))
     record.add(drawn)
-    for script, told in missing:
-        print(f"{script.name:<32} has no runs\n    " + told.replace("\n", "\n    "))
-    for script, told in broken:
-        print(f"{script.name:<32} FAILED\n{told}", file=sys.stderr)
+    for script, message in missing:
+        print(f"{script.name:<32} has no runs\n    " + message.replace("\n", "\n    "))
+    for script, message in broken:
+        print(f"{script.name:<32} FAILED\n{message}", file=sys.stderr)
     print(f"{len(drawn)} drawn, {len(missing)} without runs, {len(broken)} failed")
     return 1 if broken else 0
 

@@ -24,19 +24,19 @@ class Drawn:
         self.figures, self.inputs = figures, state_of_inputs(roots)
         self.file = figures / "drawn.json"
         try:
-            self.told = dict(json.loads(self.file.read_text(encoding="utf-8")))
+            self.states = dict(json.loads(self.file.read_text(encoding="utf-8")))
         except (OSError, ValueError):
-            self.told = {}
+            self.states = {}
 
     def stands(self, script: Script) -> bool:
         """Whether a figure was drawn from these inputs and not written over since."""
-        return bool(self.told.get(script.name) == self._state(script))
+        return bool(self.states.get(script.name) == self._state(script))
 
     def add(self, scripts: Iterable[Script]) -> None:
         new = {script.name: self._state(script) for script in scripts}
         if new:
-            self.told |= new
-            write_text(self.file, json.dumps(self.told, indent=1) + "\n")
+            self.states |= new
+            write_text(self.file, json.dumps(self.states, indent=1) + "\n")
 
     def _state(self, script: Script) -> list[object]:
         folder = folder_of(script.paper, self.figures)

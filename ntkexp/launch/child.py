@@ -122,7 +122,7 @@ class _Reporter:
             _send(self._report, {"done": task.done, "total": task.total, "figures": task.figures})
 
 
-def _send(report: int, told: dict[str, object]) -> None:
+def _send(report: int, message: dict[str, object]) -> None:
     # Where nobody listens, or not fast enough, the next report says more.
     with contextlib.suppress(BlockingIOError, BrokenPipeError):
-        os.write(report, (json.dumps(told, default=str) + "\n").encode())
+        os.write(report, (json.dumps(message, default=str) + "\n").encode())

@@ -17,13 +17,13 @@ from ntkexp.progress import Progress
 from ntkexp.results.status import begun_with
 
 
-def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
+def run(jobs: Sequence[Job], config: DictConfig, command: Command, done_before: int) -> int:
     """Carry out `command` on every job; 128 + n when signal n put an end to the sweep."""
     units = [Unit([job], partial(command.run, job.config, job.folder, job.asked)) for job in jobs]
-    return run_units(units, config, command, settled)
+    return run_units(units, config, command, done_before)
 
 
-def run_units(units: Sequence[Unit], config: DictConfig, command: Command, settled: int) -> int:
+def run_units(units: Sequence[Unit], config: DictConfig, command: Command, done_before: int) -> int:
     gpus = [] if config.get("device") == "cpu" else visible_gpus()
     jobs = [job for unit in units for job in unit.jobs]
     kept = [facts["threads"] for job in jobs if "threads" in (facts := begun_with(job.folder))]
@@ -34,8 +34,8 @@ def run_units(units: Sequence[Unit], config: DictConfig, command: Command, settl
     for job in jobs:
         command.preload(job.config)
     threads.use(1)
-    total = settled + len(jobs)
-    with Progress("sweep", total, start=settled, shown=config.progress) as progress:
+    total = done_before + len(jobs)
+    with Progress("sweep", total, start=done_before, shown=config.progress) as progress:
         pool = Pool(units, room, progress, fail_fast=config.launcher.fail_fast)
         pool.run()
     return 128 + pool.signals[0] if pool.signals else DONE

@@ -42,19 +42,19 @@ class Child:
     slot: Slot
     pid: int
     unread: bytes = b""
-    told: dict[str, Any] = field(default_factory=dict)
+    messages: dict[str, Any] = field(default_factory=dict)
 
     def read(self, report: int) -> bool:
         """Take in what the process has told; False when it will tell no more."""
         data = os.read(report, 1 << 16)
         *lines, self.unread = (self.unread + data).split(b"\n")
         for line in lines:
-            self.told |= json.loads(line)
+            self.messages |= json.loads(line)
         return bool(data)
 
 
 class Pool:
-    """Runs units in `slots`, and settles the jobs of each when its process has ended."""
+    """Runs units in `slots`, and records how the jobs of each ended when its process has ended."""
 
     def __init__(
         self, units: Sequence[Unit], slots: Sequence[Slot], progress: Progress, *, fail_fast: bool
@@ -118,7 +118,7 @@ class Pool:
         if code == child.TAKEN and self._try_later(ended.unit):
             return
         for job in ended.unit.jobs:
-            set_outcome(job, code, str(ended.told.get("message", "")), stopping=self.stopping)
+            set_outcome(job, code, str(ended.messages.get("message", "")), stopping=self.stopping)
             self.progress.advance(1)
         if self.fail_fast and any(job.outcome is Outcome.failed for job in ended.unit.jobs):
             self._stop(signal.SIGTERM)
@@ -140,7 +140,7 @@ class Pool:
         failed = sum(job.outcome is Outcome.failed for job in self.jobs)
         figures: dict[str, object] = {"running": len(self.running), "failed": failed}
         for running in self.running.values():
-            if loss := running.told.get("figures", {}).get("loss"):
+            if loss := running.messages.get("figures", {}).get("loss"):
                 figures[running.unit.jobs[0].name] = loss
         self.progress.advance(0, **figures)
 

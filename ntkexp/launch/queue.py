@@ -39,7 +39,7 @@ def _listed() -> set[str] | None:
     """This user's jobs, elements of arrays one by one; None when SLURM does not answer."""
     words = ["squeue", "--noheader", "--array", "--format=%i", f"--user={os.getuid()}"]
     try:
-        told = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return set(told.stdout.split())
+    return set(answer.stdout.split())

@@ -115,10 +115,12 @@ class Search:
             raise UserError(f"hydra.sweeper.storage={storage}: {reason}") from error
         about = {"metric": self.metric, "words": sorted(filter(_decides, fixed))}
         if study.user_attrs.get(ABOUT, about) != about:
-            told = " ".join([*study.user_attrs[ABOUT]["words"], study.user_attrs[ABOUT]["metric"]])
+            before = " ".join(
+                [*study.user_attrs[ABOUT]["words"], study.user_attrs[ABOUT]["metric"]]
+            )
             raise UserError(
                 f"hydra.sweeper.study_name={study.study_name}: was begun with other words "
-                f"({told}); expected those or another name"
+                f"({before}); expected those or another name"
             )
         study.set_user_attr(ABOUT, about)
         study.sampler = self._sampler(len(study.trials))
@@ -190,12 +192,12 @@ def _numbers(sweep: RangeSweep) -> tuple[object, ...]:
 
 def _asked(study: Study, space: Mapping[str, BaseDistribution]) -> Trial:
     trial = study.ask(dict(space))
-    told = [
+    words = [
         f"{key}={value if isinstance(value, str) else word(value)}"
         for key, value in trial.params.items()
     ]
     # Written down before its run begins: whoever finds the trial begun can go on with it.
-    trial.set_user_attr(WORDS, told)
+    trial.set_user_attr(WORDS, words)
     return trial
 
 
@@ -219,11 +221,15 @@ def _in_state(study: Study, *names: str) -> list[Any]:
 
 def _summary(study: Study, metric: str) -> str:
     counts = {
-        told: len(_in_state(study, state))
-        for told, state in (("finished", "COMPLETE"), ("failed", "FAIL"), ("going on", "RUNNING"))
+        outcome: len(_in_state(study, state))
+        for outcome, state in (
+            ("finished", "COMPLETE"),
+            ("failed", "FAIL"),
+            ("going on", "RUNNING"),
+        )
     }
     head = f"{study.study_name}: {len(_in_state(study))} trials, " + ", ".join(
-        f"{count} {told}" for told, count in counts.items() if count
+        f"{count} {outcome}" for outcome, count in counts.items() if count
     )
     if not counts["finished"]:
         return head

@@ -31,7 +31,7 @@ POLL_SECONDS = 1.0
 LEFT = "left the queue without a result: it was cancelled, or lost with its node"
 
 
-def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int) -> int:
+def run(jobs: Sequence[Job], config: DictConfig, command: Command, done_before: int) -> int:
     """Submit the jobs and wait for them; 130 when the user would not wait."""
     launcher = OmegaConf.to_object(config.launcher)
     assert isinstance(launcher, SlurmConfig)
@@ -49,8 +49,8 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, settled: int)
     ids = " to ".join(dict.fromkeys(submitted[end].job_id for end in (0, -1)))
     print(f"submitted {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {ids}")
     waiting = dict(zip(submitted, jobs, strict=True))
-    total = settled + len(jobs)
-    with Progress("sweep", total, start=settled, shown=config.progress) as progress:
+    total = done_before + len(jobs)
+    with Progress("sweep", total, start=done_before, shown=config.progress) as progress:
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             _wait(waiting, progress, Queue() if launcher.cluster == "slurm" else None)
@@ -115,7 +115,7 @@ def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> N
         left = queue.left([submitted.job_id for submitted in waiting]) if queue else set[str]()
         for submitted, job in list(waiting.items()):
             if _ended(submitted, job):
-                _settle(submitted, job)
+                _record_outcome(submitted, job)
             elif submitted.job_id in left:
                 set_outcome(job, child.BROKEN, f"job {submitted.job_id} {LEFT}", stopping=False)
             else:
@@ -133,7 +133,7 @@ def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> N
             time.sleep(POLL_SECONDS)
 
 
-def _settle(submitted: Any, job: Job) -> None:
+def _record_outcome(submitted: Any, job: Job) -> None:
     if submitted.done():
         set_outcome(job, *_result(submitted), stopping=False)
     else:

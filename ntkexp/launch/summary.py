@@ -15,8 +15,8 @@ DONE = (Outcome.finished, Outcome.already)
 def summary(jobs: Sequence[Job]) -> str:
     """How many ended how; a line for each that did not end well."""
     counts = Counter(str(job.outcome) for job in jobs)
-    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    head = f"{_count(jobs)}: {told}"
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    head = f"{_count(jobs)}: {counted}"
     if all(job.outcome is Outcome.already for job in jobs):
         head += "  (--rerun does them again)"
     return "\n".join([head, *_table(_row(job) for job in jobs if job.outcome not in DONE)])
@@ -25,9 +25,9 @@ def summary(jobs: Sequence[Job]) -> str:
 def forecast(jobs: Sequence[Job]) -> str:
     """What a sweep would do (--dry-run): a line a job."""
     counts = Counter(_plan(job) for job in jobs)
-    told = ", ".join(f"{count} {plan}" for plan, count in counts.items())
+    counted = ", ".join(f"{count} {plan}" for plan, count in counts.items())
     rows = ((job.name, _plan(job), str(job.folder), _short(job.reason)) for job in jobs)
-    return "\n".join([f"{_count(jobs)}: {told}", *_table(rows)])
+    return "\n".join([f"{_count(jobs)}: {counted}", *_table(rows)])
 
 
 def _count(jobs: Sequence[Job]) -> str:

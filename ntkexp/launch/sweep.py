@@ -1,4 +1,4 @@
-"""A sweep from its overrides to its last line: settle what is done, run the rest, tell."""
+"""A sweep from its overrides to its last line: find what is done, run the rest, report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ntkexp.launch.summary import forecast, summary
 from ntkexp.launch.task import Task
 
 ENGINES = ("local", "slurm")
-# Takes the jobs to run, the sweep's config, the command and how many jobs are settled already.
+# Takes the jobs to run, the sweep's config, the command and how many jobs were done before.
 Engine = Callable[[Sequence[Job], DictConfig, Command, int], int]
 
 

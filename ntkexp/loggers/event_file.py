@@ -76,9 +76,9 @@ def _values(values: dict[str, NDArray[np.float64]]) -> Iterator[Bytes]:
     """(n, bytes) for every tag: a Summary.Value a row."""
     for tag, numbers in values.items():
         name = tag.encode()
-        told = b"\x0a" + _varint(len(name)) + name + b"\x15"
+        entry = b"\x0a" + _varint(len(name)) + name + b"\x15"
         count = len(numbers)
-        yield _repeated(b"\x0a" + _varint(len(told) + 4) + told, count)
+        yield _repeated(b"\x0a" + _varint(len(entry) + 4) + entry, count)
         with np.errstate(over="ignore"):  # beyond float32 it is infinite there, too
             yield numbers.astype("<f4").view(np.uint8).reshape(count, 4)
 

@@ -98,17 +98,17 @@ class Mirror:
                         self._tell(name, one, number, batch)
 
     def _begin(self, name: str, logger: Logger) -> None:
-        told = self._told(name) if self.run.commits else None
+        noted = self._noted(name) if self.run.commits else None
         own = self.folder / name
-        if told is None:
+        if noted is None:
             remove_tree(own)
         make_folder(own)
         about = About(self.experiment, self.run.folder.name, own, self.config)
-        if told is None:
+        if noted is None:
             self._open[name] = Open(logger.open(about, None), commits=0, again=False)
             return
-        sink = logger.open(about, told["state"])
-        self._open[name] = Open(sink, told["commits"], again=told["begun"] > told["commits"])
+        sink = logger.open(about, noted["state"])
+        self._open[name] = Open(sink, noted["commits"], again=noted["begun"] > noted["commits"])
 
     def _tell(self, name: str, one: Open, number: int, batch: Batch) -> None:
         self._note(name, one, begun=number)
@@ -124,12 +124,12 @@ class Mirror:
         return Batch(scalar, series_of(scalar, self.members))
 
     def _note(self, name: str, one: Open, begun: int) -> None:
-        told = {"commits": one.commits, "begun": begun, "state": one.sink.state()}
+        noted = {"commits": one.commits, "begun": begun, "state": one.sink.state()}
         draft = self.folder / f".{name}.json.tmp"
-        draft.write_text(json.dumps(told))
+        draft.write_text(json.dumps(noted))
         draft.replace(self.folder / f"{name}.json")
 
-    def _told(self, name: str) -> dict[str, Any] | None:
+    def _noted(self, name: str) -> dict[str, Any] | None:
         try:
             return dict(json.loads((self.folder / f"{name}.json").read_bytes()))
         except (OSError, ValueError, TypeError):

@@ -93,8 +93,8 @@ class MlflowSink:
     def _describe(self, about: About) -> None:
         from mlflow.entities import Param
 
-        told = [Param(_name(key), str(one)[:LONGEST]) for key, one in about.config.items()]
-        for part in _parts(told, PARAMETERS_AT_ONCE):
+        parameters = [Param(_name(key), str(one)[:LONGEST]) for key, one in about.config.items()]
+        for part in _parts(parameters, PARAMETERS_AT_ONCE):
             self.client.log_batch(self.id, params=part)
 
 

@@ -38,12 +38,12 @@ def _series(table: str, frame: pd.DataFrame, members: Sequence[str]) -> Iterator
     parts = frame.groupby(words, sort=False) if words else [((), frame)]
     for chosen, rows in parts:
         rows = rows.sort_values(STEP, kind="stable")
-        told = [
+        labels = [
             f"{word}={one}" if word in members else str(one)
             for word, one in zip(words, chosen, strict=True)
         ]
         yield Series(
-            "/".join([table, *told]),
+            "/".join([table, *labels]),
             rows[STEP].to_numpy(np.int64),
             {column: rows[column].to_numpy(np.float64) for column in values},
         )

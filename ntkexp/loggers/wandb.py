@@ -64,8 +64,8 @@ class WandbSink:
             return
         for series in (thinned(one, self.points) for one in batch.series):
             for place, step in enumerate(series.steps.tolist()):
-                told = {f"{series.name}/{k}": float(v[place]) for k, v in series.values.items()}
-                self.run.log({"step": step, **told})
+                logged = {f"{series.name}/{k}": float(v[place]) for k, v in series.values.items()}
+                self.run.log({"step": step, **logged})
 
     def state(self) -> State:
         return {"id": self.id}

@@ -54,10 +54,10 @@ class Model(Component):
         raise NotImplementedError
 
 
-def told(shape: tuple[int, ...]) -> str:
+def formatted_shape(shape: tuple[int, ...]) -> str:
     """A shape in words.
 
-    >>> told((3, 32, 32))
+    >>> formatted_shape((3, 32, 32))
     '3x32x32'
     """
     return "x".join(map(str, shape))

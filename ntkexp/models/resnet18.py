@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from ntkexp.errors import UserError
-from ntkexp.models.base import Model, told
+from ntkexp.models.base import Model, formatted_shape
 from ntkexp.options import count, option
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Resnet18(Model):
         if len(inputs) != 3:
             raise UserError(
                 "model.name=resnet18: takes images, the data has inputs of "
-                f"{told(inputs)} numbers (take mlp)"
+                f"{formatted_shape(inputs)} numbers (take mlp)"
             )
 
     def couples_examples(self) -> bool:

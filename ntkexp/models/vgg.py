@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from ntkexp.errors import UserError
-from ntkexp.models.base import Model, told
+from ntkexp.models.base import Model, formatted_shape
 from ntkexp.options import count, one_of, option
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Vgg(Model):
         if inputs[1:] != (32, 32):
             raise UserError(
                 "model.name=vgg: takes 32x32 images such as cifar10's, the data has inputs of "
-                f"{told(inputs)} (for mnist and kmnist take mlp or resnet18)"
+                f"{formatted_shape(inputs)} (for mnist and kmnist take mlp or resnet18)"
             )
 
     def convolutions(self, channels: int) -> Iterator[tuple[int, int, int]]:

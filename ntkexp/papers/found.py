@@ -31,7 +31,7 @@ class Paper:
     package: str = ""
 
     @property
-    def told(self) -> str:
+    def citation(self) -> str:
         """Its title, and by whom."""
         return f"{self.title}, {self.authors}" if self.authors else self.title
 

@@ -72,7 +72,7 @@ class Complexity(Probe):
     def __post_init__(self) -> None:
         self._sum: Tensor | None = None
         self._shared: SharedForward | None = None
-        self._heard: Tensor | None = None
+        self._measured: Tensor | None = None
 
     def check(self, config: Any = None) -> None:
         if self.batch is On.fixed:
@@ -103,7 +103,7 @@ class Complexity(Probe):
 
     def on_forward(self, forward: Forward) -> None:
         if self.batch is On.minibatch:
-            self._heard = self._estimator(forward.model).trace(
+            self._measured = self._estimator(forward.model).trace(
                 forward.outputs, forward.inputs, _signs(forward)
             )
 
@@ -130,9 +130,9 @@ class Complexity(Probe):
     def _trace(self, update: Update) -> Tensor:
         from ntkexp.tangent import tangent_trace
 
-        if self._heard is not None:
-            heard, self._heard = self._heard, None
-            return heard
+        if self._measured is not None:
+            trace, self._measured = self._measured, None
+            return trace
         inputs = update.batches["train"].inputs
         if self.mode is Mode.exact:
             return update.kernel_factor * tangent_trace(update.model, inputs)

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ntkexp.report.markup import soft, text
-from ntkexp.results.benchmarks import title, told
+from ntkexp.results.benchmarks import origin, title
 
 
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> str:
     if not tables:
         return soft("No benchmark tables yet: make bench")
     return "".join(
-        f'<article class="sheet"><h3>{text(title(frame, name))}</h3>{_told(frame)}'
+        f'<article class="sheet"><h3>{text(title(frame, name))}</h3>{_origin(frame)}'
         f'<div class="scroll">{table(frame)}</div></article>'
         for name, frame in tables.items()
     )
@@ -31,8 +31,8 @@ def table(frame: pd.DataFrame) -> str:
     return f"<table><thead><tr>{_row('th', names, kinds)}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _told(frame: pd.DataFrame) -> str:
-    line = told(frame)
+def _origin(frame: pd.DataFrame) -> str:
+    line = origin(frame)
     return soft(line) if line else ""
 
 

@@ -48,11 +48,11 @@ class ShownRuns:
     @property
     def swept(self) -> str:
         """What the runs vary besides the seed."""
-        told = []
+        parts = []
         for key in axes(self.experiment):
             found = {record.config.get(key) for record in self.records}
-            told.append(f"{key} = {', '.join(map(short, sorted(found, key=_place)))}")
-        return "; ".join(told)
+            parts.append(f"{key} = {', '.join(map(short, sorted(found, key=_place)))}")
+        return "; ".join(parts)
 
     @property
     def scale(self) -> str:
@@ -146,7 +146,7 @@ class Drawing:
         return title if title.startswith(self.name) or not self.number else f"{self.name}: {title}"
 
     @property
-    def told(self) -> str:
+    def details(self) -> str:
         """The rest of the caption."""
         return " ".join(self.caption.partition("\n")[2].split())
 

@@ -24,7 +24,7 @@ def figures(drawings: Sequence[Drawing]) -> str:
 def figure(drawing: Drawing) -> str:
     return (
         f'<article class="sheet" id="{drawing.id}"><h4>{text(drawing.heading)}</h4>'
-        f"{soft(drawing.told)}"
+        f"{soft(drawing.details)}"
         f'<div class="drawing">{inlined(drawing.svg, drawing.id, drawing.heading)}</div>'
         f"{''.join(map(_facts, drawing.groups))}</article>"
     )
@@ -43,7 +43,7 @@ def inlined(svg: str, prefix: str, label: str) -> str:
 def _facts(group: ShownRuns) -> str:
     if not group.records:
         return pre(group.command) + soft("no runs")
-    told = {
+    facts = {
         "runs": f"{len(group.records)}, {_seeds(group.seeds)}",
         "swept": group.swept,
         "scale": group.scale,
@@ -51,7 +51,9 @@ def _facts(group: ShownRuns) -> str:
         "time": f"{duration(group.seconds)} in all",
         "remarks": "; ".join(group.notes),
     }
-    entries = "".join(f"<dt>{name}</dt><dd>{text(told[name])}</dd>" for name in told if told[name])
+    entries = "".join(
+        f"<dt>{name}</dt><dd>{text(facts[name])}</dd>" for name in facts if facts[name]
+    )
     config = "\n".join(f"{key}: {value}" for key, value in group.config.items())
     return (
         f'{pre(group.command)}<dl class="facts">{entries}</dl>'

@@ -9,7 +9,7 @@ from ntkexp.claims.rendering import (
     ABOUT,
     commands,
     notes,
-    recipe_told,
+    recipe_note,
     row,
     sections,
     summary,
@@ -89,7 +89,7 @@ def _claim(finding: Finding, drawn: Drawn) -> str:
         f'<tr id="{_id(claim)}{other}" data-verdict="{kind}">'
         f'<td data-name="Figure">{figure}</td>'
         f'<td class="wide">{text(claim.says)}<br>'
-        f'<span class="soft small">{text(_told(finding))}</span></td>{named}'
+        f'<span class="soft small">{text(_details(finding))}</span></td>{named}'
         f'<td><span class="verdict {kind}">{finding.verdict}</span></td>'
         f'<td class="wide" data-name="Scale">{cells["scale"]}</td></tr>'
     )
@@ -99,8 +99,8 @@ def _id(claim: Claim) -> str:
     return claim.id if claim.work == MAIN else f"{claim.work}-{claim.id}"
 
 
-def _told(finding: Finding) -> str:
+def _details(finding: Finding) -> str:
     """What is measured, why that interval, and how far a run must have come."""
     claim = finding.claim
-    number = f"{claim.number}{recipe_told(finding)}"
-    return f"{number}; threshold: {claim.threshold}; horizon: {claim.horizon.told}"
+    number = f"{claim.number}{recipe_note(finding)}"
+    return f"{number}; threshold: {claim.threshold}; horizon: {claim.horizon.description}"

@@ -40,7 +40,7 @@ def page(
     papers = list(works(findings))
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
-        papers=text("; ".join(paper.told for paper in papers)),
+        papers=text("; ".join(paper.citation for paper in papers)),
         links="".join(map(_link, papers)),
         claims=ledger(findings, drawn),
         figures=figure.figures(drawings) or soft("No figure is drawn yet: make figures"),
@@ -90,5 +90,5 @@ def _footer(groups: Iterable[ShownRuns]) -> str:
         for name, version in record.life.get("versions", {}).items()
         if name in ("torch", "numpy")
     }
-    told = f"Runs made with {', '.join(sorted(versions))}. " if versions else ""
-    return f"<p>{text(told)}Written by <code>ntkexp report</code>.</p>"
+    made_with = f"Runs made with {', '.join(sorted(versions))}. " if versions else ""
+    return f"<p>{text(made_with)}Written by <code>ntkexp report</code>.</p>"

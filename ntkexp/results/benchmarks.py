@@ -42,7 +42,7 @@ def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:
     return {name: _read(files[name]) for name in sorted(files)}
 
 
-def told(timings: pd.DataFrame) -> str:
+def origin(timings: pd.DataFrame) -> str:
     """How a table came about, in a line; nothing for a table that does not say."""
     facts = timings.attrs
     if not {"command", "machine", "torch", "commit", "date"} <= facts.keys():

@@ -39,10 +39,10 @@ def read_card(folder: Path) -> Card | None:
     """The card of a run; None where there is none, as in runs of version 0.1."""
     path = folder / FILE
     try:
-        told = json.loads(path.read_bytes())
-        if told.pop("format") != FORMAT:
+        values = json.loads(path.read_bytes())
+        if values.pop("format") != FORMAT:
             return None
-        return Card(**told | {"axes": tuple(told["axes"]), "typed": tuple(told["typed"])})
+        return Card(**values | {"axes": tuple(values["axes"]), "typed": tuple(values["typed"])})
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -26,8 +26,8 @@ KINDS = ("*.py", "*.yaml")
 def code_facts() -> dict[str, Any]:
     """Version, hash of the files and commit of this package; hashes of projects of one's own."""
     own = {name: hash_of_files(home) for name, home in projects.own()}
-    told = {"ntkexp": ntkexp.__version__, "code": hash_of_files(HOME), "git": git_state(HOME)}
-    return told | ({"projects": own} if own else {})
+    facts = {"ntkexp": ntkexp.__version__, "code": hash_of_files(HOME), "git": git_state(HOME)}
+    return facts | ({"projects": own} if own else {})
 
 
 @cache
@@ -53,12 +53,12 @@ def git_state(folder: Path) -> dict[str, str] | None:
     if sha is None:
         return None
     diff = _git(folder, "diff", "HEAD", "--", ".") or ""
-    told = {"sha": sha.strip()}
+    state = {"sha": sha.strip()}
     if diff:
-        told["changes"] = hashlib.sha256(diff.encode()).hexdigest()
+        state["changes"] = hashlib.sha256(diff.encode()).hexdigest()
         if os.environ.get(VARIABLE) == "1":
-            told["diff"] = diff
-    return told
+            state["diff"] = diff
+    return state
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

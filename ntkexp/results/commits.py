@@ -124,9 +124,9 @@ def kept_facts(folder: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> Commit:
     try:
-        told = json.loads(path.read_bytes())
-        body = told["commit"]
-        if _digest(body) != told["sha256"]:
+        content = json.loads(path.read_bytes())
+        body = content["commit"]
+        if _digest(body) != content["sha256"]:
             raise ValueError("its checksum is another")
         files = {key: tuple(StoredFile(**one) for one in body.get(key, ())) for key in LISTS}
         return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), **files}))

@@ -147,16 +147,16 @@ def _removed_if_stale(path: Path) -> bool:
 
 def _free(path: Path, descriptor: int, how: int) -> bool:
     """Whether the owner of an open lock file is gone; afterwards `descriptor` holds it."""
-    told = _owner(descriptor)
+    owner = _owner(descriptor)
     try:
         answered = _flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    if told is None:
+    if owner is None:
         return True  # damaged: its owner wrote it whole, and a living one on this machine holds it
-    if told.get("kernel") != _kernel():
+    if owner.get("kernel") != _kernel():
         return _now_of_file_system(path.parent) - os.fstat(descriptor).st_mtime >= SILENT_SECONDS
-    return answered or not _alive(told)
+    return answered or not _alive(owner)
 
 
 def _flock(descriptor: int, how: int) -> bool:
@@ -183,21 +183,21 @@ def _check(owner: Mapping[str, object]) -> str:
 def _owner(descriptor: int) -> dict[str, Any] | None:
     """Who holds an open lock file; None where it is damaged."""
     try:
-        told = json.loads(os.pread(descriptor, 1 << 16, 0))
+        owner = json.loads(os.pread(descriptor, 1 << 16, 0))
     except (OSError, ValueError):
         return None
-    if not isinstance(told, dict):
+    if not isinstance(owner, dict):
         return None
     # Locks of version 0.1 carry no checksum.
-    if "check" in told and told.pop("check") != _check(told):
+    if "check" in owner and owner.pop("check") != _check(owner):
         return None
-    return told
+    return owner
 
 
 def _owner_in_words(path: Path) -> str:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return f"process {told['pid']} on {told['host']}"
+        owner = json.loads(path.read_text(encoding="utf-8"))
+        return f"process {owner['pid']} on {owner['host']}"
     return "another process"
 
 

@@ -52,8 +52,8 @@ def _migrate(folder: Path, swept: Mapping[str, Sequence[str]]) -> Iterator[Moved
         yield Moved(folder, None, "was not finished: finish it with the ntkexp that began it")
         return
     config = read_plain((folder / "config.yaml").read_text(encoding="utf-8"))
-    told = hashed(config)
-    target = folder.with_name(digest(told))
+    hashed_values = hashed(config)
+    target = folder.with_name(digest(hashed_values))
     # A kill between the two steps below leaves a folder of the new name without a card.
     if folder.name not in (identity_of_version_1(config), target.name):
         yield Moved(folder, None, "its name is not the hash of its config")
@@ -61,7 +61,7 @@ def _migrate(folder: Path, swept: Mapping[str, Sequence[str]]) -> Iterator[Moved
     if folder != target and target.exists():
         yield Moved(folder, None, f"{target} is there already")
         return
-    card = _card(folder, config, told, swept)
+    card = _card(folder, config, hashed_values, swept)
     try:
         if folder != target:
             folder.rename(target)
@@ -79,7 +79,7 @@ def kept(status: Mapping[str, Any]) -> bool:
 def _card(
     folder: Path,
     config: Mapping[str, Any],
-    told: Mapping[str, Any],
+    hashed_values: Mapping[str, Any],
     swept: Mapping[str, Sequence[str]],
 ) -> Card:
     life = last_life(folder)
@@ -92,7 +92,7 @@ def _card(
     return Card(
         experiment=experiment,
         command="study" if "study" in config else "train",
-        hashed=told,
+        hashed=hashed_values,
         axes=tuple(sorted(axes)),
         typed=tuple(sorted(values)),
         facts={"data": life.get("data", {}), "threads": life.get("threads")},

@@ -127,13 +127,13 @@ class Record:
             free += HORIZON_KEYS
         # Neutral values are no part of it: a run from before an option had its neutral value.
         decides = self.config if self.decides is None else self.decides
-        told = {
+        setting = {
             key: str(self._without_seed(key, value))
             for key, value in decides.items()
             if not _among(key, free)
         }
-        told |= {"recipe": str(self.recipe), "scale": self.scale}
-        return tuple(sorted(told.items())) + tuple(sorted(self.data.items()))
+        setting |= {"recipe": str(self.recipe), "scale": self.scale}
+        return tuple(sorted(setting.items())) + tuple(sorted(self.data.items()))
 
     def _without_seed(self, key: str, value: object) -> object:
         """Of a file of another run what makes that run, but for its seed and what is swept."""
@@ -142,14 +142,14 @@ class Record:
         reference = f"{key.removesuffix('.from')}."
         own = {k: v for k, v in self.config.items() if k.startswith(reference)}
         free = (".id", ".seed", ".folder")
-        told = {k: v for k, v in own.items() if not k.endswith(free) and k not in self.axes}
-        return sorted(told.items())
+        others = {k: v for k, v in own.items() if not k.endswith(free) and k not in self.axes}
+        return sorted(others.items())
 
     @property
     def data(self) -> Mapping[str, str]:
         """Checksums of the images it was trained on, by file; files of other runs are left out."""
-        told = dict(self.life.get("data", {}))
-        return {file: sum_ for file, sum_ in told.items() if not file.startswith("run ")}
+        checksums = dict(self.life.get("data", {}))
+        return {file: sum_ for file, sum_ in checksums.items() if not file.startswith("run ")}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def _whole(file: TableFile) -> pa.Table:
 def _copy(
     folder: Path, copy: Path, tables: Mapping[str, pa.Table], status: Mapping[str, Any]
 ) -> None:
-    told, listed = {}, {}
+    rules, listed = {}, {}
     experiment = str(flat_config(folder)["name"])
     for name, whole in tables.items():
         rule = thinning(experiment, name)
@@ -90,9 +90,9 @@ def _copy(
         _write(copy / f"{name}.parquet", part)
         listed[f"{name}.parquet"] = _facts(copy / f"{name}.parquet") | {"rows": part.num_rows}
         if rule is not None:
-            told[name] = {"rule": rule.rule, "rows": [whole.num_rows, part.num_rows]}
-    if told:
-        write_text(copy / "thinned.json", json.dumps(told, indent=1) + "\n")
+            rules[name] = {"rule": rule.rule, "rows": [whole.num_rows, part.num_rows]}
+    if rules:
+        write_text(copy / "thinned.json", json.dumps(rules, indent=1) + "\n")
     config = (folder / "config.yaml").read_text(encoding="utf-8")
     write_text(copy / "config.yaml", without_folders(config))
     listed["config.yaml"] = _facts(copy / "config.yaml")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NUMBERS = ("loss", "accuracy")
 
 
-def told_apart(runs: Sequence[Path]) -> dict[Path, str]:
+def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
     """Of each run the keys in which it differs from the others, `model.width=40 seed=1`.
 
     Empty for a run by itself, and for one whose config cannot be read.
@@ -45,15 +45,15 @@ def progress(run: Path) -> str:
     steps = [int(frame["step"].max()) for frame in tables.values() if _has_steps(frame)]
     if not steps:
         return ", ".join(f"{name}: {len(frame)} rows" for name, frame in tables.items())
-    told = f"step {max(steps):,}{_limit(run)}"
-    return "; ".join([told, *(f"{key} {value}" for key, value in last_numbers(tables))])
+    reached = f"step {max(steps):,}{_limit(run)}"
+    return "; ".join([reached, *(f"{key} {value}" for key, value in last_numbers(tables))])
 
 
 def _limit(run: Path) -> str:
     limits = flat_config(run)
     steps, epochs = limits.get("optim.steps"), limits.get("optim.epochs")
-    told = [f"{steps:,} steps"] * bool(steps) + [f"{epochs} epochs"] * bool(epochs)
-    return f" of at most {' or '.join(told)}" if told else ""
+    stated = [f"{steps:,} steps"] * bool(steps) + [f"{epochs} epochs"] * bool(epochs)
+    return f" of at most {' or '.join(stated)}" if stated else ""
 
 
 def last_numbers(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str]]:
@@ -74,7 +74,7 @@ def compared(first: Path, second: Path) -> list[tuple[str, str, str]]:
     configs = [flat_config(first), flat_config(second)]
     rows = [(key, *(brief(config.get(key, "-")) for config in configs)) for key in varied(configs)]
     numbers = [dict(last_numbers(_tables(run))) for run in (first, second)]
-    rows += [(key, *(told.get(key, "-") for told in numbers)) for key in varied(numbers)]
+    rows += [(key, *(own.get(key, "-") for own in numbers)) for key in varied(numbers)]
     return [(key, a, b) for key, a, b in rows]
 
 

@@ -45,12 +45,12 @@ def set_precision(*, tf32: bool, deterministic: bool) -> None:
 
 def facts(device: torch.device) -> dict[str, Any]:
     """The device for a run's provenance."""
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         "device": str(device),
         "tf32": torch.backends.cuda.matmul.allow_tf32,
         "deterministic": device.type == "cpu" or torch.backends.cudnn.deterministic,
     }
     if device.type == "cuda":
-        told["gpu"] = torch.cuda.get_device_name(device)
-        told["cuda"] = torch.version.cuda
-    return told
+        found["gpu"] = torch.cuda.get_device_name(device)
+        found["cuda"] = torch.version.cuda
+    return found

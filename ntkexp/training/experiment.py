@@ -46,11 +46,11 @@ def tables(config: TrainConfig, built: Mapping[str, Probe]) -> list[Table]:
 
 
 def prepare(
-    config: TrainConfig, members: Sequence[Member] = (), *, together: bool = False
+    config: TrainConfig, members: Sequence[Member] = (), *, one_of_many: bool = False
 ) -> Ready:
     """Data, network and probes, built and checked together; nothing of a run is written.
 
-    `together` is for one of the many networks of a run.
+    `one_of_many` is for one of the networks of a run.
     """
     if members:
         return prepare_members(config, members)
@@ -61,7 +61,7 @@ def prepare(
     for name in config.evaluate.subsets:
         subset_of(one.dataset.train, name, f"evaluate.subsets={name}:")
     of_objective(one.objective, config.evaluate.metrics)
-    work, route = work_of(one, together=together)
+    work, route = work_of(one, one_of_many=one_of_many)
     refuse_unoffered(built, work)
     return Ready(
         work=work,
@@ -79,7 +79,7 @@ def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
     """Many networks in one run; what they have in common lies in memory once."""
     columns = [values for values, _ in members]
     with data.sharing():
-        singles = [prepare(one, together=True) for _, one in members]
+        singles = [prepare(one, one_of_many=True) for _, one in members]
     written = tables_of_members(singles[0].tables, columns[0])
     works = [cast(Supervised, single.work) for single in singles]
     work = StackedMembers(works, columns, written)

@@ -61,8 +61,8 @@ def frozen_kernels(
     """Those of this network at these weights; runs of one process that have the same share them."""
     inputs = {"train": train.inputs, "test": test.inputs[:test_examples]}
     function = NetworkFunction(network, None)
-    told = [description(function, of) for of in inputs.values()]
-    key = f"{' '.join(told)} {keeps_start} {train.inputs.device}"
+    descriptions = [description(function, of) for of in inputs.values()]
+    key = f"{' '.join(descriptions)} {keeps_start} {train.inputs.device}"
     found = _KNOWN.get(key)
     if found is None:
         found = _KNOWN[key] = FrozenKernels(network, inputs, keeps_start)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ntkexp.errors import Interrupted
 from ntkexp.probes import Probe
-from ntkexp.progress import Listener, Progress, told_to
+from ntkexp.progress import Listener, Progress, reporting_to
 from ntkexp.results import Run
 from ntkexp.training.checkpoint import restored, saved
 from ntkexp.training.schedule import Looks, listed
@@ -87,7 +87,7 @@ class Loop:
         before = self.work.step
         # A long step that tells of its progress stops there. Nowhere else, or an event might be
         # committed without its look.
-        with told_to(_stopping(stop_asked)):
+        with reporting_to(_stopping(stop_asked)):
             stops = (self.looks.after(before), self.keeps.after(before), self.work.last)
             event = self.work.advance(int(min(stops)))
         self._write_rows()

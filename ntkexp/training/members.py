@@ -55,7 +55,7 @@ class Members(Generic[W]):
         # Members that have had their last look.
         self._seen_last: set[int] = set()
         # Members whose end is in the table.
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
 
     @property
     def active(self) -> list[int]:
@@ -77,8 +77,8 @@ class Members(Generic[W]):
 
     @property
     def figures(self) -> Mapping[str, float]:
-        told = [self.works[m].figures for m in self.active]
-        losses = [figures["loss"] for figures in told if "loss" in figures]
+        latest = [self.works[m].figures for m in self.active]
+        losses = [figures["loss"] for figures in latest if "loss" in figures]
         return {"loss": sum(losses) / len(losses)} if losses else {}
 
     def advance(self, to: int) -> str | None:
@@ -149,9 +149,9 @@ class Members(Generic[W]):
         return written
 
     def _ends(self) -> list[Written]:
-        told = self._told.union(self.active)
-        ended = [m for m in range(len(self.works)) if m not in told]
-        self._told |= set(ended)
+        known = self._reported.union(self.active)
+        ended = [m for m in range(len(self.works)) if m not in known]
+        self._reported |= set(ended)
         return [
             (
                 MEMBERS.name,
@@ -169,14 +169,15 @@ class Members(Generic[W]):
             "members": [work.state() for work in self.works],
             "diverged": dict(self.diverged),
             "seen_last": sorted(self._seen_last),
-            "told": sorted(self._told),
+            # The key that checkpoints have had from the beginning.
+            "told": sorted(self._reported),
         }
 
     def restore(self, state: dict[str, Any], kept: Kept) -> None:
         for m, (work, own) in enumerate(zip(self.works, state["members"], strict=True)):
             work.restore(own, partial(_kept_of, kept, m))
         self.diverged = dict(state["diverged"])
-        self._seen_last, self._told = set(state["seen_last"]), set(state["told"])
+        self._seen_last, self._reported = set(state["seen_last"]), set(state["told"])
 
     def kept_files(self) -> Mapping[str, bytes]:
         return {

@@ -74,12 +74,15 @@ class Recorder:
             return
         loss = torch.stack([waiting[3] for waiting in self._waiting]).double().tolist()
         accuracy = torch.stack([waiting[4] for waiting in self._waiting]).tolist()
-        told = [waiting[:3] for waiting in self._waiting]
+        updates = [waiting[:3] for waiting in self._waiting]
         self._waiting.clear()
-        self.take(told, loss, accuracy)
+        self.take(updates, loss, accuracy)
 
     def take(
-        self, told: Sequence[tuple[int, int, float]], loss: Sequence[float], hits: Sequence[float]
+        self,
+        updates: Sequence[tuple[int, int, float]],
+        loss: Sequence[float],
+        hits: Sequence[float],
     ) -> None:
         """Take in figures that are numbers by now; `told` has step, epoch and rate of each."""
         self._write_watched()
@@ -90,20 +93,20 @@ class Recorder:
                 value if math.isinf(before) else MEMORY * before + (1 - MEMORY) * value
             )
         if finite:
-            kept = [i for i in range(finite) if self.keeps(told[i][0])]
+            kept = [i for i in range(finite) if self.keeps(updates[i][0])]
             if kept:
                 self._write_steps(
                     {
-                        "step": [told[i][0] for i in kept],
-                        "epoch": [told[i][1] for i in kept],
+                        "step": [updates[i][0] for i in kept],
+                        "epoch": [updates[i][1] for i in kept],
                         "train_loss": [loss[i] for i in kept],
                         "train_acc": [hits[i] for i in kept],
-                        "lr": [told[i][2] for i in kept],
+                        "lr": [updates[i][2] for i in kept],
                     }
                 )
             self.latest = {"loss": loss[finite - 1], "accuracy": hits[finite - 1]}
         if finite < len(loss):
-            raise Diverged(told[finite][0], self.recent_loss)
+            raise Diverged(updates[finite][0], self.recent_loss)
 
     def _write_steps(self, columns: dict[str, list[Any]]) -> None:
         """Onto the rows before where these are of updates too: where a loss is waited for, every

@@ -61,15 +61,15 @@ class Choice:
     about: Mapping[str, Any]
 
 
-def work_of(prepared: Prepared, *, together: bool = False) -> tuple[Supervised, dict[str, Any]]:
-    """The work of one network, and how it came to its route; `together`: as one of many."""
+def work_of(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Supervised, dict[str, Any]]:
+    """The work of one network, and how it came to its route; `one_of_many`: of a run of members."""
     if not isinstance(prepared.model, Linearised):
         return Supervised(prepared), {}
-    choice = choose(prepared, together=together)
+    choice = choose(prepared, one_of_many=one_of_many)
     return Supervised(prepared, ROUTES, choice.route), {"route": dict(choice.about)}
 
 
-def choose(prepared: Prepared, *, together: bool = False) -> Choice:
+def choose(prepared: Prepared, *, one_of_many: bool = False) -> Choice:
     """What `transform.route` says, or for `auto` what costs less; many in one run need the second
     way."""
     config = prepared.config
@@ -84,7 +84,7 @@ def choose(prepared: Prepared, *, together: bool = False) -> Choice:
         return _chosen(Route.forward, obstacle)
     costs = seconds(config, prepared.dataset, prepared.model, prepared.objective.outputs)
     cheaper = Route.function if costs["function"] <= costs["forward"] else Route.forward
-    if together:
+    if one_of_many:
         return _chosen(Route.function, "many networks in one run")
     return _chosen(cheaper, "of the two estimates the smaller", costs)
 

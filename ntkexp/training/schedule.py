@@ -70,7 +70,7 @@ def limit_that_holds(config: Optimiser, steps_per_epoch: int) -> str:
     'optim.epochs=3'
     """
     limits = _limits(config, steps_per_epoch)
-    return min(limits, key=lambda told: limits[told]) if len(limits) > 1 else ""
+    return min(limits, key=lambda name: limits[name]) if len(limits) > 1 else ""
 
 
 def _limits(config: Optimiser, steps_per_epoch: int) -> dict[str, int]:

@@ -36,7 +36,7 @@ class StackedMembers(Members[Supervised]):
     ) -> None:
         super().__init__(works, columns, tables)
         refuse_unlike(works)
-        self._together: list[int] = []
+        self._stacked_members: list[int] = []
         self._stack: Stack | FunctionStack | None = None
         self._batches: StackedBatches | None = None
         self._heads: Heads | None = None
@@ -49,7 +49,7 @@ class StackedMembers(Members[Supervised]):
         going = [m for m in active if self._goes_on(m)]
         if not going:
             return
-        if going != self._together:
+        if going != self._stacked_members:
             self._restack(going)
         works = [self.works[m] for m in going]
         if self._in_bursts:
@@ -107,12 +107,12 @@ class StackedMembers(Members[Supervised]):
         wanted = int(telling[0]) + 1
         if wanted < count:
             self._stack.put_back(before)
-            told = self._waiting[: done + wanted]
+            first = self._waiting[: done + wanted]
             for work in works:
                 work.step = step
             for _ in range(wanted):
                 self._update(works, works[0].step, watched=False)
-            self._waiting = told
+            self._waiting = first
         return True
 
     def _compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -150,7 +150,7 @@ class StackedMembers(Members[Supervised]):
         self._fetch()
         if self._stack is not None:
             self._stack.release()
-        self._together = going
+        self._stacked_members = going
         works = [self.works[m] for m in going]
         self._batches = StackedBatches(works)
         self._stack, self._heads = self._stacked(works)
@@ -181,10 +181,10 @@ class StackedMembers(Members[Supervised]):
             return
         losses = torch.stack([loss for _, loss, _ in self._waiting], dim=1).double().tolist()
         accuracies = torch.stack([hits for _, _, hits in self._waiting], dim=1).tolist()
-        told = [facts for facts, _, _ in self._waiting]
+        updates = [facts for facts, _, _ in self._waiting]
         self._waiting.clear()
-        for row, m in enumerate(self._together):
-            own = [(step, epoch, lrs[row]) for step, epoch, lrs in told]
+        for row, m in enumerate(self._stacked_members):
+            own = [(step, epoch, lrs[row]) for step, epoch, lrs in updates]
             try:
                 self.works[m].recorder.take(own, losses[row], accuracies[row])
             except Diverged as error:
@@ -207,5 +207,5 @@ class StackedMembers(Members[Supervised]):
     def files(self) -> Mapping[str, bytes]:
         if self._stack is not None:
             self._stack.release()
-            self._stack, self._together = None, []
+            self._stack, self._stacked_members = None, []
         return super().files()

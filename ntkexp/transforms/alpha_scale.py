@@ -55,11 +55,14 @@ class AlphaScale(Transform):
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
         from ntkexp.transforms.functions.alpha_scaled import AlphaScaled, OnTrainingSet
-        from ntkexp.transforms.functions.of_network import freeze_statistics, refuse_coupled
+        from ntkexp.transforms.functions.of_network import (
+            check_examples_independent,
+            freeze_statistics,
+        )
 
         if self.batch_norm is BatchNorm.eval:
             freeze_statistics(network)
-        refuse_coupled(network, self.name)
+        check_examples_independent(network, self.name)
         module = AlphaScaled(network, self.alpha, keeps_start=self.offset is Offset.f0)
         return Transformed(
             module,

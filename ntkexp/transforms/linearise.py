@@ -63,10 +63,13 @@ class Linearise(Transform):
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
         from ntkexp.transforms.functions.linearised import Linearised
-        from ntkexp.transforms.functions.of_network import freeze_statistics, refuse_coupled
+        from ntkexp.transforms.functions.of_network import (
+            check_examples_independent,
+            freeze_statistics,
+        )
 
         if self.batch_norm is BatchNorm.eval:
             freeze_statistics(network)
-        refuse_coupled(network, self.name)
+        check_examples_independent(network, self.name)
         module = Linearised(network, keeps_start=self.offset is Offset.f0)
         return Transformed(module, kernel=module.start)

@@ -31,7 +31,7 @@ def make(given: drawing.Options) -> Figure:
     records = [
         record
         for experiment in given.experiments
-        for record in sorted(runs.needed(experiment, given.runs, NEEDED), key=told)
+        for record in sorted(runs.needed(experiment, given.runs, NEEDED), key=reading)
     ]
     figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 3.2), sharey=True)
     for place, record in enumerate(records):
@@ -41,7 +41,7 @@ def make(given: drawing.Options) -> Figure:
             dots(left, found, record, place + shift, colour, label if place == 0 else None)
         near = differences("adapted_fifths", fifths("diagonal"))(record)
         dots(right, near, record, place, drawing.BLACK, None)
-    left.set_yticks(range(len(records)), [told(record) for record in records])
+    left.set_yticks(range(len(records)), [reading(record) for record in records])
     left.invert_yaxis()
     left.set_xlabel("cosine, sign less linear")
     right.set_xlabel("near over far, sign less linear")
@@ -51,7 +51,7 @@ def make(given: drawing.Options) -> Figure:
     return figure
 
 
-def told(record: Record) -> str:
+def reading(record: Record) -> str:
     unit = record.config["data.pixels"] == "unit_norm"
     rate = f", rate {record.config['optim.lr'] / 2:g}" if record.config["optim.lr"] != RATE else ""
     return f"{cell(record)}{'' if unit else ', unit variance'}{rate}"

@@ -123,7 +123,7 @@ def large(axes: Axes, table: pd.DataFrame) -> None:
     for place, (measure, name, colour, marker) in enumerate(LARGE):
         curve(axes, table, measure, colour, marker=marker, label=name, linewidth=1.8, markersize=4)
         if measure != GAP:
-            told(axes, table, measure, 1 - 0.1 * place, colour)
+            annotate(axes, table, measure, 1 - 0.1 * place, colour)
 
     if "neyshabur_bound" not in table:
         axes.text(0.03, 0.03, "Neyshabur 2018: spectral ×\nFrobenius norms stand in",
@@ -139,7 +139,7 @@ def small(axes: Axes, table: pd.DataFrame, measure: str) -> None:
         return
     curve(axes, table, GAP, "#B0B0B0", linewidth=1.0)
     curve(axes, table, measure, drawing.GREEN, marker="o", linewidth=1.0, markersize=2)
-    told(axes, table, measure, 0.5, drawing.GREEN)
+    annotate(axes, table, measure, 0.5, drawing.GREEN)
 
 
 def curve(axes: Axes, table: pd.DataFrame, measure: str, colour: str, **style: object) -> None:
@@ -158,7 +158,7 @@ def curve(axes: Axes, table: pd.DataFrame, measure: str, colour: str, **style: o
     axes.plot(mean.index, mean / scale, color=colour, **style)
 
 
-def told(axes: Axes, table: pd.DataFrame, measure: str, height: float, colour: str) -> None:
+def annotate(axes: Axes, table: pd.DataFrame, measure: str, height: float, colour: str) -> None:
     """The agreement of a measure with the gap, to the right of the panel."""
     number = f"{agreements(table)[measure]:.2f}".replace("-", "\u2212")
     axes.text(1.02, height, number, transform=axes.transAxes, color=colour, fontsize=6.5,

@@ -64,7 +64,7 @@ def draw(group: trained.SeedRuns) -> Figure:
         )
         for _, _, marker, size in METHODS
     ]
-    axes.legend(marks, [told for _, told, _, _ in METHODS], loc="upper right", handletextpad=0.2)
+    axes.legend(marks, [label for _, label, _, _ in METHODS], loc="upper right", handletextpad=0.2)
     # Room for the words below the dots.
     low, high = axes.get_ylim()
     axes.set_ylim(low * (low / high) ** 0.12, high)

@@ -47,7 +47,7 @@ class Campaign:
         self.rng = random.Random(self.seed)
         self.home.mkdir(parents=True)
         self.silent_seconds: float | None = None
-        self._told = 0
+        self._counted = 0
         self._lives: list[Life] = []
 
     @property
@@ -92,12 +92,12 @@ class Campaign:
         for hit in ending.hits[:1]:
             self.hits[hit.where] += 1
             self.counts["faults"] += 1
-        told = ending.tracebacks + self._tracebacks_in_logs()
+        tracebacks = ending.tracebacks + self._tracebacks_in_logs()
         before = self.counts["tracebacks"]
         if ending.hung:
             self.count("hangs", f"no end within the time: {life.fault}")
-        if told:
-            self.counts["tracebacks"] = before + told
+        if tracebacks:
+            self.counts["tracebacks"] = before + tracebacks
             where = ending.err.strip().splitlines() or ["in a log or traceback.txt"]
             self.notes.append(f"traceback ({life.fault}, code {ending.code}): {where[-1][:200]}")
         elif ending.code == 2 and len(ending.err.strip().splitlines()) > 2 + jobs:
@@ -109,7 +109,7 @@ class Campaign:
         found = 0
         for file in self.outputs.rglob("*.txt"):
             found += file.read_text(errors="replace").count(TRACEBACK)
-        new, self._told = max(0, found - self._told), found
+        new, self._counted = max(0, found - self._counted), found
         return new
 
     def until_finished(self, work: Work, *, rerun: bool = False, **how: Any) -> bool:

@@ -26,7 +26,7 @@ def bad(telling: Mapping[str, Any]) -> bool:
     return any(telling["counts"].get(what) for what in WRONG)
 
 
-def told(telling: Mapping[str, Any], seed: str) -> str:
+def rendered(telling: Mapping[str, Any], seed: str) -> str:
     """One campaign, what was done and found, and the command that does it again."""
     wrong = [f"{telling['counts'][w]} {t}" for w, t in WRONG.items() if telling["counts"].get(w)]
     lines = [

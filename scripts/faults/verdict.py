@@ -52,7 +52,7 @@ def compare(outputs: Path, undisturbed: Path, put_there: frozenset[str] = frozen
 
 
 def compare_loaded(outputs: Path, undisturbed: Path) -> tuple[Verdict, str]:
-    """The same through the door that figures use; also what it said if it refused.
+    """The same by the function that figures use; also what it said if it refused.
 
     A run that it leaves out altogether is not compared.
     """

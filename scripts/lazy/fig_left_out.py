@@ -34,7 +34,7 @@ def draw(found: pd.DataFrame) -> Figure:
     one = found[found["run"] == sorted(found["run"].unique())[0]]
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
     bins = np.linspace(one["margin"].min(), one["margin"].max(), 50)
-    for axes, step, told in (
+    for axes, step, label in (
         (left, first, "at the start"),
         (middle, last, f"after {last:,} updates"),
     ):
@@ -42,7 +42,7 @@ def draw(found: pd.DataFrame) -> Figure:
         chance = np.mean(
             [separation(own) for _, own in found[found["step"] == step].groupby("run")]
         )
-        axes.set(xlabel=f"margin, kernel {told}", ylabel="digits")
+        axes.set(xlabel=f"margin, kernel {label}", ylabel="digits")
         axes.text(0.03, 0.72, f"P = {chance:.3f}", transform=axes.transAxes, fontsize=7)
     left.legend(loc="upper left")
     wide = one.pivot(index="example", columns="step", values="margin")

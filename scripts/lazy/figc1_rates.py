@@ -36,13 +36,13 @@ COLOURS = {
 
 def draw(every: pd.DataFrame) -> Figure:
     figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.6))
-    told: set[str] = set()
+    labelled: set[str] = set()
     for (_, alpha, lr, _), frame in networks(every):
         label, colour = _of(alpha, lr)
         for axes, column in zip(panels, ("noisy_known", "test_known"), strict=False):
-            shown = label if axes is panels[0] and label not in told else None
+            shown = label if axes is panels[0] and label not in labelled else None
             axes.plot(frame["clean"], frame[column], color=colour, linewidth=1.0, label=shown)
-        told.add(label)
+        labelled.add(label)
         linearity(panels[2], [(frame, colour)])
     panels[0].set_ylabel("accuracy, noisy examples")
     panels[1].set_ylabel("accuracy, test")

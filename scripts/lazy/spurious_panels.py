@@ -66,16 +66,16 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
         len(rows), 3, figsize=(drawing.PAGE, ROW * len(rows) + 0.3), squeeze=False
     )
     for panels, (experiment, seed, looks) in zip(grid, rows, strict=True):
-        for axes, (x, y, x_told, y_told) in zip(panels, PANELS, strict=True):
+        for axes, (x, y, x_label, y_label) in zip(panels, PANELS, strict=True):
             _panel(axes, looks, x, y)
-            axes.set(xlabel=x_told, ylabel=y_told)
-        panels[1].set_title(_told(str(experiment), seed, found) + "\n")  # above the letters
+            axes.set(xlabel=x_label, ylabel=y_label)
+        panels[1].set_title(_title(str(experiment), seed, found) + "\n")  # above the letters
     grid[0, 0].legend(loc="best")
     drawing.letter_panels(grid[0])
     return figure
 
 
-def _told(experiment: str, seed: int, found: Sequence[Record]) -> str:
+def _title(experiment: str, seed: int, found: Sequence[Record]) -> str:
     """Images, network and seed of a row, and which of its runs go on."""
     own = [record for record in found if record.experiment == experiment]
     config = own[0].config
@@ -90,9 +90,9 @@ def _told(experiment: str, seed: int, found: Sequence[Record]) -> str:
 
 def _panel(axes: Axes, looks: dict[float, pd.DataFrame], x: str, y: str) -> None:
     for alpha, frame in looks.items():
-        told = "linearised" if alpha == LINEARISED else f"α = {alpha:g}"
+        label = "linearised" if alpha == LINEARISED else f"α = {alpha:g}"
         style = "--" if alpha == LINEARISED else "-"
-        axes.plot(frame[x], frame[y], style, color=COLOURS[alpha], label=told, linewidth=1.0)
+        axes.plot(frame[x], frame[y], style, color=COLOURS[alpha], label=label, linewidth=1.0)
     low = min(float(np.min(frame[y])) for frame in looks.values())
     axes.set(xlim=(0.45, 1.005), ylim=(min(0.45, low - 0.02), 1.01))
     if x != "train_all":

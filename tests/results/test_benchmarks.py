@@ -11,7 +11,7 @@ import pytest
 
 from ntkexp.errors import UserError
 from ntkexp.report.benchmarks import benchmarks
-from ntkexp.results.benchmarks import read_timings, told, write_timings
+from ntkexp.results.benchmarks import origin, read_timings, write_timings
 
 ROWS = [{"case": "a", "seconds": 0.5}, {"case": "b", "seconds": 2.0}]
 
@@ -21,7 +21,7 @@ def test_a_table_says_how_it_came_about(tmp_path: Path, monkeypatch: pytest.Monk
     write_timings(ROWS, tmp_path / "new" / "speed.parquet", "Time it.\n\nMore.", "3 threads")
     (read,) = read_timings(tmp_path / "new").values()
     assert read.to_dict("records") == ROWS
-    line = told(read)
+    line = origin(read)
     assert line.startswith("python bench_speed.py --rounds 3: ")
     assert f", {os.cpu_count()} cores, 3 threads, torch 2." in line
     page = benchmarks({"speed": read})
@@ -44,7 +44,7 @@ def test_the_first_folder_that_has_a_table_counts(tmp_path: Path) -> None:
 def test_a_table_that_does_not_say_is_shown_all_the_same(tmp_path: Path) -> None:
     pd.DataFrame(ROWS).to_parquet(tmp_path / "speed.parquet")
     (read,) = read_timings(tmp_path).values()
-    assert told(read) == ""
+    assert origin(read) == ""
     assert "<h3>disk speed</h3>" in benchmarks({"disk_speed": read})
 
 

@@ -34,6 +34,8 @@ def test_descent_is_the_iteration(steps: int, momentum: float) -> None:
     a = FROZEN.descent(steps, eta=eta, momentum=momentum)
     np.testing.assert_allclose(FROZEN.outputs(a), here, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(FROZEN.outputs(a, TO_TRAIN, OTHER_F0), there, rtol=1e-10, atol=1e-10)
+    from_nothing = FROZEN.outputs(a, TO_TRAIN)
+    np.testing.assert_allclose(from_nothing, there - OTHER_F0, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(PHI[:12].T @ a, w, rtol=1e-9, atol=1e-10)
     assert FROZEN.distance(a) == pytest.approx(np.linalg.norm(w), abs=1e-9)
 

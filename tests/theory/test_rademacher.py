@@ -82,6 +82,14 @@ def test_a_flow_of_one_geometry_is_a_ball_of_the_summed_radius() -> None:
     assert flow == pytest.approx(rademacher.exact(K, 1.75), rel=1e-12)
 
 
+def test_a_flow_has_a_radius_for_every_kernel() -> None:
+    features, _ = instance(3, 6, 4)
+    K = features @ features.T
+    for of_flow in (rademacher.flow_exact, rademacher.flow_bound):
+        with pytest.raises(ValueError, match="shorter"):
+            of_flow([K, K], [0.5])
+
+
 @RANDOM
 @given(seed=st.integers(0, 10_000), classes=st.integers(2, 4), gamma=st.floats(0.1, 3.0))
 def test_the_margin_loss_class_obeys_lemma_12_and_theorem_13(

@@ -78,8 +78,8 @@ def _of_classes(labels: Labels, classes: Sequence[int], seed: int, split: str) -
     """Rows of these classes, in the order of the seed."""
     known = torch.from_numpy(labels)
     rows = torch.isin(known, torch.tensor(list(classes))).nonzero()[:, 0]
-    told = "-".join(map(str, classes))
-    return rows[torch.randperm(len(rows), generator=generator(seed, f"{split} of {told}"))]
+    pair = "-".join(map(str, classes))
+    return rows[torch.randperm(len(rows), generator=generator(seed, f"{split} of {pair}"))]
 
 
 def dataset_of(
@@ -100,7 +100,7 @@ def dataset_of(
     made = []
     for name, one in zip(("train", "test"), splits, strict=True):
         groups = balanced_groups(one.marks, kind, config.balanced, seed, name)
-        notes += [f"{name}: {one.marks.told()}", *shortfall(groups, config.balanced, name)]
+        notes += [f"{name}: {one.marks.described()}", *shortfall(groups, config.balanced, name)]
         inputs = normalised(one.pixels, mean, std, device)
         split = Split.clean(inputs, one.marks.positive.long().to(device))
         made.append(replace(split, groups={key: m.to(device) for key, m in groups.items()}))

@@ -37,7 +37,7 @@ class Marks:
         """(n,): who counts as with the spurious attribute."""
         return self.attribute if kind is Kind.celeba else self.attribute == self.positive
 
-    def told(self) -> str:
+    def described(self) -> str:
         """How many there are of each pair."""
         pairs = product((True, False), (True, False))
         counts = [

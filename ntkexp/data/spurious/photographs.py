@@ -65,10 +65,10 @@ def load_photographs(
         )
     splits, digest = [], hashlib.sha256()
     total = len(rows) + len(test)
-    with Progress(f"decoding {config.name}", total, shown=progress) as told:
+    with Progress(f"decoding {config.name}", total, shown=progress) as shown:
         for chosen in (rows, test):
             paths = [listing.images[row] for row in chosen.tolist()]
-            pixels = np.stack([_decoded(path, config.size, digest, told) for path in paths])
+            pixels = np.stack([_decoded(path, config.size, digest, shown) for path in paths])
             splits.append(Marked(pixels, listing.marks.of(chosen)))
     notes.append(f"{config.name}: sha256 of the {total:,} image files read {digest.hexdigest()}")
     return dataset_of(
@@ -113,7 +113,7 @@ def lines_of(path: Path) -> list[str]:
         raise UserError(f"{path}: is no text (byte {error.start})") from error
 
 
-def _decoded(path: Path, size: int, digest: hashlib._Hash, told: Progress) -> Pixels:
+def _decoded(path: Path, size: int, digest: hashlib._Hash, shown: Progress) -> Pixels:
     """(3, size, size): the largest square in the middle, scaled down."""
     with opened(path) as file:
         content = file.read()
@@ -126,7 +126,7 @@ def _decoded(path: Path, size: int, digest: hashlib._Hash, told: Progress) -> Pi
             fitted = square.resize((size, size), Image.Resampling.BILINEAR)
     except PILLOW_ERRORS as error:
         raise UserError(f"{path}: cannot be decoded as an image ({_first(error)})") from error
-    told.advance(1)
+    shown.advance(1)
     return np.asarray(fitted).transpose(2, 0, 1)
 
 

@@ -14,6 +14,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "adaptive/unit_variance": "2 minutes for each of four runs",
     "adaptive/ntk_unit_variance": "2 minutes",
     "adaptive/mlp_mnist": "5 minutes for ten networks",
+    "adaptive/vgg19": "10 minutes a network",
     "adaptive/low_rank": "3 minutes",
     "adaptive/relaxed": "5 minutes",
     "adaptive/penalties": "2 seconds",

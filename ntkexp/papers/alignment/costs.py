@@ -33,18 +33,18 @@ def narrow(net: str, recipe: str, horizon: Horizon) -> Cost:
         return Cost(
             f"{full}; with model.base=16 half of the labels are not memorised by then", epochs
         )
-    return Cost(_told(net, horizon), " ".join(filter(None, (NARROW_WORDS, epochs))))
+    return Cost(_time_of(net, horizon), " ".join(filter(None, (NARROW_WORDS, epochs))))
 
 
-def _told(net: str, horizon: Horizon) -> str:
+def _time_of(net: str, horizon: Horizon) -> str:
     if horizon.iterations is None:
-        return f"until {horizon.told}; how long that takes is not known"
+        return f"until {horizon.description}; how long that takes is not known"
     seconds = horizon.iterations / ITERATIONS_A_SECOND[net]
-    told = f"to iteration {horizon.iterations:,}: {duration(seconds)} of a core"
+    words = f"to iteration {horizon.iterations:,}: {duration(seconds)} of a core"
     if net != "vgg19":
-        return told
+        return words
     full = duration(horizon.iterations * FULL_SECONDS)
-    return f"{told}; at full size, without model.base=16, {full}"
+    return f"{words}; at full size, without model.base=16, {full}"
 
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {

@@ -95,13 +95,13 @@ def parts(config: Supernat) -> list[Part]:
 
 def of_algorithm(config: Supernat, problem: Problem, name: str, kappa: Kappa | None) -> Frames:
     every, sparse = np.arange(config.iterations + 1), recorded_steps(config)
-    told: dict[str, object] = {"algorithm": name}
+    constants: dict[str, object] = {"algorithm": name}
     path = descend(problem, config, kappa, config.loss)
     errors, eigs = problem.test_errors(path.residuals), path.eigs[sparse]
     return {
-        ERRORS.name: tidy(ERRORS, every, told, config.seed, error=errors),
-        EIGENVALUES.name: tidy(EIGENVALUES, sparse, told, config.seed, eigenvalue=eigs),
-        ALIGNMENT.name: tidy(ALIGNMENT, every, told, config.seed, **alignments(path, problem)),
+        ERRORS.name: tidy(ERRORS, every, constants, config.seed, error=errors),
+        EIGENVALUES.name: tidy(EIGENVALUES, sparse, constants, config.seed, eigenvalue=eigs),
+        ALIGNMENT.name: tidy(ALIGNMENT, every, constants, config.seed, **alignments(path, problem)),
     }
 
 
@@ -109,8 +109,8 @@ def of_choice(config: Supernat, problem: Problem, kappa: Kappa, loss: Loss) -> F
     sparse = recorded_steps(config)
     path = descend(problem, config, kappa, loss)
     errors = problem.test_errors(path.residuals[sparse])
-    told: dict[str, object] = {"kappa": kappa.value, "loss": loss.value}
-    return {KAPPA.name: tidy(KAPPA, sparse, told, config.seed, error=errors)}
+    constants: dict[str, object] = {"kappa": kappa.value, "loss": loss.value}
+    return {KAPPA.name: tidy(KAPPA, sparse, constants, config.seed, error=errors)}
 
 
 def draw(config: Supernat) -> Problem:

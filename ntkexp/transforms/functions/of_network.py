@@ -46,7 +46,7 @@ def freeze_statistics(network: nn.Module) -> None:
             module.eval()
 
 
-def refuse_coupled(network: nn.Module, transform: str) -> None:
+def check_examples_independent(network: nn.Module, transform: str) -> None:
     """Refuse what makes an example's output depend on its batch, or on chance."""
     for name, module in network.named_modules():
         if isinstance(module, _BatchNorm) and module.training:

@@ -211,5 +211,5 @@ def test_two_networks_are_no_sweep() -> None:
 def test_measured_tells_mean_and_spread() -> None:
     cases = tuple(Case("", seed, value) for seed, value in enumerate((0.01, 0.02, 0.03)))
     assert Finding(BY_ID["fig01-ratio-at-start"], cases, tuple(disk())).measured == "2 ± 1 %"
-    assert plain.told(12345.6) == "12,346"
-    assert percent.told(0.5) == "50 %"
+    assert plain.formatted(12345.6) == "12,346"
+    assert percent.formatted(0.5) == "50 %"

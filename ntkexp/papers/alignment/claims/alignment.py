@@ -69,7 +69,7 @@ def peaks_apart(record: Record) -> float:
 def with_centring(kind: str, horizon: Horizon) -> Horizon:
     """Of runs made since the probe measures this kind of alignment."""
     return Horizon(
-        horizon.told,
+        horizon.description,
         lambda record: has_centring(record, kind) and horizon(record),
         horizon.iterations,
     )

@@ -124,8 +124,8 @@ def _drop(experiment: str, bound: float) -> Claim:
         id=f"fig02-erank-drop-{experiment.removeprefix('vgg19_')}",
         figure="2",
         says="Early in training the effective rank falls to less than "
-        f"{percent.told(bound)} of its initial value, {PANELS[experiment]}",
-        paper=f"< {percent.told(bound)}",
+        f"{percent.formatted(bound)} of its initial value, {PANELS[experiment]}",
+        paper=f"< {percent.formatted(bound)}",
         number=f"lowest effective rank to iteration {EARLY:,} over the initial one, train, running "
         "median of three probes",
         experiments=(experiment,),

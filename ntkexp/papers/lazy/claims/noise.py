@@ -36,8 +36,8 @@ def of_each(value: Value, only: float | None = None) -> Statistic:
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         for (name, alpha, lr, seed), frame in _of(records):
             if np.isclose(lr, RATE) and only in (None, alpha):
-                told = f"{_title(name)}, alpha = {alpha:g}" if only is None else _title(name)
-                yield Case(told, seed, value(frame))
+                panel = f"{_title(name)}, alpha = {alpha:g}" if only is None else _title(name)
+                yield Case(panel, seed, value(frame))
 
     return cases
 

@@ -29,7 +29,7 @@ def ratio(records: Sequence[Record]) -> Iterable[Case]:
         yield Case("", 0, float(shared["A"] / shared["C"]))
 
 
-def _claim(name: str, **told: object) -> Claim:
+def _claim(name: str, **fields: object) -> Claim:
     return Claim(
         id=f"lazy-fig21-{name}",
         figure="2.1",
@@ -37,7 +37,7 @@ def _claim(name: str, **told: object) -> Claim:
         tables=("normal_pairs",),
         horizon=OWN_END,
         section=Section.identity,
-        **told,  # type: ignore[arg-type]
+        **fields,  # type: ignore[arg-type]
     )
 
 

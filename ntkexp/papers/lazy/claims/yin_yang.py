@@ -72,7 +72,7 @@ def early_difference(records: Sequence[Record]) -> Iterable[Case]:
 def _claim(
     name: str, says: str, number: str, statistic: Statistic, holds: Interval, **more: object
 ) -> Claim:
-    told: dict[str, object] = {
+    common: dict[str, object] = {
         "paper": "sign of the difference",
         "threshold": "the sign of the text's word",
         "tables": ("yin_yang_areas",),
@@ -86,7 +86,7 @@ def _claim(
         statistic=statistic,
         holds=holds,
         horizon=OWN_END,
-        **(told | more),  # type: ignore[arg-type]
+        **(common | more),  # type: ignore[arg-type]
     )
 
 
