@@ -32,7 +32,8 @@ EXPLAINED = (
 def ledger(findings: Sequence[Finding], drawn: Drawn) -> str:
     """`drawn` tells under which id a figure stands on the page."""
     parts = "".join(
-        f'<h3 id="claims-{work.name}">{text(work.title)}</h3>{_sections(found, drawn)}'
+        f'<section class="ledger"><h3 id="claims-{work.name}">{text(work.title)}</h3>'
+        f"{_sections(found, drawn)}</section>"
         for work, found in works(findings).items()
     )
     return (
@@ -44,8 +45,8 @@ def ledger(findings: Sequence[Finding], drawn: Drawn) -> str:
 
 def _sections(findings: Sequence[Finding], drawn: Drawn) -> str:
     return "".join(
-        f"<h4>{text(section.value)}</h4><p>{text(ABOUT[section])} {text(summary(members))}.</p>"
-        f"{_table(members, drawn)}"
+        f'<div class="part"><h4>{text(section.value)}</h4>'
+        f"<p>{text(ABOUT[section])} {text(summary(members))}.</p>{_table(members, drawn)}</div>"
         for section, members in sections(findings).items()
     )
 
@@ -66,7 +67,10 @@ def _tally(findings: Sequence[Finding]) -> str:
         f'<span class="verdict {_class(verdict)}">{count}</span> {verdict}</button>'
         for verdict, count in counts.items()
     )
-    return f'<div class="tally" role="group" aria-label="Filter by verdict">{buttons}</div>'
+    return (
+        f'<div class="tally" role="group" aria-label="Filter by verdict">{buttons}'
+        f'<span class="soft small" id="tally-told" role="status">{len(findings)} shown</span></div>'
+    )
 
 
 def _class(verdict: Verdict) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import re
 from collections.abc import Iterable
@@ -30,3 +32,8 @@ def code(words: str) -> str:
 
 def pre(words: str) -> str:
     return f"<pre>{html.escape(words)}</pre>"
+
+
+def packed(words: str) -> str:
+    """Gzipped, as text: a third of the size, the same bytes every time."""
+    return base64.b64encode(gzip.compress(words.encode("utf-8"), mtime=0)).decode("ascii")

@@ -1,7 +1,7 @@
 "use strict";
 
-// The page's data: [{name, about, runs: [{id, label, panels}]}], see panels.py.
-const groups = JSON.parse(document.getElementById("runs").textContent);
+// The page's data: [{name, runs: [{id, label, about, panels}]}], see panels.py.
+let groups = [];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const narrow = matchMedia("(max-width: 720px)");
 const element = (id) => document.getElementById(id);
@@ -238,7 +238,8 @@ function controls() {
   dark.addEventListener("change", () => draw());
 }
 
-// The verdicts above the ledger filter it; a second press shows all again.
+// The verdicts above the ledger filter it; a second press shows all again. What has no row left
+// goes with its heading.
 function filters() {
   const buttons = [...document.querySelectorAll(".tally button")];
   for (const button of buttons) {
@@ -247,17 +248,48 @@ function filters() {
       for (const other of buttons) {
         other.setAttribute("aria-pressed", String(chosen !== "" && other === button));
       }
-      for (const row of document.querySelectorAll(".claims tbody tr")) {
-        row.hidden = chosen !== "" && row.dataset.verdict !== chosen;
-      }
+      showVerdict(chosen);
     });
   }
 }
 
-filters();
-if (groups.length) {
-  controls();
-  choose(groups[0].runs[0].id).then(() => { document.body.dataset.ready = "true"; });
-} else {
-  document.body.dataset.ready = "true";
+function showVerdict(chosen) {
+  const rows = [...document.querySelectorAll(".claims tbody tr")];
+  for (const row of rows) row.hidden = chosen !== "" && row.dataset.verdict !== chosen;
+  for (const part of document.querySelectorAll(".ledger, .ledger .part")) {
+    part.hidden = !part.querySelector(".claims tbody tr:not([hidden])");
+  }
+  const shown = rows.filter((row) => !row.hidden).length;
+  element("tally-told").textContent = `${shown} of ${rows.length} shown`;
 }
+
+// Figures, the plotting library and the runs lie gzipped in the page.
+function unpacked(packed) {
+  const bytes = Uint8Array.from(atob(packed.textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+async function drawings() {
+  const packed = [...document.querySelectorAll(".drawing script")];
+  await Promise.all(packed.map(async (one) => {
+    one.parentElement.innerHTML = await unpacked(one);
+  }));
+  // What the address names has moved.
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+async function explore() {
+  groups = JSON.parse(await unpacked(element("runs")));
+  if (!groups.length) return;
+  const library = document.createElement("script");
+  library.textContent = await unpacked(element("plotly"));
+  document.head.append(library);
+  controls();
+  const opens = element("runs").dataset.opens;
+  element("run").value = opens;
+  await choose(opens);
+}
+
+filters();
+drawings().then(explore).then(() => { document.body.dataset.ready = "true"; });

@@ -11,15 +11,15 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.claims.rendering import works
-from ntkexp.claims.verdict import Finding
+from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.papers.found import Paper
 from ntkexp.report import figure
 from ntkexp.report.benchmarks import benchmarks
 from ntkexp.report.facts import Drawing, ShownRuns, short
 from ntkexp.report.ledger import ledger
-from ntkexp.report.markup import soft, text
-from ntkexp.report.panels import panels
-from ntkexp.results.record import Record
+from ntkexp.report.markup import packed, soft, text
+from ntkexp.report.panels import builders, panels
+from ntkexp.results.record import SCALES, Record
 
 HERE = resources.files("ntkexp.report")
 
@@ -47,8 +47,10 @@ def page(
         explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
         benchmarks=benchmarks(tables),
         footer=_footer(shown),
-        runs=_json([_runs(group) for group in shown]),
-        plotly=plotly,
+        summary=_summary(findings),
+        opens=text(opening(shown)),
+        runs=packed(json.dumps([_runs(group) for group in shown], separators=(",", ":"))),
+        plotly=packed(plotly),
         script=_file("page.js"),
     )
 
@@ -61,9 +63,30 @@ def _file(name: str) -> str:
     return HERE.joinpath(name).read_text(encoding="utf-8").strip()
 
 
-def _json(value: object) -> str:
-    """JSON that a script element can hold: no `</script>` inside."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+def _summary(findings: Sequence[Finding]) -> str:
+    counts = ((sum(one.verdict is verdict for one in findings), verdict) for verdict in Verdict)
+    told = ", ".join(f"{count} {verdict}" for count, verdict in counts)
+    return f'<a href="#claims">{len(findings)} claims</a>: {told}.'
+
+
+def opening(shown: Sequence[ShownRuns]) -> str:
+    """The id of the run the picker opens on: of the paper's size if there is one, of the main paper
+    if it can be, and with the most to look at."""
+    records = [record for group in shown for record in group.records]
+    for scale in SCALES:
+        found = [record for record in records if record.scale == scale]
+        if found:
+            return _run_id(max(found, key=_interest))
+    return ""
+
+
+def _interest(record: Record) -> tuple[bool, int]:
+    # Experiments of the main paper have bare names.
+    return "/" not in record.experiment, len(builders(record))
+
+
+def _run_id(record: Record) -> str:
+    return f"{record.experiment}/{record.run}"
 
 
 def _runs(group: ShownRuns) -> dict[str, Any]:
@@ -73,10 +96,11 @@ def _runs(group: ShownRuns) -> dict[str, Any]:
 def _run(group: ShownRuns, record: Record) -> dict[str, Any]:
     values = zip(record.axes, record.swept, strict=True)
     swept = "".join(f"{key} {short(value)}, " for key, value in values)
+    scale = "" if record.scale == "paper" else f" ({record.scale})"
     about = [group.about, f"run {record.run}", f"scale {record.scale}", *record.notes]
     return {
-        "id": f"{record.experiment}/{record.run}",
-        "label": f"{group.name}, {swept}seed {record.seed}",
+        "id": _run_id(record),
+        "label": f"{group.name}, {swept}seed {record.seed}{scale}",
         "about": "; ".join(about),
         "panels": panels(record),
     }

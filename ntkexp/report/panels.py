@@ -32,11 +32,15 @@ BYTE = 127
 
 def panels(record: Record) -> list[Panel]:
     """Every panel for which the run has tables."""
+    return [panel for builder in builders(record) for panel in builder(record)]
+
+
+def builders(record: Record) -> list[Callable[[Record], Iterator[Panel]]]:
+    """What can be plotted of a run, by its tables."""
     return [
-        panel
+        builder
         for needed, builder in BUILDERS
         if all(name in record.tables and len(record.tables[name]) for name in needed)
-        for panel in builder(record)
     ]
 
 

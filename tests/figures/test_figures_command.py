@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +19,9 @@ from ntkexp.results import packaged
 from tests.conftest import Ntkexp
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
+
+# Of a report's page, figures and all.
+MOST_BYTES = 8_000_000
 
 
 def names(*words: str) -> list[str]:
@@ -69,7 +76,28 @@ def test_claims_and_report_know_the_reference_results(ntkexp: Ntkexp, tmp_path: 
     pytest.importorskip("plotly")
     told = ntkexp("report", NTKEXP_REFERENCE=str(REFERENCE))
     page = (tmp_path / told.stdout.strip()).read_text(encoding="utf-8")
-    assert "fourier_modes" in page
+    (packed,) = re.findall(r'id="runs"[^>]*>([^<]*)</script>', page)
+    runs = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert "fourier_modes" in {group["name"] for group in runs}
+
+
+@pytest.mark.slow
+def test_the_report_on_all_reference_results_stays_small(tmp_path: Path) -> None:
+    """With every figure that they draw; drawing them takes a minute or more."""
+    pytest.importorskip("plotly")
+
+    def ntkexp(*words: str) -> str:
+        command = [sys.executable, "-m", "ntkexp", *words]
+        there = os.environ | {"NTKEXP_REFERENCE": str(REFERENCE)}
+        done = subprocess.run(command, cwd=tmp_path, env=there, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip()
+
+    assert " 0 failed" in ntkexp("figures", "--out", "drawn")
+    page = tmp_path / ntkexp("report", "--figures", "drawn")
+    figures = list((tmp_path / "drawn").rglob("*.svg"))
+    assert page.read_text(encoding="utf-8").count('class="drawing"') == len(figures) > 20
+    assert page.stat().st_size < MOST_BYTES
 
 
 def test_a_folder_with_a_reference_of_its_own_has_that_one_alone(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -13,9 +15,11 @@ import pytest
 
 from ntkexp.cli import main
 from ntkexp.report.benchmarks import table
-from ntkexp.report.facts import drawings, groups
+from ntkexp.report.command import plotly_script
+from ntkexp.report.facts import ShownRuns, drawings, groups
 from ntkexp.report.figure import inlined
 from ntkexp.report.markup import text
+from ntkexp.report.page import opening
 from ntkexp.report.panels import POINTS, rounded, sampled
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.results.record import Record
@@ -92,6 +96,42 @@ def test_benchmarks_come_from_what_the_repository_carries_unless_there_are_newer
     assert "<td>carried</td>" not in written.read_text()
 
 
+def unpacked(page: Path, name: str) -> str:
+    """A script element's content, as the page's script unpacks it."""
+    (found,) = re.findall(rf'id="{name}"[^>]*>([^<]*)</script>', page.read_text())
+    return gzip.decompress(base64.b64decode(found)).decode()
+
+
+def test_the_page_carries_the_library_and_its_runs(page: Path) -> None:
+    assert unpacked(page, "plotly") == plotly_script()
+    (disk,) = json.loads(unpacked(page, "runs"))
+    # It was made tiny by overrides, and says so.
+    assert [run["label"] for run in disk["runs"]] == [
+        "disk, seed 0 (altered)", "disk, seed 1 (altered)",
+    ]  # fmt: skip
+    assert all(run["panels"] for run in disk["runs"])
+
+
+def test_figures_stand_before_the_claims(page: Path) -> None:
+    text = page.read_text()
+    assert text.index('<section id="figures">') < text.index('<section id="claims">')
+
+
+def test_the_picker_opens_on_a_run_of_the_papers_size() -> None:
+    def group(name: str, *typed: tuple[str, ...]) -> ShownRuns:
+        records = [
+            Record(name, f"run{k}", {"name": name}, {}, typed=words)
+            for k, words in enumerate(typed)
+        ]
+        return ShownRuns(name, name, tuple(records))
+
+    altered = group("first", ("model.width=3",))
+    both = group("second", ("model.width=3",), ())
+    assert opening([altered, both]) == "second/run1"
+    assert opening([altered]) == "first/run0"
+    assert opening([]) == ""
+
+
 def test_it_is_the_same_page_every_time(page: Path, tmp_path: Path) -> None:
     root, again = page.parent, tmp_path / "again.html"
     main(["report", "--runs", str(root / "outputs"), "--figures", str(root / "figures"),
@@ -102,6 +142,10 @@ def test_it_is_the_same_page_every_time(page: Path, tmp_path: Path) -> None:
 def test_it_loads_without_a_word_on_the_console(window: browser.Browser) -> None:
     assert window.complaints() == []
     assert window.run("return document.querySelectorAll('#panels .js-plotly-plot').length") > 5
+
+
+def test_a_figure_is_drawn(window: browser.Browser) -> None:
+    assert window.run("return document.querySelectorAll('.drawing svg[role=img]').length") == 1
 
 
 def test_the_slider_moves_eigenfunctions_and_spectrum(window: browser.Browser) -> None:
@@ -141,7 +185,7 @@ def test_another_run_can_be_picked(window: browser.Browser) -> None:
         "const picker = document.getElementById('run');"
         "picker.selectedIndex = 1; picker.dispatchEvent(new Event('change'));"
     )
-    assert window.run("return state.run.label") == "disk, seed 1"
+    assert window.run("return state.run.label") == "disk, seed 1 (altered)"
     window.wait_for("document.querySelector('#panels .js-plotly-plot')")
 
 
@@ -161,6 +205,9 @@ def test_verdicts_filter_the_ledger(window: browser.Browser) -> None:
     window.run("document.querySelector('[data-verdict=no-runs]').click()")
     assert 0 < window.run(f"{shown}.length") < everything
     assert window.run(f"{shown}.every((row) => row.dataset.verdict === 'no-runs')")
+    # What has no such claim is gone with its heading.
+    empty = "return [...document.querySelectorAll('.ledger, .part')].some((p) => !p.hidden && "
+    assert not window.run(f"{empty}!p.querySelector('.claims tbody tr:not([hidden])'))")
     window.run("document.querySelector('[data-verdict=no-runs]').click()")
     assert window.run(f"{shown}.length") == everything
 
