@@ -95,12 +95,14 @@ class Section(StrEnum):
     """Only the first asks whether the paper reproduces.
 
     paper: a statement of its text. notebooks: a curve of its authors' notebooks, which their code
-    made. identity: holds by construction or by proof, so it can hardly fail.
+    made. identity: holds by construction or by proof, so it can hardly fail. ours: a question of
+    ours, which the paper does not answer.
     """
 
     paper = "The paper's statements"
     notebooks = "The notebooks' curves"
     identity = "Identities"
+    ours = "Our own questions"
 
 
 @dataclass(frozen=True)

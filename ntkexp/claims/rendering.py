@@ -22,6 +22,7 @@ ABOUT = {
     Section.paper: "What the text says. Only these decide whether the paper reproduces.",
     Section.notebooks: "Curves of the authors' notebooks, judged on runs of their code's recipe.",
     Section.identity: "What holds by construction or by proof; a failure would be an error here.",
+    Section.ours: "What the paper does not say; nothing of it tells whether the paper reproduces.",
 }
 
 

@@ -13,6 +13,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/normal_distributions": "a second",
     "lazy/kernel_after": "12 minutes, with the networks before it",
     "lazy/left_out": "half a minute a seed",
+    "lazy/noise_mlp": "half an hour",
     "lazy/quadratic_examples": "3 seconds",
     "lazy/spurious_mlp": "30 minutes",
     "lazy/spurious_plain": "a minute a seed",
