@@ -15,16 +15,11 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from ntkexp import data
-from ntkexp.data.disk_points import lattice
-from ntkexp.data.yin_yang import YinYang
-from ntkexp.data.yin_yang_points import labels
 from ntkexp.scripts import drawing
 
 FIGURE = "5.1"
@@ -52,9 +47,21 @@ def draw(maps: pd.DataFrame, progress: pd.DataFrame, reached: pd.DataFrame) -> F
     return figure
 
 
+def _truth() -> np.ndarray:
+    """The class of every point of a fine lattice."""
+    from ntkexp.data.disk_points import lattice
+    from ntkexp.data.yin_yang_points import labels
+
+    return np.asarray(labels(lattice(FINE)).view(FINE, FINE))
+
+
 def _data(axes: Axes) -> None:
-    truth = labels(lattice(FINE)).view(FINE, FINE).numpy()
-    axes.imshow(truth, origin="lower", extent=SQUARE, cmap=CLASSES, interpolation="nearest")
+    import torch  # like every figure, this one is imported without it
+
+    from ntkexp import data
+    from ntkexp.data.yin_yang import YinYang
+
+    axes.imshow(_truth(), origin="lower", extent=SQUARE, cmap=CLASSES, interpolation="nearest")
     one = data.load(YinYang(), seed=0, device=torch.device("cpu")).train
     for label, (colour, marker) in enumerate(((drawing.BLACK, "o"), (drawing.ORANGE, "^"))):
         x, y = one.inputs[one.targets == label].T.numpy()
@@ -82,7 +89,7 @@ def _map(axes: Axes, rows: pd.DataFrame, limit: float, seeds: int) -> AxesImage:
     axes.contour(
         np.linspace(-1, 1, FINE),
         np.linspace(-1, 1, FINE),
-        labels(lattice(FINE)).view(FINE, FINE).numpy(),
+        _truth(),
         levels=[0.5],
         colors="black",
         linewidths=0.5,
