@@ -9,7 +9,7 @@ OF_PAPER := $(if $(PAPER),--paper $(PAPER))
 # Make knows no program by the name of a stamp.
 MAKEFLAGS += --no-builtin-rules
 
-.PHONY: help demo test lint figures report bench small clean
+.PHONY: help demo test lint figures report bench small newcomer clean
 
 help:
 	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
@@ -20,6 +20,7 @@ help:
 	@echo "make report            draw what has changed and write outputs/report/index.html, a page to look at"
 	@echo "make bench             time the tangent kernel against other tools"
 	@echo "make small             every training experiment in miniature (PAPER=alignment: of one paper)"
+	@echo "make newcomer          a wheel in a fresh environment, from its list to the notebook, two minutes"
 	@echo "make clean             remove build and test leftovers; outputs/ stays"
 
 # Compiling every file of torch and scipy, most of them never imported, takes as long as the rest of
@@ -63,6 +64,9 @@ bench: $(VENV)/.installed-bench
 
 small: $(VENV)/.installed-base
 	$(BIN)/python scripts/small.py $(OF_PAPER)
+
+newcomer:
+	scripts/newcomer.sh
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
