@@ -9,9 +9,9 @@ from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
 from ntkexp.tangent.workspace import Workspace
 
-# T is written by one product and read by the next, so it should stay near a core. The products of the
-# inputs, A, are read by BLOCK examples, and more of them may be made at a time. With 8 MB for both in
-# common VGG19's 8 x 8 maps take 5 % longer (two threads, n = 100; 10 % on one thread).
+# T is written by one product and read by the next, so it should stay near a core. The products of
+# the inputs, A, are read by BLOCK examples, and more of them may be made at a time. With 8 MB for
+# both in common VGG19's 8 x 8 maps take 5 % longer (two threads, n = 100; 10 % on one thread).
 NEAR_BYTES = 5 * 2**20
 CPU_BYTES = 8 * 2**20
 CUDA_BYTES = 512 * 2**20
