@@ -9,7 +9,7 @@ it chooses one), that soon sleep where they wait; a thread a core, spinning, as 
 before. A way is a process that loads once and works when it is told, for some seconds and one step
 at least. The ways take turns in every round, first idle, then beside as many busy processes as
 there are cores; ratios are medians over the rounds, within a round. It ends with the table of
-docs/threads.md.
+docs/measured/threads.md.
 
 `against before`: the chosen way's speed over that of the spinning threads, both idle; 0.95 is
 asked for. `kept beside`: the chosen way's speed beside over its own idle; 0.25 is asked for.
@@ -270,7 +270,7 @@ def ratio(some: Sequence[float], others: Sequence[float]) -> float:
 
 
 def table(rows: Sequence[Row], cores: int) -> str:
-    """The rows as docs/threads.md shows them."""
+    """The rows as docs/measured/threads.md shows them."""
     head = ("1 thread", "several, sleeping", f"{cores}, spinning")
     titles = ["steps or kernels / s", *(f"{name}, idle" for name in head)]
     titles += [*(f"{name}, beside" for name in head), "chosen", "against before", "kept beside"]

@@ -104,6 +104,7 @@ def main(
                 print(path)
         return 0
 
+    run.experiments = experiment.split(",")  # for the gallery
     return run
 
 

@@ -41,6 +41,14 @@ TINY_DISK = (
 )
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What runs on demand is left out unless -m names it."""
+    if "on_demand" not in config.option.markexpr:
+        asked = [item for item in items if "on_demand" not in item.keywords]
+        config.hook.pytest_deselected(items=[one for one in items if one not in asked])
+        items[:] = asked
+
+
 @pytest.fixture
 def ntkexp(tmp_path: Path) -> Ntkexp:
     """The command line as a user has it: a process of its own, in a folder of its own."""

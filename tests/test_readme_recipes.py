@@ -17,9 +17,9 @@ from tests.tiny_runs import make_images
 
 TOP = Path(__file__).parents[1]
 SECTION = (TOP / "README.md").read_text(encoding="utf-8").partition("## Adding to it")[2]
-BLOCKS = re.findall(r"^```(python|)\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```(python|bash)\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
 FILES = [text for kind, text in BLOCKS if kind == "python"]
-COMMANDS = [text.strip() for kind, text in BLOCKS if not kind and text.startswith("ntkexp ")]
+COMMANDS = [text.strip() for kind, text in BLOCKS if kind == "bash"]
 
 
 @pytest.fixture(scope="module")

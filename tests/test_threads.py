@@ -60,7 +60,7 @@ def test_small_networks_have_one_thread_and_large_ones_all() -> None:
 
 
 def test_members_of_one_run_have_the_threads_of_one_network() -> None:
-    """Two threads on a stack of 16 small networks are no quicker than one (docs/sweeps.md)."""
+    """Two threads on a stack of 16 small networks are no quicker than one (docs/measured)."""
     assert wanted(composed((*LIGHT, 'members={seed: "range(16)"}'))) == Wanted(1)
 
 

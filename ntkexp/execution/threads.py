@@ -23,7 +23,7 @@ from typing import Any
 
 # A thread that has to wait spins for 3,000 rounds, then sleeps. From 3,000 rounds on idle cores are
 # as quick as with endless spinning, with 1,000 a tenth slower; work beside busy processes keeps .17
-# to .42 of its speed with 3,000, down to a twentieth with 100,000 (docs/threads.md). libgomp
+# to .42 of its speed with 3,000, down to a twentieth with 100,000 (docs/measured/). libgomp
 # (PyTorch's wheels for Linux) obeys OMP_WAIT_POLICY and GOMP_SPINCOUNT, measured with PyTorch 2.13;
 # it does not know KMP_BLOCKTIME, which is for builds of PyTorch with Intel's or LLVM's libiomp and
 # has not been tried.

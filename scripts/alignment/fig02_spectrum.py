@@ -2,8 +2,9 @@
 
 Columns: experiments. Rows: accuracy; largest, mean and median eigenvalue; effective rank; trace
 ratios T_k of the training kernel for every k, coloured by k, with T_40, T_80 and T_160 in red.
-Solid lines: training examples, dashed lines: test examples. --exp takes other experiments,
-separated by commas.
+Solid lines: training examples, dashed lines: test examples. Where there are runs of recipe=released
+(the authors' code: augmentation, weight decay, batch 128), a second figure shows those. --exp takes
+other experiments, separated by commas.
 """
 
 from __future__ import annotations

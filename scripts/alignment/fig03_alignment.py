@@ -1,9 +1,9 @@
 """Figure 3: alignment of the tangent kernel with the labels along training.
 
-Columns: experiments. Rows: accuracy; CKA of the whole kernel; CKA of each layer's kernel on
-training examples; the same on test examples, layers coloured from input to output. Solid lines:
-training examples, dashed lines: test examples. Kernels are centred by class. --exp takes other
-experiments, separated by commas.
+The runs of Figure 2. Columns: experiments. Rows: accuracy; CKA of the whole kernel; CKA of each
+layer's kernel on training examples; the same on test examples, layers coloured from input to
+output. Solid lines: training examples, dashed lines: test examples. Kernels are centred by class.
+--exp takes other experiments, separated by commas.
 """
 
 from __future__ import annotations

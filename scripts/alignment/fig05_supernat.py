@@ -1,10 +1,11 @@
 """Figure 5: test error of gradient descent and of SuperNat on noisy linear regression.
 
-a: mean over 50 seeds, band from the 10th to the 90th centile. b: how the choice of kappa in
-SuperNat's rescaling decides the outcome. Only with kappa = 1 does it depend on the loss: dashed
-with the paper's mean squared loss, dotted with |f - y|^2 / 2, which diverges. c: alignment of
-SuperNat's kernel with the signal and with the noise in the labels; gradient descent's kernel stays
-where it starts.
+a: SuperNat with kappa = |grad L|; mean over 50 seeds, band from the 10th to the 90th centile. b:
+how the choice of kappa in SuperNat's rescaling, which the paper leaves open, decides the outcome.
+Only with kappa = 1, equation (17) to the letter, does it depend on the loss: dashed with the
+paper's mean squared loss, dotted with |f - y|^2 / 2, which diverges. c: alignment of SuperNat's
+kernel with the signal and with the noise in the labels; gradient descent's kernel stays where it
+starts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Figure 7: how much the outputs on test examples vary along directions of weight space.
 
-The leading right singular vectors of the Jacobian of the training batch, then random directions.
-Dots: the derivative; crosses: a step that was really taken. Root mean square change of the output
-vector for each unit of distance in weight space.
+The 50 leading right singular vectors of the Jacobian of the training batch, then 50 random
+directions. Dots: the derivative; crosses: a step that was really taken. Root mean square change of
+the output vector for each unit of distance in weight space.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Figure 8: the tangent kernel of a random network on a line has Fourier modes for eigenvectors.
 
-a: Fourier magnitude of each eigenvector of one network, with frequency = j / 2 dashed. b: three of
-its eigenvectors. c: eigenvalues of every seed's network. The last eigenvector of a centred kernel,
-a constant with eigenvalue zero, is left out.
+Random MLPs of 6 x 256. a: Fourier magnitude of each eigenvector of one network, with frequency =
+j / 2 dashed. b: three of its eigenvectors. c: eigenvalues of every seed's network. The last
+eigenvector of a centred kernel, a constant with eigenvalue zero, is left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figure 11: alignment of the tangent kernel with the labels of test examples.
 
-Left to right: an MLP on MNIST, VGG19 and ResNet18 on CIFAR-10. Kernels are centred by class.
---exp takes other experiments, separated by commas.
+Left to right: an MLP of 6 x 80 on MNIST, VGG19 and ResNet18 on CIFAR-10. Kernels are centred by
+class. --exp takes other experiments, separated by commas.
 """
 
 from __future__ import annotations

@@ -1,0 +1,133 @@
+"""Writes the gallery, docs/gallery: a page a paper, every figure, and the commands that draw it.
+
+    python -m scripts.document_figures
+
+Captions are the figures' own, the docstrings of their scripts; experiments and what they cost are
+what the scripts, configs/exp and the papers' costs.py say. The images are those of docs/figures.
+"""
+
+from __future__ import annotations
+
+import runpy
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ntkexp.claims import effort
+from ntkexp.claims.horizon import iteration
+from ntkexp.figures.command import chosen
+from ntkexp.papers import MAIN
+from ntkexp.papers.found import paper
+from ntkexp.papers.scripts import Script, folder_of, scripts
+
+DOCS = Path(__file__).parents[1] / "docs"
+GALLERY = DOCS / "gallery"
+LINE_WIDTH = 100
+# How long the convolutional networks of the images were trained.
+SHOWN = {"paper": iteration(12_000), "released": iteration(100_000)}
+INTRO = """\
+`ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `outputs/figures`. It
+needs no run of your own: the results that come with ntkexp are enough. Below each image stand the
+seeds, what is smaller than in the paper, and how far the runs came. What was found in each figure,
+claim by claim: [what was reproduced]({link}).
+
+<!-- made by scripts/document_figures.py -->
+<!-- page not run: a slow test draws every figure; its runs take seconds to days -->
+"""
+
+
+def main() -> None:
+    GALLERY.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (GALLERY / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """Paper -> its page; projects of one's own are theirs to document."""
+    own = Path(__file__).parent.resolve()
+    found = [script for script in scripts() if script.path.resolve().is_relative_to(own)]
+    return {
+        name: page(name, [script for script in found if script.paper == name])
+        for name in dict.fromkeys(script.paper for script in found)
+    }
+
+
+def page(name: str, its: list[Script]) -> str:
+    link = "../reproduction.md" if name == MAIN else f"../{name}/README.md"
+    intro = INTRO.format(paper=name, link=link)
+    parts = [f"# Figures: {paper(name).title}", intro.rstrip()]
+    for script in its:
+        parts += section(script)
+    return "\n\n".join(parts) + "\n"
+
+
+def section(script: Script) -> Iterator[str]:
+    first, _, rest = script.caption.partition("\n")
+    name = f"Figure {script.figure}" if _numbered(script) else _word(script).replace("_", " ")
+    title = first.removeprefix(f"{name}:").strip()
+    yield f"## {_begun(name)}"
+    yield _filled(f"**{_plain(_begun(title))}** {_plain(rest)}")
+    images = _images(script)
+    for recipe, image in images.items():
+        label = name if recipe == "paper" else f"{name}, recipe=released"
+        yield f"![{label}](../{image.relative_to(DOCS).as_posix()})"
+    if not images:
+        yield "*Not drawn yet: no run has come far enough.*"
+    yield "\n".join(["```bash", f"ntkexp figures {script.paper} {_word(script)}", "```"])
+    yield "draws it. Its runs are made by"
+    yield "\n".join(["```bash", *_runs(script, images or ["paper"]), "```"])
+
+
+def _images(script: Script) -> dict[str, Path]:
+    """Recipe -> the image that is kept of it."""
+    folder = folder_of(script.paper, DOCS / "figures")
+    endings = {"paper": "", "released": "_released"}
+    files = {recipe: folder / f"{script.stem}{ending}.png" for recipe, ending in endings.items()}
+    return {recipe: file for recipe, file in files.items() if file.is_file()}
+
+
+def _runs(script: Script, recipes: Iterable[str]) -> Iterator[str]:
+    """The commands that make what the figure shows, each below its cost."""
+    said = ""
+    for recipe in recipes:
+        for experiment in runpy.run_path(str(script.path))["main"].experiments:
+            line, _, cost = effort.command(experiment, recipe, SHOWN[recipe]).partition("  (")
+            if cost != said:
+                yield f"# {cost.removesuffix(')')}"
+                said = cost
+            yield " \\\n    ".join(
+                textwrap.wrap(line, LINE_WIDTH - 6, break_long_words=False, break_on_hyphens=False)
+            )
+
+
+def _numbered(script: Script) -> bool:
+    number = script.figure or ""
+    return number[:1].isupper() or number[:1].isdigit()
+
+
+def _word(script: Script) -> str:
+    """What `ntkexp figures PAPER` calls this figure and no other."""
+    words = [script.stem.removeprefix("fig_"), script.stem]
+    if script.figure and _numbered(script):
+        words.insert(0, script.figure)
+    return next(word for word in words if chosen([word], script.paper) == [script])
+
+
+def _begun(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _filled(text: str) -> str:
+    words = " ".join(text.split())
+    return textwrap.fill(words, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _plain(text: str) -> str:
+    """A docstring's words, none of which is meant as Markdown."""
+    for sign in ("\\", "*", "_", "<", "|", "`"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+if __name__ == "__main__":
+    main()

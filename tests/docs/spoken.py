@@ -1,0 +1,134 @@
+"""Commands that are not executed here: whether what they say still exists.
+
+A training or a study with options is composed and checked, a sweep of them as `--dry-run` does it.
+One without is an experiment that must be there. The words of other ntkexp commands are parsed.
+Targets of make, scripts, their flags, and extras of pip must be there.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+from collections.abc import Sequence
+
+from ntkexp.claims import command as claims
+from ntkexp.claims.ledger import ledger
+from ntkexp.cli import COMMANDS
+from ntkexp.data.sources import image_sets
+from ntkexp.experiments import experiments
+from ntkexp.figures import command as figures
+from ntkexp.report import command as report
+from tests.conftest import Ntkexp
+from tests.docs.pages import TOP
+from tests.tiny_runs import composed
+
+# Words that stand for others.
+PLACEHOLDER = re.compile(
+    r"(?<![\w.])(NAME|PAPER|FIG|DIR|RUN|N|ID|FILE|SHELL|FOLDER)(?!\w)|\.\.\.|…"
+)
+PROGRAMS = ("ntkexp ", "make ", "python scripts/", "python -m scripts.", "scripts/", "pip install ")
+ASSIGNED = re.compile(r"[A-Z_]+=\S*$")
+_right: set[str] = set()  # which several pages say
+SHARED_FLAGS = ("--runs", "--out", "--exp", "--help")  # of all figures: scripts/drawing.py
+
+
+def is_command(span: str) -> bool:
+    """Whether a piece of code in a line is a command, and a whole one."""
+    whole = " " in span and not PLACEHOLDER.search(span)
+    return whole and span.startswith(PROGRAMS)
+
+
+def check(command: str, inside: Ntkexp) -> None:
+    """Fails where a command could not be given as it stands."""
+    if command in _right:
+        return
+    words = shlex.split(command, comments=True)
+    if "|" in words:
+        words = words[: words.index("|")]
+    while words and ASSIGNED.match(words[0]):
+        words = words[1:]
+    if not words or PLACEHOLDER.search(command):
+        return
+    program, rest = words[0], words[1:]
+    if program == "ntkexp":
+        _ntkexp(rest, inside)
+    elif program == "make":
+        _make(rest)
+    elif program == "python" and not command.startswith("python -m venv"):
+        _script(rest[1].replace(".", "/") + ".py" if rest[0] == "-m" else rest[0], rest)
+    elif program == "bash" or program.startswith("scripts/"):
+        _shell(rest if program == "bash" else words)
+    elif program == "pip":
+        _extras(command)
+    _right.add(command)
+
+
+def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
+    name, rest = words[0], list(words[1:])
+    assert name in COMMANDS or name.startswith("--"), f"no command {name}"
+    if name in ("train", "study") and any("=" in word for word in rest):
+        options = [word for word in rest if not word.startswith("-")]
+        if len(options) == 1 and options[0].startswith("+exp="):
+            # Each of them is composed, and lives for two steps, in tests/test_experiments.py.
+            (word,) = options
+            known = {one.name: one.command for one in experiments()}
+            assert known.get(word.removeprefix("+exp=")) == name, f"ntkexp {name} has no {word}"
+            return
+        if name == "train" and options == rest:
+            composed(options)
+            return
+        shown = {"--cfg", "-c", "--info"} & set(rest)
+        done = inside(name, *rest, *([] if shown else ["--dry-run"]))
+        assert done.returncode == 0, done.stderr
+    elif name in ("list", "completion"):
+        done = inside(name, *rest)
+        assert done.returncode == 0, done.stderr
+    elif name == "figures":
+        given = figures._parser().parse_intermixed_args(rest)
+        assert figures.chosen(given.names, given.paper)
+    elif name == "claims":
+        given = claims._parser().parse_args(rest)
+        known = ledger(None if given.paper is None else [given.paper])
+        assert any(given.figure in (None, claim.figure) for claim in known)
+    elif name == "report":
+        report._parser().parse_args(rest)
+    elif name == "data":
+        assert {word for word in rest if word != "--forget"} <= set(image_sets())
+    elif name == "show":
+        assert len(rest) <= 2
+
+
+def _make(words: Sequence[str]) -> None:
+    text = (TOP / "Makefile").read_text(encoding="utf-8")
+    for word in words:
+        name, assigned, _ = word.partition("=")
+        found = rf"^{name}\s*\?=" if assigned else rf"^{name}:"
+        assert re.search(found, text, re.MULTILINE), f"make knows no {name}"
+
+
+def _script(name: str, words: Sequence[str]) -> None:
+    found = list(TOP.glob(name))
+    assert found, f"no {name}"
+    text = found[0].read_text(encoding="utf-8")
+    figure = found[0].name.startswith("fig")
+    for word in words:
+        flag = word.partition("=")[0]
+        if flag.startswith("--"):
+            assert f'"{flag}"' in text or (figure and flag in SHARED_FLAGS), f"{name}: no {flag}"
+
+
+def _shell(words: Sequence[str]) -> None:
+    file = TOP / words[0]
+    assert file.is_file(), f"no {words[0]}"
+    text = file.read_text(encoding="utf-8")
+    for word in words[1:]:
+        assert re.search(rf"\b{re.escape(word)}\b", text), f"{words[0]}: no {word}"
+
+
+def _extras(command: str) -> None:
+    setup = configparser.ConfigParser()
+    setup.read(TOP / "setup.cfg")
+    for named in re.findall(r"(?:ntkexp|\.)\[([\w,]+)\]", command):
+        for extra in named.split(","):
+            assert extra in setup["options.extras_require"], f"no extra {extra}"
