@@ -43,19 +43,42 @@ def main() -> None:
 
 
 def pages() -> dict[str, str]:
-    """Paper -> its page; projects of one's own are theirs to document."""
+    """Name -> page, a paper each, and README; projects of one's own are theirs to document."""
     own = Path(__file__).parent.resolve()
     found = [script for script in scripts() if script.path.resolve().is_relative_to(own)]
-    return {
-        name: page(name, [script for script in found if script.paper == name])
-        for name in dict.fromkeys(script.paper for script in found)
-    }
+    papers = list(dict.fromkeys(script.paper for script in found))
+    each = {name: [script for script in found if script.paper == name] for name in papers}
+    return {"README": overview(each)} | {name: page(name, its) for name, its in each.items()}
+
+
+def overview(each: dict[str, list[Script]]) -> str:
+    """The way to all of them."""
+    rows = [
+        f"| *[{paper(name).title}]({name}.md)* | {sum(map(_numbered, its))} | "
+        f"{len(its) - sum(map(_numbered, its))} |"
+        for name, its in each.items()
+    ]
+    return "\n".join(
+        [
+            "# Figures",
+            "",
+            "Every figure with its image, its caption, and the commands that draw it and make its",
+            "runs. `ntkexp figures` draws all that have runs.",
+            "",
+            "<!-- made by scripts/document_figures.py -->",
+            "",
+            "| paper | numbered figures | others |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def page(name: str, its: list[Script]) -> str:
     link = "../reproduction.md" if name == MAIN else f"../{name}/README.md"
     intro = INTRO.format(paper=name, link=link)
-    parts = [f"# Figures: {paper(name).title}", intro.rstrip()]
+    parts = [f"# Figures: {paper(name).short}", intro.rstrip()]
     for script in its:
         parts += section(script)
     return "\n\n".join(parts) + "\n"
@@ -124,9 +147,9 @@ def _filled(text: str) -> str:
 
 def _plain(text: str) -> str:
     """A docstring's words, none of which is meant as Markdown."""
-    for sign in ("\\", "*", "_", "<", "|", "`"):
+    for sign in ("\\", "*", "_", "`"):
         text = text.replace(sign, f"\\{sign}")
-    return text
+    return text.replace("<", "&lt;")
 
 
 if __name__ == "__main__":

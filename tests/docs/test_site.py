@@ -54,7 +54,7 @@ def test_every_page_is_in_the_navigation_and_once() -> None:
 
 def test_a_paper_leads_to_all_of_its_pages() -> None:
     """The navigation of a folder goes by its README: whoever reads files gets there by it, too."""
-    for paper in ("adaptive", "lazy"):
+    for paper in ("adaptive", "lazy", "gallery", "measured"):
         text = (DOCS / paper / "README.md").read_text(encoding="utf-8")
         for page in (DOCS / paper).glob("*.md"):
             assert page.name == "README.md" or f"({page.name})" in text, page.name
