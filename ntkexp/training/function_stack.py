@@ -103,8 +103,9 @@ class FunctionStack:
         )
 
     def _blocked(self, groups: Sequence[Sequence[int]]) -> list[_Block]:
-        """One block where every kernel has as many runs, else one for each kernel."""
-        alike = len({len(group) for group in groups}) == 1
+        """One block where every kernel has as many runs and is in memory, else one for each."""
+        on_disk = any(run.kernels.on_disk for run in self._runs)
+        alike = len({len(group) for group in groups}) == 1 and not on_disk
         blocks, first = [], 0
         for part in [groups] if alike else [[group] for group in groups]:
             kernels = [self._runs[group[0]].kernels for group in part]
