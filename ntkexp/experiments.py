@@ -19,7 +19,8 @@ from ntkexp import projects
 from ntkexp.errors import UserError
 from ntkexp.papers import MAIN
 
-SEEDS = ("seed", "study.seed")
+# Of one run, of a study, and of the networks of one run.
+SEEDS = ("seed", "study.seed", "members.seed")
 
 
 @dataclass(frozen=True)
