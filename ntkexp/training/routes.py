@@ -64,7 +64,7 @@ NAMES = {
 }
 FLOPS_A_SECOND = 50e9
 BYTES_A_SECOND = 10e9
-BYTES_A_SECOND_ON_DISK = 1e9
+BYTES_A_SECOND_ON_DISK = 5e8  # in rows
 SECONDS_A_LAYER = 1e-4  # to start its operations, forward and back
 SECONDS_AN_UPDATE = 1e-4  # the same for all of function space
 # Of the memory that is free; the rest is for computing the kernels. The same of the disk.
