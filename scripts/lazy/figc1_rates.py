@@ -48,7 +48,9 @@ def draw(every: pd.DataFrame) -> Figure:
     panels[1].set_ylabel("accuracy, test")
     for axes in panels:
         clean_axis(axes, every)
-    panels[0].legend(loc="upper left")
+    told = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+    order = [label for label, _ in COLOURS.values() if label in told]
+    panels[0].legend([told[label] for label in order], order, loc="upper left")
     measures_legend(panels[2])
     drawing.letter_panels(panels)
     return figure

@@ -18,8 +18,9 @@ from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, at_known, networ
 from ntkexp.results.record import Record
 
 MLP, RATES = "lazy/noise_mlp", "lazy/rates_mlp"
-BOTH = (MLP, "lazy/noise_vgg11", "lazy/noise_vgg11_lazy")
-TITLES = {MLP: "MLP, MNIST", "lazy/noise_vgg11": "VGG11, CIFAR-10"}
+RESNET, VGG = "lazy/noise_resnet18", "lazy/noise_vgg11"
+BOTH = (RESNET, f"{RESNET}_lazy", VGG, f"{VGG}_lazy", MLP)
+TITLES = {RESNET: "ResNet18, CIFAR-10", VGG: "VGG11, CIFAR-10", MLP: "MLP, MNIST"}
 RATE, SMALLEST = 0.01, 1e-6
 PLAIN, LAZY = {"alpha": 1.0, "lr": RATE}, {"alpha": 100.0, "lr": RATE}
 CLEAN = (2.0, 1.5, 1.0, 0.5, 0.25, 0.1)
