@@ -35,9 +35,10 @@ COLOURS = {
 
 
 def draw(every: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.6))
+    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 3.2))
     labelled: set[str] = set()
-    for (_, alpha, lr, _), frame in networks(every):
+    # From large to small rates: the least one, which has come least far, lies on top.
+    for (_, alpha, lr, _), frame in sorted(networks(every), key=lambda one: -one[0][2]):
         label, colour = _of(alpha, lr)
         for axes, column in zip(panels, ("noisy_known", "test_known"), strict=False):
             shown = label if axes is panels[0] and label not in labelled else None
