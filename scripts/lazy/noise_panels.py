@@ -78,7 +78,7 @@ def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
         clean_axis(panels[0], frame)
         clean_axis(panels[1], frame)
     _legend(grid[0, 0], {alpha for frame in by_row.values() for alpha in frame["alpha"]})
-    measures_legend(grid[0, 1])
+    measures_legend(grid[-1, 1])
     if not seeds:
         drawing.letter_panels(grid[0])
     return figure
