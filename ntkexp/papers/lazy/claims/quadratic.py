@@ -58,7 +58,7 @@ def sequentialised(records: Sequence[Record]) -> Iterable[Case]:
 
 def _next_left(curves: pd.DataFrame) -> float:
     """The distance of an output from its label is the root of its loss."""
-    left = np.sqrt(curves.pivot(index="time", columns="group", values="loss"))
+    left = curves.pivot(index="time", columns="group", values="loss").pow(0.5)
     left = left / left.iloc[0]
     order = left.le(LEFT).idxmax().sort_values()
     if not left.le(LEFT).any().all():
