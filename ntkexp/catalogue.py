@@ -77,6 +77,7 @@ def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Pa
         names = [*(experiment.name for experiment in known), *there]
         raise UserError(f"ntkexp list {name}: no such experiment{meant(name, names)}")
     lines = [f"{one.line}  {_figures(one)}  {one.about}" for one in its] or [name]
+    lines += [f"    stands in for {one.stands_in_for}" for one in its if one.stands_in_for]
     found = there.get(name, ())
     apart = distinguishing_keys(found)
     for run, (line,) in zip(

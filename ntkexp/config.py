@@ -54,7 +54,7 @@ EXECUTION_KEYS = (
     "objective_metric",
     "logger",
 )
-DESCRIPTION_KEYS = ("about", "figures")
+DESCRIPTION_KEYS = ("about", "figures", "stands_in_for")
 
 # A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list. One slash
 # parts a paper from its experiment, as in lazy/yin_yang. What `reference` holds was kept from
@@ -206,12 +206,16 @@ class SlurmConfig(LauncherConfig):
 class ExperimentConfig:
     """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`.
 
+    `stands_in_for`: the paper's own network and data, where the experiment has a smaller network or
+    other images in their place. Then the ledger calls its runs `stand-in` and not `paper`.
+
     `objective_metric` names the number that a run returns (ntkexp/results/metric.py).
     """
 
     name: str = option("adhoc", FOLDER_NAME)
     about: str = ""
     figures: list[str] = field(default_factory=list)
+    stands_in_for: str = ""
     paths: PathsConfig = field(default_factory=PathsConfig)
     launcher: LauncherConfig = field(default_factory=LauncherConfig)
     members: Any = None

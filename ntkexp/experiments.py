@@ -19,7 +19,8 @@ from ntkexp import projects
 from ntkexp.errors import UserError
 from ntkexp.papers import MAIN
 
-SEEDS = ("seed", "study.seed")
+# Of one run, of a study, and of the networks of one run.
+SEEDS = ("seed", "study.seed", "members.seed")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Experiment:
     needs: bool = False  # its file names a run that it begins with
     paper: str = MAIN
     folder: str | None = None  # of configs that the command line named
+    stands_in_for: str = ""  # the paper's network and data, where it has smaller or other ones
 
     @property
     def line(self) -> str:
@@ -95,6 +97,7 @@ def _experiment(paper: str, config: DictConfig) -> Experiment:
         sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
         needs=OmegaConf.select(config, "weights.run") is not None,
         paper=paper,
+        stands_in_for=config.get("stands_in_for", ""),
     )
 
 
@@ -105,6 +108,12 @@ def swept_by_themselves() -> dict[str, tuple[str, ...]]:
         config.name: tuple(map(str, OmegaConf.select(config, "hydra.sweeper.params") or {}))
         for _, config in _files()
     }
+
+
+@cache
+def stand_ins() -> dict[str, str]:
+    """Experiment -> what it stands in for; nothing for those of the paper's own size."""
+    return {one.name: one.stands_in_for for one in experiments() if one.stands_in_for}
 
 
 def axes(experiment: str) -> tuple[str, ...]:

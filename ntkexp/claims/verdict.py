@@ -123,7 +123,8 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
         chosen = [one for found in fitting.values() for one in choose(found, claim.horizon)]
     # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
     cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
-    also = tuple(claim.also[1](chosen)) if claim.also and cases else ()
+    beside = claim.also[1](chosen) if claim.also and cases else ()
+    also = tuple(case for case in beside if not math.isnan(case.value))
     return Finding(claim, cases, tuple(chosen) if cases else (), whose, also)
 
 

@@ -25,7 +25,8 @@ HEADS = ("Figure", "Claim", "Paper", "Holds if", "Measured", "Verdict", "Scale")
 EXPLAINED = (
     "A claim holds <em>partly</em> when it does for some of its seeds or panels; <em>no runs</em>: "
     "none came far enough to decide it. <em>narrow</em> is a convolutional net of fewer channels, "
-    "<em>small</em> a miniature. Verdicts are computed."
+    "<em>stand-in</em> a smaller network or other data than the paper's, <em>small</em> a "
+    "miniature. Verdicts are computed."
 )
 
 

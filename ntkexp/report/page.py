@@ -18,6 +18,7 @@ from ntkexp.report.benchmarks import benchmarks
 from ntkexp.report.facts import Drawing, ShownRuns, short
 from ntkexp.report.ledger import ledger
 from ntkexp.report.markup import packed, soft, text
+from ntkexp.report.one_of_many import first_of, told
 from ntkexp.report.panels import builders, panels
 from ntkexp.results.record import SCALES, Record
 
@@ -97,12 +98,13 @@ def _run(group: ShownRuns, record: Record) -> dict[str, Any]:
     values = zip(record.axes, record.swept, strict=True)
     swept = "".join(f"{key} {short(value)}, " for key, value in values)
     scale = "" if record.scale == "paper" else f" ({record.scale})"
-    about = [group.about, f"run {record.run}", f"scale {record.scale}", *record.notes]
+    which = [words] if (words := told(record)) else []
+    about = [group.about, f"run {record.run}", *which, f"scale {record.scale}", *record.notes]
     return {
         "id": _run_id(record),
         "label": f"{group.name}, {swept}seed {record.seed}{scale}",
         "about": "; ".join(about),
-        "panels": panels(record),
+        "panels": panels(first_of(record)),
     }
 
 

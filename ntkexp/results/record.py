@@ -12,7 +12,7 @@ import pandas as pd
 
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
-from ntkexp.experiments import SEEDS, axes
+from ntkexp.experiments import SEEDS, axes, stand_ins
 from ntkexp.results import metric
 from ntkexp.results.card import read_card
 from ntkexp.results.commits import DamagedRunError
@@ -28,7 +28,7 @@ from ntkexp.results.reading import (
 from ntkexp.results.status import read_status, refuse_damaged
 
 # From the evidence that counts most to that which counts least.
-SCALES = ("paper", "narrow", "altered", "small")
+SCALES = ("paper", "narrow", "stand-in", "altered", "small")
 FULL_BASE = 64
 # How long a run goes on. With a constant rate they leave its steps as they are: a claim's horizon
 # says whether it came far enough.
@@ -108,12 +108,20 @@ class Record:
         return any(_among(word, HORIZON_KEYS) for word in self.typed)
 
     @property
+    def stands_in_for(self) -> str:
+        """The paper's network and data, where its experiment has smaller or other ones. Asked of
+        the experiment as it is now: runs from before it said so are judged by it, too."""
+        return stand_ins().get(self.experiment) or str(self.config.get("stands_in_for") or "")
+
+    @property
     def scale(self) -> str:
         """paper: the experiment as it stands. narrow: a convolutional net of fewer channels, and
-        nothing else altered."""
+        nothing else altered. stand-in: as it stands, which is smaller or other than the paper."""
         if self.config.get("scale.name", "paper") != "paper":
             return "small"
         altered = [word for word in self.altered if not _among(word, ("model.base",))]
+        if self.stands_in_for:
+            return "altered" if altered else "stand-in"
         channels = self.config.get("model.base", FULL_BASE)
         if channels < FULL_BASE and "model.base" not in self.axes:
             return "altered" if altered else "narrow"
@@ -156,7 +164,13 @@ class Record:
         """What a reader must know: provenance's remarks, what was altered, how far it came."""
         changes = (f"{self.experiment}: {' '.join(self.altered)}",) if self.altered else ()
         going = f"{self.experiment}, recipe={self.recipe}: goes on, kept at {self.iteration:,}"
-        return (*self.life.get("remarks", ()), *changes, *(() if self.finished else (going,)))
+        instead = f"{self.experiment}: stands in for {self.stands_in_for}"
+        return (
+            *self.life.get("remarks", ()),
+            *changes,
+            *((instead,) if self.stands_in_for else ()),
+            *(() if self.finished else (going,)),
+        )
 
 
 def _among(word: str, keys: Iterable[str]) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from weakref import WeakValueDictionary
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ntkexp.data import Split
-from ntkexp.tangent import tangent_kernel
+from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.tiles import description
 
@@ -23,6 +27,8 @@ class FrozenKernels:
     Nothing is computed before it is asked for: by then the process has the threads of its run, on
     whose number the last digits depend. Rows are example-major, i c + output.
     """
+
+    on_disk = False
 
     def __init__(self, network: nn.Module, splits: Mapping[str, Tensor], keeps_start: bool) -> None:
         self.network, self._inputs, self._keeps_start = network, splits, keeps_start
@@ -42,6 +48,9 @@ class FrozenKernels:
     def to_train(self, split: str) -> Tensor:
         return self.train if split == "train" else self.test
 
+    def expect(self, examples: Tensor) -> None:
+        """The rows of these training examples are read next: nothing to do in memory."""
+
     def start(self, split: str) -> Tensor:
         """(n, c): what the outputs are for a = 0."""
         if split not in self._starts:
@@ -52,18 +61,79 @@ class FrozenKernels:
         return self._starts[split]
 
 
+class KernelsOnDisk(FrozenKernels):
+    """The same, the kernel of the training examples in a file of `folder` that is written tile by
+    tile. Of what is read of it memory holds as much as is free.
+
+    Who begins it a second time goes on with the tiles that are there. The file is named after the
+    weights and examples and stays: runs that differ in labels or rates read the same one.
+    """
+
+    on_disk = True
+
+    def __init__(
+        self,
+        network: nn.Module,
+        splits: Mapping[str, Tensor],
+        keeps_start: bool,
+        folder: Path,
+        progress: bool,
+    ) -> None:
+        super().__init__(network, splits, keeps_start)
+        self.progress = progress
+        of = description(NetworkFunction(network, None), splits["train"])
+        self.file = folder / f"{of.rpartition(' ')[2][:16]}.npy"
+
+    @cached_property
+    def train(self) -> Tensor:
+        print(f"the kernel of the training examples is in {self.file}", file=sys.stderr)
+        inputs = self._inputs["train"]
+        tangent_kernel_tiles(self.network, inputs, self.file, progress=self.progress)
+        # PyTorch takes no read-only array without a warning; a private map never changes the file.
+        return torch.from_numpy(np.load(self.file, mmap_mode="c"))
+
+    def expect(self, examples: Tensor) -> None:
+        """Ask the system for all of them at once: read as they are met, each is waited for."""
+        if not hasattr(os, "posix_fadvise"):  # not Linux
+            return
+        size = self.train.nbytes // len(self._inputs["train"])
+        header = self.file.stat().st_size - self.train.nbytes
+        with self.file.open("rb") as opened:
+            for number in examples.tolist():
+                place = header + number * size
+                os.posix_fadvise(opened.fileno(), place, size, os.POSIX_FADV_WILLNEED)
+
+    @property
+    def test(self) -> Tensor:
+        raise ValueError("test examples have no kernel here; their outputs come from the weights")
+
+
 _KNOWN: WeakValueDictionary[str, FrozenKernels] = WeakValueDictionary()
 
 
 def frozen_kernels(
-    network: nn.Module, train: Split, test: Split, test_examples: int, *, keeps_start: bool
+    network: nn.Module,
+    train: Split,
+    test: Split,
+    test_examples: int,
+    *,
+    keeps_start: bool,
+    folder: Path | None = None,
+    progress: bool = False,
 ) -> FrozenKernels:
-    """Those of this network at these weights; runs of one process that have the same share them."""
+    """Those of this network at these weights; runs of one process that have the same share them.
+
+    In memory, or where there is a `folder`, there.
+    """
     inputs = {"train": train.inputs, "test": test.inputs[:test_examples]}
     function = NetworkFunction(network, None)
     descriptions = [description(function, of) for of in inputs.values()]
-    key = f"{' '.join(descriptions)} {keeps_start} {train.inputs.device}"
+    key = f"{' '.join(descriptions)} {keeps_start} {train.inputs.device} {folder}"
     found = _KNOWN.get(key)
     if found is None:
-        found = _KNOWN[key] = FrozenKernels(network, inputs, keeps_start)
+        if folder is None:
+            found = FrozenKernels(network, inputs, keeps_start)
+        else:
+            found = KernelsOnDisk(network, inputs, keeps_start, folder, progress)
+        _KNOWN[key] = found
     return found

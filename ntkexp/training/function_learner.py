@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import BatchNorm
+from ntkexp.config import BatchNorm, TrainConfig
 from ntkexp.data import Split
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.objectives.metrics import of_objective
@@ -50,12 +51,17 @@ class FunctionLearner:
 
     @cached_property
     def kernels(self) -> FrozenKernels:
+        return self._kernels_in(None)
+
+    def _kernels_in(self, folder: Path | None) -> FrozenKernels:
         return frozen_kernels(
             self.linearised.start,
             self.dataset.train,
             self.dataset.test,
             evaluated(self.dataset.test, self.config.evaluate.test_examples),
             keeps_start=self.linearised.keeps_start,
+            folder=folder,
+            progress=self.config.progress,
         )
 
     @property
@@ -84,15 +90,8 @@ class FunctionLearner:
         config = self.config.evaluate
         train = split == "train"
         of = self.dataset.train if train else self.dataset.test
-        kernel, start = self.kernels.to_train(split), self.kernels.start(split)
-
-        def outputs_of(chosen: slice) -> Tensor:
-            own = start[chosen]
-            rows = slice(chosen.start * own.shape[1], chosen.stop * own.shape[1])
-            return own + (kernel[rows] @ self.a).view(own.shape)
-
         return judged(
-            outputs_of,
+            self._outputs_of(split),
             of,
             self.objective,
             examples=config.train_examples if train else config.test_examples,
@@ -100,6 +99,16 @@ class FunctionLearner:
             subsets=config.subsets,
             metrics=of_objective(self.objective, config.metrics),
         )
+
+    def _outputs_of(self, split: str) -> Callable[[slice], Tensor]:
+        kernel, start = self.kernels.to_train(split), self.kernels.start(split)
+
+        def outputs_of(chosen: slice) -> Tensor:
+            own = start[chosen]
+            rows = slice(chosen.start * own.shape[1], chosen.stop * own.shape[1])
+            return own + (kernel[rows] @ self.a).view(own.shape)
+
+        return outputs_of
 
     def update_to_see(self, step: int, lr: float) -> Update:
         """Its norm is |eta J_0^T v| = eta sqrt(v^T K v)."""
@@ -154,6 +163,27 @@ class FunctionLearner:
             pulled = pull_back(self.linearised.start, inputs[part], along[part])
             found = {name: found[name] + g if found else g for name, g in pulled.items()}
         return found
+
+
+class FunctionLearnerOnDisk(FunctionLearner):
+    """The same with a kernel larger than memory; test examples are sent through the network."""
+
+    route = "disk"
+
+    @cached_property
+    def kernels(self) -> FrozenKernels:
+        return self._kernels_in(kernel_folder(self.config))
+
+    def _outputs_of(self, split: str) -> Callable[[slice], Tensor]:
+        if split == "train":
+            return super()._outputs_of(split)
+        linearised, inputs = self.followed(), self.dataset.test.inputs
+        return lambda chosen: linearised(inputs[chosen])
+
+
+def kernel_folder(config: TrainConfig) -> Path:
+    """Beside the runs, in a folder that no list of runs shows."""
+    return Path(config.paths.outputs) / ".kernels"
 
 
 class FunctionView(NetworkView):

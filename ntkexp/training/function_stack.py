@@ -42,6 +42,7 @@ class Coefficients:
 class _Block:
     """G kernels, for each of which there are L runs that see the same minibatches."""
 
+    kernels: Sequence[FrozenKernels]  # G
     kernel: Tensor  # (G, N, N)
     start: Tensor  # (G, n, c)
     runs: slice  # of the sorted runs, G L of them
@@ -56,6 +57,8 @@ class _Block:
             rows, start = self.kernel, self.start
         else:
             first = numbers[:: self.together]
+            for kernels, own in zip(self.kernels, first, strict=True):
+                kernels.expect(own)
             rows = self._gathered("rows", self.kernel.view(groups, examples, -1), first)
             start = self._gathered("start", self.start, first)
             examples = numbers.shape[1]
@@ -103,14 +106,16 @@ class FunctionStack:
         )
 
     def _blocked(self, groups: Sequence[Sequence[int]]) -> list[_Block]:
-        """One block where every kernel has as many runs, else one for each kernel."""
-        alike = len({len(group) for group in groups}) == 1
+        """One block where every kernel has as many runs and is in memory, else one for each."""
+        on_disk = any(run.kernels.on_disk for run in self._runs)
+        alike = len({len(group) for group in groups}) == 1 and not on_disk
         blocks, first = [], 0
         for part in [groups] if alike else [[group] for group in groups]:
             kernels = [self._runs[group[0]].kernels for group in part]
             count = sum(map(len, part))
             blocks.append(
                 _Block(
+                    kernels,
                     _stacked([one.train for one in kernels]),
                     _stacked([one.start("train") for one in kernels]),
                     slice(first, first + count),

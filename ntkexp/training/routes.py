@@ -12,6 +12,10 @@ examples that are evaluated, on one core:
                      that stand for a layer's gradient: inputs / c^2 + outputs where it is linear,
                      at most all its weights where it is a convolution
 
+Where the kernels exceed memory that of the training examples lies on disk, T tiles long: its
+features are made (T + 1) / 2 times, its 4 N^2 bytes are written and read twice before the first
+update, and an update reads its 4 b c N bytes from there. Test examples then go through the network.
+
 Rates are of one thread of a present-day core; both routes gain alike by more of them, so only the
 comparison counts, and where it is close either will do. What is kept and shared decides beyond
 that: function space needs room for its kernels, plain SGD, and images that nothing augments.
@@ -19,6 +23,7 @@ that: function space needs room for its kernels, plain SGD, and images that noth
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +38,13 @@ from ntkexp.data.image_options import Augment
 from ntkexp.errors import UserError
 from ntkexp.execution.memory import available_bytes
 from ntkexp.optim.sgd import Sgd
-from ntkexp.training.function_learner import FunctionLearner, evaluated
+from ntkexp.tangent.tiles import MOST_EXAMPLES
+from ntkexp.training.function_learner import (
+    FunctionLearner,
+    FunctionLearnerOnDisk,
+    evaluated,
+    kernel_folder,
+)
 from ntkexp.training.network_learner import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.schedule import last_step
@@ -44,13 +55,20 @@ from ntkexp.transforms.linearise import Linearise, Route
 ROUTES: Mapping[str, MakeLearner] = {
     NetworkLearner.route: NetworkLearner,
     FunctionLearner.route: FunctionLearner,
+    FunctionLearnerOnDisk.route: FunctionLearnerOnDisk,
+}
+NAMES = {
+    Route.forward: NetworkLearner.route,
+    Route.function: FunctionLearner.route,
+    Route.disk: FunctionLearnerOnDisk.route,
 }
 FLOPS_A_SECOND = 50e9
 BYTES_A_SECOND = 10e9
+BYTES_A_SECOND_ON_DISK = 5e8  # in rows
 SECONDS_A_LAYER = 1e-4  # to start its operations, forward and back
 SECONDS_AN_UPDATE = 1e-4  # the same for all of function space
-# Of the memory that is free; the rest is for computing the kernels.
-SHARE_OF_MEMORY = 0.5
+# Of the memory that is free; the rest is for computing the kernels. The same of the disk.
+SHARE_OF_MEMORY = SHARE_OF_DISK = 0.5
 
 
 @dataclass(frozen=True)
@@ -75,26 +93,38 @@ def choose(prepared: Prepared, *, one_of_many: bool = False) -> Choice:
     config = prepared.config
     assert isinstance(config.transform, Linearise)
     wanted = config.transform.route
-    obstacle = obstacle_to_function_space(prepared)
-    if wanted is Route.function and obstacle is not None:
-        raise UserError(f"transform.route=function: {obstacle}; expected auto or forward")
+    obstacles = obstacles_to(prepared)
+    if why := obstacles.get(wanted):
+        raise UserError(f"transform.route={wanted}: {why}; expected auto or forward")
     if wanted is not Route.auto:
         return _chosen(wanted, "as transform.route says")
-    if obstacle is not None:
-        return _chosen(Route.forward, obstacle)
-    costs = seconds(config, prepared.dataset, prepared.model, prepared.objective.outputs)
-    cheaper = Route.function if costs["function"] <= costs["forward"] else Route.forward
+    beyond = obstacles[Route.function]
+    space = Route.function if beyond is None else Route.disk
+    if (why := obstacles[space]) is not None:
+        return _chosen(Route.forward, " and ".join(dict.fromkeys((str(beyond), why))))
     if one_of_many:
-        return _chosen(Route.function, "many networks in one run")
-    return _chosen(cheaper, "of the two estimates the smaller", costs)
+        return _chosen(space, "many networks in one run" if beyond is None else beyond)
+    costs = seconds(config, prepared.dataset, prepared.model, prepared.objective.outputs)
+    costs = {name: cost for name, cost in costs.items() if name in (Route.forward, space)}
+    cheaper = space if costs[space] <= costs[Route.forward] else Route.forward
+    because = "of the two estimates the smaller"
+    return _chosen(cheaper, because if beyond is None else f"{because}: {beyond}", costs)
 
 
 def _chosen(route: Route, why: str, costs: Mapping[str, float] | None = None) -> Choice:
     about: dict[str, Any] = {"taken": str(route), "because": why}
     if costs is not None:
         about["estimated_seconds"] = {name: round(cost, 3) for name, cost in costs.items()}
-    made = FunctionLearner.route if route is Route.function else NetworkLearner.route
-    return Choice(made, about)
+    return Choice(NAMES[route], about)
+
+
+def obstacles_to(prepared: Prepared) -> dict[Route, str | None]:
+    """Why a run cannot be trained in function space with its kernels in memory, or on disk."""
+    always = obstacle_to_function_space(prepared)
+    return {
+        Route.function: always or beyond_memory(prepared),
+        Route.disk: always or beyond_disk(prepared),
+    }
 
 
 def obstacle_to_function_space(prepared: Prepared) -> str | None:
@@ -111,11 +141,32 @@ def obstacle_to_function_space(prepared: Prepared) -> str | None:
     for name, probe in prepared.probes.items():
         if hidden := probe.needs & FunctionLearner.hides:
             return f"probe.{name} looks at {', '.join(sorted(hidden))} of the weights"
-    needed = kernel_bytes(prepared.config, dataset, prepared.objective.outputs)
-    room = SHARE_OF_MEMORY * available_bytes()
-    if needed > room:
-        return f"the kernels need {needed / 2**30:.1f} GiB, and there are {room / 2**30:.1f} for it"
     return None
+
+
+def beyond_memory(prepared: Prepared) -> str | None:
+    needed = kernel_bytes(prepared.config, prepared.dataset, prepared.objective.outputs)
+    return _too_much(needed, SHARE_OF_MEMORY * available_bytes(), "of memory")
+
+
+def beyond_disk(prepared: Prepared) -> str | None:
+    inputs = prepared.dataset.train.inputs
+    if inputs.device.type != "cpu":
+        return "kernels on disk are read by the processor"
+    size = (len(inputs) * prepared.objective.outputs) ** 2 * inputs.element_size()
+    folder = kernel_folder(prepared.config).absolute()
+    there = next(one for one in (folder, *folder.parents) if one.is_dir())
+    # What kernels have taken may be this one's, begun before.
+    taken = sum(file.stat().st_size for file in folder.rglob("*.npy"))
+    room = SHARE_OF_DISK * (shutil.disk_usage(there).free + taken)
+    return _too_much(size, room, "of disk")
+
+
+def _too_much(needed_bytes: float, room_bytes: float, what: str) -> str | None:
+    if needed_bytes <= room_bytes:
+        return None
+    needed, room = needed_bytes / 2**30, room_bytes / 2**30
+    return f"the kernels need {needed:.1f} GiB {what}, and there are {room:.1f} for it"
 
 
 def kernel_bytes(config: TrainConfig, dataset: Dataset, outputs: int) -> int:
@@ -127,7 +178,7 @@ def kernel_bytes(config: TrainConfig, dataset: Dataset, outputs: int) -> int:
 def seconds(
     config: TrainConfig, dataset: Dataset, model: nn.Module, outputs: int
 ) -> dict[str, float]:
-    """What the two routes are estimated to take, but for the looks."""
+    """What the routes are estimated to take, but for the looks."""
     n, shape = len(dataset.train), dataset.input_shape
     m = evaluated(dataset.test, config.evaluate.test_examples)
     batches = Batches(n, config.optim.batch_size, config.seed)
@@ -137,13 +188,21 @@ def seconds(
     forward = config.model.multiplications(shape, outputs) or size
     layers = [module for module in model.modules() if isinstance(module, nn.Linear | _ConvNd)]
     N, M = n * outputs, m * outputs
-    features = 6 * forward * (1 + outputs) * (n + m)
-    products = 2 * N * (N + M) * sum(_numbers(layer, outputs) for layer in layers)
+    one_feature = 6 * forward * (1 + outputs)
+    one_entry = 2 * sum(_numbers(layer, outputs) for layer in layers)
     started = SECONDS_A_LAYER * len(layers)
     by_forward = steps * (10 * batch * forward / FLOPS_A_SECOND + started)
-    read = 8 * batch * outputs * N / BYTES_A_SECOND
-    by_function = (features + products) / FLOPS_A_SECOND + steps * (read + SECONDS_AN_UPDATE)
-    return {"forward": by_forward, "function": by_function}
+    once = (one_feature * (n + m) + one_entry * N * (N + M)) / FLOPS_A_SECOND
+    an_update = 8 * batch * outputs * N / BYTES_A_SECOND + SECONDS_AN_UPDATE
+    features = one_feature * n * (-(-n // MOST_EXAMPLES) + 1) / 2
+    once_on_disk = (features + one_entry * N * N) / FLOPS_A_SECOND
+    once_on_disk += 3 * 4 * N * N / BYTES_A_SECOND_ON_DISK
+    read = 4 * batch * outputs * N / BYTES_A_SECOND_ON_DISK
+    return {
+        "forward": by_forward,
+        "function": once + steps * an_update,
+        "disk": once_on_disk + steps * (an_update + read),
+    }
 
 
 def _numbers(layer: nn.Module, outputs: int) -> float:

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 class Route(StrEnum):
     """forward: by forward-mode differentiation. function: in function space, by the kernel of the
-    training examples. auto: the one that is estimated to be quicker (ntkexp/training/routes.py)."""
+    training examples. disk: the same with a kernel larger than memory, in a file under
+    `paths.outputs`. auto: what is estimated to be quickest (ntkexp/training/routes.py)."""
 
     auto = "auto"
     forward = "forward"
     function = "function"
+    disk = "disk"
 
 
 @dataclass

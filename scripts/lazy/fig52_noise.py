@@ -2,8 +2,8 @@
 
 Left, loss of the training examples with wrong labels, and test loss, against the loss of those with
 right ones; a dot where the loss of the noisy examples peaks and memorisation begins. Right, three
-measures of linearity. Training goes to the right, every line is a network. The thesis has ResNet18;
-here stand smaller networks.
+measures of linearity. Training goes to the right, every line is a network. The thesis has ResNet18
+of 64 channels; here stand smaller networks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def make(given: drawing.Options) -> Figure:
 
 
 main = drawing.main(
-    __file__, __doc__, "lazy/noise_mlp,lazy/noise_vgg11,lazy/noise_vgg11_lazy", make
+    __file__, __doc__, "lazy/noise_resnet18,lazy/noise_resnet18_lazy,lazy/noise_mlp", make
 )
 
 if __name__ == "__main__":

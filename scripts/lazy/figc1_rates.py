@@ -35,9 +35,10 @@ COLOURS = {
 
 
 def draw(every: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.6))
+    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 3.2))
     labelled: set[str] = set()
-    for (_, alpha, lr, _), frame in networks(every):
+    # From large to small rates: the least one, which has come least far, lies on top.
+    for (_, alpha, lr, _), frame in sorted(networks(every), key=lambda one: -one[0][2]):
         label, colour = _of(alpha, lr)
         for axes, column in zip(panels, ("noisy_known", "test_known"), strict=False):
             shown = label if axes is panels[0] and label not in labelled else None
@@ -48,7 +49,9 @@ def draw(every: pd.DataFrame) -> Figure:
     panels[1].set_ylabel("accuracy, test")
     for axes in panels:
         clean_axis(axes, every)
-    panels[0].legend(loc="upper left")
+    told = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+    order = [label for label, _ in COLOURS.values() if label in told]
+    panels[0].legend([told[label] for label in order], order, loc="upper left")
     measures_legend(panels[2])
     drawing.letter_panels(panels)
     return figure

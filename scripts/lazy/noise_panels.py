@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -14,6 +14,8 @@ from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
 TITLES = {
+    "lazy/noise_resnet18": "ResNet18, CIFAR-10",
+    "lazy/noise_resnet18_lazy": "ResNet18, CIFAR-10",
     "lazy/noise_mlp": "MLP, MNIST",
     "lazy/noise_vgg11": "VGG11, CIFAR-10",
     "lazy/noise_vgg11_lazy": "VGG11, CIFAR-10",
@@ -43,20 +45,24 @@ def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
 
 
 def note(figure: Figure, found: Sequence[Record]) -> None:
-    """Below the figure: on how much each row was trained, and for how long."""
-    lines = []
+    """Below the figure: on how much each row was trained, for how long, and instead of what."""
+    lines, instead = [], []
     for record in found:
-        config = record.config
+        config, title = record.config, TITLES.get(record.experiment, record.experiment)
         size = config.get("model.width") or config.get("model.base")
         unit = "units" if "model.width" in config else "channels for 64"
+        many = "members.transform.alpha" in config
+        alpha = "" if many else f", α = {config['transform.alpha']:g}"
         goes_on = "" if record.finished else ", goes on"
         lines.append(
-            f"{TITLES.get(record.experiment, record.experiment)}: {size} {unit}, "
-            f"{config['data.train_examples']:,} images, {config['data.noise']:.0%} of the labels "
-            f"wrong, rate {config['optim.lr']:g}, {record.iteration:,} iterations{goes_on}; stands "
-            "in for ResNet18"
+            f"{title}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, "
+            f"{config['data.noise']:.0%} of the labels wrong, rate {config['optim.lr']:g}, "
+            f"{record.iteration:,} iterations{goes_on}"
         )
-    figure.supxlabel("\n".join(dict.fromkeys(lines)), fontsize=7, x=0.01, ha="left")
+        if record.stands_in_for:
+            instead.append(f"{title} stands in for {record.stands_in_for}")
+    text = "\n".join(dict.fromkeys([*lines, *instead]))
+    figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
 
 
 def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
@@ -71,8 +77,8 @@ def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
         panels[0].set_ylabel(f"{title}\nloss")
         clean_axis(panels[0], frame)
         clean_axis(panels[1], frame)
-    _legend(grid[0, 0])
-    measures_legend(grid[0, 1])
+    _legend(grid[0, 0], {alpha for frame in by_row.values() for alpha in frame["alpha"]})
+    measures_legend(grid[-1, 1])
     if not seeds:
         drawing.letter_panels(grid[0])
     return figure
@@ -89,8 +95,9 @@ def _losses(axes: Axes, by_alpha: Frames) -> None:
             axes.plot([peak], [smoothed(frame, "noisy").max()], "o", color=colour, markersize=4)
 
 
-def _legend(axes: Axes) -> None:
-    lines = [axes.plot([], [], color=colour, label=told)[0] for told, colour in REGIMES.values()]
+def _legend(axes: Axes, alphas: Collection[float]) -> None:
+    drawn = [regime for alpha, regime in REGIMES.items() if alpha in alphas]
+    lines = [axes.plot([], [], color=colour, label=told)[0] for told, colour in drawn]
     lines += [
         axes.plot([], [], color="black", linestyle=style, label=told)[0]
         for told, style in (("noisy examples", "-"), ("test", "--"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -70,9 +70,27 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
             _panel(axes, looks, x, y)
             axes.set(xlabel=x_label, ylabel=y_label)
         panels[1].set_title(_title(str(experiment), seed, found) + "\n")  # above the letters
-    grid[0, 0].legend(loc="best")
+    # A row need not have every regime.
+    told = {
+        label: line
+        for axes in grid[:, 0]
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    grid[0, 0].legend(told.values(), told.keys(), loc="best")
     drawing.letter_panels(grid[0])
+    drawn = {str(experiment) for experiment, *_ in rows}
+    figure.supxlabel(_instead(found, drawn), fontsize=7, x=0.01, ha="left")
     return figure
+
+
+def _instead(found: Sequence[Record], drawn: Collection[str]) -> str:
+    """What the images and networks of the rows stand in for."""
+    lines = {
+        TITLES[record.experiment]: record.stands_in_for
+        for record in found
+        if record.experiment in drawn and record.stands_in_for
+    }
+    return "\n".join(f"{title}: stands in for {words}" for title, words in lines.items())
 
 
 def _title(experiment: str, seed: int, found: Sequence[Record]) -> str:

@@ -95,6 +95,19 @@ def test_a_sweep_over_two_keys_is_one_setting_with_every_pair_of_values(
     assert all(run.setting == runs[0].setting for run in chosen)
 
 
+def test_members_of_other_seeds_are_the_experiment_as_it_stands() -> None:
+    words = ["ntkexp", "train", "+exp=lazy/rates_mlp", "members.seed=range(1)", "optim.lr=1e-6"]
+    assert typed(words, "lazy/rates_mlp") == ()
+    three, one = (
+        replace(
+            record("lazy/rates_mlp", disk()[0].tables, **{"optim.lr": rate}),
+            decides={"members.seed": str(seeds), "members.transform.alpha": "[1]"},
+        )
+        for rate, seeds in ((1e-4, [0, 1, 2]), (1e-6, [0]))
+    )
+    assert choose([three, one]) == sorted([three, one], key=lambda run: run.run)
+
+
 def test_what_an_experiment_sweeps_is_read_from_its_file() -> None:
     swept = record("complexity_width", {}, **{"model.width": 64})
     assert (swept.axes, swept.axis) == (("model.width",), 64.0)

@@ -7,6 +7,14 @@ from collections.abc import Callable
 from ntkexp.claims.effort import Cost
 from ntkexp.claims.horizon import Horizon
 
+NARROW = "model.base=8"
+
+
+def narrow(time: str) -> Callable[[str, Horizon], Cost]:
+    """Measured with 8 channels for 64."""
+    return lambda recipe, horizon: Cost(time, NARROW)
+
+
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/continuum": "75 minutes",
     "lazy/dense_examples": "10 seconds an example",
@@ -14,7 +22,14 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/kernel_after": "12 minutes, with the networks before it",
     "lazy/left_out": "half a minute a seed",
     "lazy/noise_mlp": "half an hour",
+    "lazy/noise_resnet18": narrow("3 hours"),
+    "lazy/noise_resnet18_lazy": narrow("14 hours"),
+    "lazy/noise_vgg11": narrow("1.5 hours"),
+    "lazy/noise_vgg11_lazy": narrow("7 hours"),
     "lazy/quadratic_examples": "3 seconds",
+    "lazy/rates_mlp": "6 minutes a rate; for 1e-6 with 1,000,000 steps 1.6 hours",
+    "lazy/spurious_cifar": "half an hour a seed",
+    "lazy/spurious_linear": "1.5 minutes",
     "lazy/spurious_mlp": "30 minutes",
     "lazy/spurious_plain": "a minute a seed",
     "lazy/waterbirds_kind": "70 minutes, with the network before it",

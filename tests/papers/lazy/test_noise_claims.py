@@ -104,14 +104,16 @@ def test_a_spike_of_one_look_is_no_peak() -> None:
 def test_rates_on_one_trajectory_and_the_least_of_them_less_linear() -> None:
     one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.97))
     rates = [at_rate(lr, tables(0.5, 0.6)) for lr in (0.003, 1e-4, 1e-6)]
-    assert verdict("rates-alike", one, *rates) is Verdict.holds
+    for name in ("rates-alike", "rates-alike-test"):
+        assert verdict(name, one, *rates) is Verdict.holds
     assert verdict("rate-is-not-linear", one, *rates) is Verdict.holds
 
 
 def test_rates_apart_and_the_least_of_them_linear() -> None:
     one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.8))
     rates = [at_rate(lr, tables(1.0, 0.99)) for lr in (0.003, 1e-6)]
-    assert verdict("rates-alike", one, *rates) is Verdict.fails
+    for name in ("rates-alike", "rates-alike-test"):
+        assert verdict(name, one, *rates) is Verdict.fails
     assert verdict("rate-is-not-linear", one, *rates) is Verdict.fails
 
 

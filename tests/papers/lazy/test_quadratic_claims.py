@@ -13,7 +13,7 @@ from ntkexp.papers.lazy.claims.quadratic import CLAIMS
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id: claim for claim in CLAIMS}
-TIMES = np.linspace(0, 10, 101)
+TIMES = np.linspace(0, 60, 1201)
 
 
 def record(rate: Callable[[int, str], float], gap: float) -> Record:
@@ -54,7 +54,7 @@ def record(rate: Callable[[int, str], float], gap: float) -> Record:
 
 
 def flipping(number: int, regime: str) -> float:
-    return 1.0 / number if regime == "linearised" else 0.2 * number
+    return 1.0 / number if regime == "linearised" else 0.2 * number**2
 
 
 def alike(number: int, regime: str) -> float:
@@ -69,6 +69,15 @@ def test_what_the_text_says_holds_where_it_is_so(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in LEDGER if not name.endswith("order-linear")])
 def test_it_fails_where_it_is_not(name: str) -> None:
     assert judge(LEDGER[name], [record(alike, -0.1)]).verdict is Verdict.fails
+
+
+def test_what_is_left_of_the_next_mode() -> None:
+    claim = LEDGER["lazy-fig54-order-sequential"]
+    (case,) = judge(claim, [record(flipping, 0.1)]).cases
+    # With rates r and s it is .1^(s / r) when the other is .1.
+    quick = np.mean([0.1 ** (k**2 / (k + 1) ** 2) for k in range(1, 5)])
+    slow = np.mean([0.1 ** (k / (k + 1)) for k in range(1, 5)])
+    assert case.value == pytest.approx(quick - slow, abs=0.02)
 
 
 def test_the_linear_order_fails_where_it_is_reversed() -> None:
