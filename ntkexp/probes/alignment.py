@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ntkexp.data.image_options import Difficult
 from ntkexp.errors import UserError
+from ntkexp.options import Rule, each, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
@@ -29,7 +30,7 @@ ALIGNMENT = Table(
     {
         "step": STEP,
         "split": string("`train` or `test`"),
-        "subset": string("`all`, `easy` or `difficult`"),
+        "subset": string("`all`, `easy`, `difficult` or one of `probe.alignment.groups`"),
         "layer": string("`total`, or the name of a module"),
         "layer_index": int64("-1 for `total`, else 0, 1, ... from the input"),
         "centring": string(
@@ -48,14 +49,23 @@ MEMBERS = {
 }
 
 
+GROUP = Rule(
+    lambda name: bool(name.strip()) and name not in MEMBERS,
+    "the name of a further subset, such as noisy",
+)
+
+
 @dataclass
 class Alignment(Probe):
-    """`subsets: true` adds equally many easy and difficult training examples."""
+    """`subsets: true` adds equally many easy and difficult training examples; `groups` those of
+    further named subsets of the training examples, such as noisy and intact, or tenths by a score.
+    """
 
     tables = (ALIGNMENT,)
     needs = frozenset({"kernel", "labels"})
 
     subsets: bool = False
+    groups: list[str] = option([], each(GROUP))
 
     def check(self, config: Any = None) -> None:
         if self.subsets and getattr(config.data, "difficult", Difficult.none) is Difficult.none:
@@ -65,11 +75,12 @@ class Alignment(Probe):
             )
 
     def batches(self) -> frozenset[str]:
-        return frozenset(MEMBERS) if self.subsets else frozenset({"train", "test"})
+        own = frozenset(MEMBERS) if self.subsets else frozenset({"train", "test"})
+        return own | frozenset(self.groups)
 
     def measure(self, view: View) -> Rows:
         rows = [
-            (*MEMBERS[name], layer, index, centring, value)
+            (*MEMBERS.get(name, ("train", name)), layer, index, centring, value)
             for name in sorted(self.batches())
             for layer, index, centring, value in _alignments(view.kernel(name), view.labels(name))
         ]
