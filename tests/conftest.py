@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # Before torch is loaded: tests run side by side on few cores.
@@ -71,8 +72,9 @@ def ntkexp(tmp_path: Path) -> Ntkexp:
 @pytest.fixture
 def inside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Ntkexp:
+) -> Iterator[Ntkexp]:
     """The same in the test's own process, for what needs none of its own: seconds quicker."""
+    root, handlers, level = logging.root, logging.root.handlers[:], logging.root.level
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         monkeypatch.chdir(tmp_path)
@@ -80,7 +82,10 @@ def inside(
         code = main(words)
         return subprocess.CompletedProcess(words, code, *capsys.readouterr())
 
-    return run
+    yield run
+    # hydra.verbose=true would go on logging, to the stream of a test that is over.
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture
