@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,12 +113,20 @@ def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictC
         if isinstance(kind, type) and issubclass(kind, FromRun):
             if node.run is not None:
                 yield key, node
-            elif node != OmegaConf.structured(kind):
-                usual = OmegaConf.structured(kind)
+            elif node != (usual := _unset(config, name, kind)):
                 other = next(one for one in map(str, node) if node[one] != usual[one])
                 raise UserError(f"{key}.{other}: says more of a run; expected {key}.run=... too")
         else:
             yield from references(node, key)
+
+
+def _unset(config: DictConfig, name: str, kind: type) -> DictConfig:
+    """The reference that an option is when nothing is said of it."""
+    owner = OmegaConf.get_type(config)
+    own = [one for one in fields(owner) if one.name == name] if is_dataclass(owner) else []
+    made = own[0].default_factory if own else MISSING
+    unset: DictConfig = OmegaConf.structured(kind if made is MISSING else made())
+    return unset
 
 
 def hashed_reference(value: Mapping[str, Any]) -> Any:

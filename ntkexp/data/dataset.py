@@ -17,7 +17,8 @@ class Split:
 
     `targets` are what is trained on or tested against; `clean_targets` what they were before any
     was redrawn; `corrupted` tells whose label was redrawn (which may have come out right by
-    chance); `difficult` who belongs to the difficult part; `groups` are further named subsets.
+    chance); `difficult` who belongs to the difficult part; `groups` are further named subsets;
+    `scores` are of difficulty, low for hard examples.
     """
 
     inputs: Tensor  # (n, *input_shape) float32
@@ -26,6 +27,7 @@ class Split:
     corrupted: Tensor  # (n,) bool
     difficult: Tensor  # (n,) bool
     groups: Mapping[str, Tensor] = field(default_factory=dict)  # name -> (n,) bool
+    scores: Tensor | None = None  # (n,) float64
 
     def subsets(self) -> dict[str, Tensor]:
         """The named subsets that it has, as masks (n,): evaluation and probes take them by name."""

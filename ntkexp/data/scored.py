@@ -29,6 +29,7 @@ class Scored(Data):
     """
 
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
+    has_scores: ClassVar[bool] = True
     images: ClassVar[ImageKind]
 
     train_examples: int = option(40_000, count("examples"))

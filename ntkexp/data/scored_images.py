@@ -33,7 +33,11 @@ def load_scored(config: Scored, seed: int, device: torch.device, *, progress: bo
     def split(rows: NDArray[np.int64]) -> Split:
         inputs = normalised(images.pixels[rows], mean, std, device)
         labels = torch.from_numpy(images.labels[rows]).to(device)
-        return replace(Split.clean(inputs, labels), groups=deciles(scores, rows, device))
+        return replace(
+            Split.clean(inputs, labels),
+            groups=deciles(scores, rows, device),
+            scores=torch.from_numpy(scores.score[rows]).to(device),
+        )
 
     return Dataset(
         name=config.name,

@@ -105,15 +105,18 @@ def _legend(axes: Axes, alphas: Collection[float]) -> None:
     axes.legend(handles=lines, loc="best")
 
 
-def linearity(axes: Axes, frames: Iterable[tuple[pd.DataFrame, str]]) -> None:
+def linearity(
+    axes: Axes, frames: Iterable[tuple[pd.DataFrame, str]], *, against: str = "clean"
+) -> None:
     for frame, colour in frames:
         for measure, style in STYLES.items():
-            axes.plot(frame["clean"], frame[measure], color=colour, linestyle=style, linewidth=1.0)
+            axes.plot(frame[against], frame[measure], color=colour, linestyle=style, linewidth=1.0)
     axes.set(ylabel="linearity", ylim=(None, 1.02))
 
 
-def measures_legend(axes: Axes) -> None:
-    lines = [
+def measures_legend(axes: Axes, regimes: Iterable[tuple[str, str]] = ()) -> None:
+    lines = [axes.plot([], [], color=colour, label=told)[0] for told, colour in regimes]
+    lines += [
         axes.plot([], [], color="black", linestyle=style, label=TOLD[name])[0]
         for name, style in STYLES.items()
     ]

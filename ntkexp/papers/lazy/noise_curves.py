@@ -29,7 +29,7 @@ def looks(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def _of_run(record: Record) -> pd.DataFrame:
-    evals = _keyed(record, record.tables["evals"])
+    evals = keyed(record, record.tables["evals"])
     train, test = (evals[evals["split"] == split] for split in ("train", "test"))
     parts = {
         "clean": train[train["subset"] == "intact"],
@@ -42,14 +42,14 @@ def _of_run(record: Record) -> pd.DataFrame:
         by_look = rows.set_index(at)
         columns |= {name: by_look["loss"], f"{name}_known": by_look["accuracy"]}
     if "linearity" in record.tables:
-        seen = _keyed(record, record.tables["linearity"])
+        seen = keyed(record, record.tables["linearity"])
         measured = seen[seen["split"] == "train"].set_index(at)
         columns |= {name: measured[name] for name in MEASURES}
     return pd.DataFrame(columns).reset_index().sort_values(at)
 
 
-def _keyed(record: Record, table: pd.DataFrame) -> pd.DataFrame:
-    """Members of a run have their keys as columns, other runs in their config."""
+def keyed(record: Record, table: pd.DataFrame) -> pd.DataFrame:
+    """A table with `KEYS`: members of a run have theirs as columns, other runs in their config."""
     return table.assign(
         experiment=record.experiment,
         alpha=table.get("transform.alpha", record.config.get("transform.alpha")),

@@ -1,0 +1,91 @@
+"""Ours: whether the kernel aligns preferably with the easy examples.
+
+The prologue of chapter 6 of George's thesis says so in passing ("the NTK aligns preferably to the
+groups of easy examples"), and measures it nowhere. Thresholds were set before a run was looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.claims.claim import Case, Claim, Section, above
+from ntkexp.papers.lazy.claims.noise import ANY
+from ntkexp.papers.lazy.noise_curves import keyed
+from ntkexp.papers.lazy.spurious_curves import at_level
+from ntkexp.results.record import Record
+
+NOISE, MLP, VGG = "lazy/group_alignment_mlp", "lazy/c_scores_mlp", "lazy/c_scores_vgg11"
+TITLES = {
+    NOISE: "wrong labels, MLP",
+    MLP: "C-scores, MLP",
+    VGG: "C-scores, VGG11",
+}
+# Difficult and easy; and the loss by which progress is measured.
+PAIRS = {
+    NOISE: ("noisy", "intact", "intact"),
+    MLP: ("decile1", "decile10", "all"),
+    VGG: ("decile1", "decile10", "all"),
+}
+EXPERIMENTS = (NOISE, MLP, VGG, f"{VGG}_lazy")
+LEVELS = (1.5, 1.0, 0.5, 0.25, 0.1)
+AT = ["alpha", "seed", "step"]
+
+
+def looks(record: Record) -> Iterator[tuple[float, int, pd.DataFrame]]:
+    """(alpha, seed, frame): a row a look with `loss`, and the CKA of every group, class-centred."""
+    progress = PAIRS[family(record)][2]
+    evals = keyed(record, record.tables["evals"])
+    of = (evals["split"] == "train") & (evals["subset"] == progress)
+    losses = evals[of].set_index(AT)["loss"]
+    found = keyed(record, record.tables["alignment"])
+    of = (found["split"] == "train") & (found["layer"] == "total") & (found["centring"] == "class")
+    wide = found[of].pivot_table(index=AT, columns="subset", values="cka")
+    both = wide.join(losses, how="inner").reset_index()
+    for key, frame in both.groupby(["alpha", "seed"]):
+        alpha, seed = map(str, key)
+        yield float(alpha), int(float(seed)), frame.sort_values("step")
+
+
+def family(record: Record) -> str:
+    return record.experiment.removesuffix("_lazy")
+
+
+def preference(frame: pd.DataFrame, hard: str, easy: str) -> float:
+    """How much more the CKA of the easy group has risen since the start, mean over loss levels."""
+    rises = [frame[name].to_numpy() - float(frame[name].iloc[0]) for name in (easy, hard)]
+    progress = -frame["loss"].to_numpy()
+    gaps = np.array([at_level(progress, rises[0] - rises[1], -level) for level in LEVELS])
+    known = gaps[~np.isnan(gaps)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def preferred(records: Sequence[Record]) -> Iterable[Case]:
+    """At alpha = 1, where the kernel moves."""
+    for record in records:
+        hard, easy, _ = PAIRS[family(record)]
+        for alpha, seed, frame in looks(record):
+            if alpha == 1:
+                yield Case(TITLES[family(record)], seed, preference(frame, hard, easy))
+
+
+CLAIMS = (
+    Claim(
+        id="lazy-group-alignment",
+        figure="ours",
+        says="Ours: in the non-linear regime the kernel aligns with the easy examples more than "
+        "with the difficult ones",
+        paper="preferably, not measured",
+        number="rise of the CKA of easy less that of difficult training examples since the start, "
+        "mean over losses from 1.5 to .1, alpha = 1",
+        experiments=EXPERIMENTS,
+        tables=("evals", "alignment"),
+        statistic=preferred,
+        holds=above(0.0),
+        threshold="the sign of the prologue's word",
+        horizon=ANY,
+        section=Section.ours,
+    ),
+)

@@ -1,0 +1,31 @@
+"""Examples in tenths by their C-score, in both regimes: the upper half of Figure 5.2.
+
+a, loss of every tenth of the training examples against the mean training loss, solid for alpha = 1
+and dashed for alpha = 100; dark tenths have low scores, which is hard examples. b, three measures
+of linearity. Training goes to the right, one seed. The thesis has ResNet18 of 64 channels; here
+stands a smaller network, with scores estimated here.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.score_panels import draw, note, records_of, rows
+
+FIGURE = "5.2"
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given)
+    figure = draw(rows(found))
+    note(figure, found)
+    return figure
+
+
+main = drawing.main(__file__, __doc__, "lazy/c_scores_mlp", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

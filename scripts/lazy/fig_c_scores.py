@@ -1,0 +1,61 @@
+"""C-scores as estimated here: how often networks that did not see an image have it right.
+
+a, the images by their score, of each set. b, share of right answers on images that were left out,
+by the share of the images that were trained on: mean over networks, least and most. c, mean score
+of the tenths of the images, in order of their scores, with the mean standard error of a score.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+
+TABLES = ["c_scores", "c_score_nets"]
+NAMES = {"mnist": "MNIST", "kmnist": "KMNIST", "cifar10": "CIFAR-10"}
+BINS = np.linspace(0, 1, 41)
+TENTHS = 10
+
+
+def make(given: drawing.Options) -> Figure:
+    found = [runs.chosen(name, given.runs, TABLES) for name in given.experiments]
+    if not any(found):
+        runs.stop(runs.missing(name, given.runs, TABLES) for name in given.experiments)
+    return draw([own[0] for own in found if own])
+
+
+def draw(found: list[Record]) -> Figure:
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    for record, colour in zip(found, drawing.PALETTE, strict=False):
+        name = NAMES[record.config["study.images"]]
+        scores = record.tables["c_scores"].sort_values("score")
+        label = f"{name}, {record.config['study.nets']} networks a ratio"
+        left.hist(scores["score"], BINS, color=colour, histtype="step", label=label, density=True)
+        known = record.tables["c_score_nets"].groupby("ratio")["held_out_accuracy"]
+        mean = known.mean()
+        middle.fill_between(mean.index, known.min(), known.max(), color=colour, alpha=0.2)
+        middle.plot(mean.index, mean, color=colour, marker="o", markersize=2)
+        parts = np.array_split(np.arange(len(scores)), TENTHS)
+        for column, style in (("score", "o-"), ("error", "x:")):
+            heights = [scores[column].to_numpy()[part].mean() for part in parts]
+            right.plot(range(1, TENTHS + 1), heights, style, color=colour, markersize=3)
+    left.set(xlabel="C-score", ylabel="density", yscale="log")
+    middle.set(xlabel="share trained on", ylabel="accuracy, left out")
+    right.set(xlabel="tenth", ylabel="mean", ylim=(0, 1.02), xticks=[1, 4, 7, 10])
+    for style, told in (("o-", "score"), ("x:", "standard error")):
+        right.plot([], [], style, color="black", markersize=3, label=told)
+    right.legend(loc="center right")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
+    drawing.letter_panels((left, middle, right))
+    return figure
+
+
+main = drawing.main(__file__, __doc__, "lazy/c_scores,lazy/c_scores_cifar", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Loss of a tenth by C-score, alpha = 1 less alpha = 100, at equal mean training loss: Figure C.5.
+
+A panel a network: the mean over seeds, and from the least to the most. Dark tenths have low scores,
+which is hard examples. Below 0 the non-linear regime has learned the tenth better. The thesis has
+ResNet18 of 64 channels; here stand smaller networks, with scores estimated here.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.claims.scores import title
+from ntkexp.papers.lazy.score_curves import TENTHS, at_mean_loss, looks, pairs
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.score_panels import colours, note, records_of, tenths_legend
+
+FIGURE = "C.5"
+POINTS = 60
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given)
+    every = list(pairs(looks(found)))
+    names = list(dict.fromkeys(name for name, *_ in every))
+    size = (drawing.PAGE if len(names) > 1 else drawing.COLUMN * 1.3, 2.9)
+    figure, panels = plt.subplots(1, max(1, len(names)), figsize=size, squeeze=False)
+    for axes, name in zip(panels[0], names, strict=False):
+        both = [(lazy, plain) for own, _, lazy, plain in every if own == name]
+        # From where every network is to where every network comes.
+        high = min(float(frame["all"].iloc[0]) for pair in both for frame in pair)
+        low = max(float(frame["all"].min()) for pair in both for frame in pair)
+        levels = np.linspace(high, low, POINTS)[1:]
+        for tenth, colour in zip(TENTHS, colours(), strict=True):
+            gaps = np.stack(
+                [
+                    at_mean_loss(plain, tenth, levels) - at_mean_loss(lazy, tenth, levels)
+                    for lazy, plain in both
+                ]
+            )
+            drawing.mean_and_band(axes, levels, gaps, colour=colour)
+        axes.axhline(0, color="black", linewidth=0.5)
+        axes.set(
+            xlabel="mean training loss",
+            ylabel="loss, α = 1 less α = 100",
+            xlim=(high, 0),
+            title=title(name),
+        )
+    tenths_legend(panels[0, 0], regimes=False)
+    note(figure, found)
+    return figure
+
+
+EXPERIMENTS = ("lazy/c_scores_mlp", "lazy/c_scores_vgg11", "lazy/c_scores_vgg11_lazy")
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

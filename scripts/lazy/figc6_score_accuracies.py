@@ -1,0 +1,57 @@
+"""Examples in tenths by their C-score, by accuracy: the right half of Figure C.6.
+
+Accuracy on every tenth of the training examples against that on all, a panel a regime; dark tenths
+have low scores, which is hard examples. Training goes to the right, one seed. The thesis has
+ResNet18 of 64 channels; here stand smaller networks, with scores estimated here.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.score_curves import TENTHS, networks
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy.score_panels import (
+    NAMES,
+    ROW,
+    colours,
+    note,
+    records_of,
+    rows,
+    tenths_legend,
+)
+
+FIGURE = "C.6"
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given)
+    by_row = rows(found)
+    size = (drawing.PAGE, ROW * len(by_row) + 0.3)
+    figure, grid = plt.subplots(
+        len(by_row), 2, figsize=size, squeeze=False, sharex=True, sharey=True
+    )
+    for panels, (name, every) in zip(grid, by_row.items(), strict=True):
+        by_alpha = {alpha: frame for (_, alpha, _), frame in networks(every)}
+        for axes, (alpha, told) in zip(panels, NAMES.items(), strict=True):
+            if alpha in by_alpha:
+                frame = by_alpha[alpha]
+                for tenth, colour in zip(TENTHS, colours(), strict=True):
+                    axes.plot(
+                        frame["all_known"], frame[f"{tenth}_known"], color=colour, linewidth=1.0
+                    )
+            axes.set(title=told, xlabel="accuracy, all training examples")
+        panels[0].set_ylabel(f"{name}\naccuracy, a tenth")
+    tenths_legend(grid[0, 0], regimes=False)
+    note(figure, found)
+    return figure
+
+
+EXPERIMENTS = ("lazy/c_scores_mlp", "lazy/c_scores_vgg11", "lazy/c_scores_vgg11_lazy")
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""What the figures of examples in tenths by their C-score share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.lazy.claims.scores import title
+from ntkexp.papers.lazy.score_curves import TENTHS, looks, networks
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.lazy.noise_panels import REGIMES, linearity, measures_legend
+
+ROW = 2.4
+STYLES = {1.0: "-", 100.0: "--"}
+NAMES = {1.0: "α = 1", 100.0: "α = 100"}
+SHOWN = (0, 4, 9)  # tenths in the legend
+
+
+def records_of(given: drawing.Options) -> list[Record]:
+    """The runs of the experiments that have some; without any the commands that make them."""
+    tables = ["evals", "linearity"]
+    found = [runs.chosen(name, given.runs, tables) for name in given.experiments]
+    if not any(found):
+        runs.stop(runs.missing(name, given.runs, tables) for name in given.experiments)
+    return [record for own in found for record in own]
+
+
+def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
+    """The looks of the networks by their title, of the first seed."""
+    every = looks(found)
+    titles = every["experiment"].map(title)
+    return {
+        str(name): frame[frame["seed"] == frame["seed"].min()]
+        for name, frame in every.groupby(titles, sort=False)
+    }
+
+
+def colours() -> list[str]:
+    """Of the tenths: from the lowest scores, dark, to the highest, bright."""
+    return drawing.shades(len(TENTHS))
+
+
+def losses(axes: Axes, by_alpha: Iterable[tuple[float, pd.DataFrame]]) -> None:
+    """The loss of every tenth against that of all."""
+    for alpha, frame in by_alpha:
+        for tenth, colour in zip(TENTHS, colours(), strict=True):
+            axes.plot(
+                frame["all"], frame[tenth], color=colour, linestyle=STYLES[alpha], linewidth=0.9
+            )
+    axes.set(ylabel="loss of a tenth")
+
+
+def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
+    """A row each: losses of tenths, then measures of linearity, against the mean loss."""
+    size = (drawing.PAGE, ROW * len(by_row) + 0.3)
+    figure, grid = plt.subplots(len(by_row), 2, figsize=size, squeeze=False)
+    for panels, (name, frame) in zip(grid, by_row.items(), strict=True):
+        by_alpha = [(alpha, own) for (_, alpha, _), own in networks(frame)]
+        losses(panels[0], by_alpha)
+        linearity(panels[1], ((own, REGIMES[alpha][1]) for alpha, own in by_alpha), against="all")
+        panels[0].set_ylabel(f"{name}\nloss of a tenth")
+        for axes in panels:
+            mean_loss_axis(axes, frame)
+    tenths_legend(grid[0, 0])
+    measures_legend(grid[0, 1], REGIMES.values())
+    drawing.letter_panels(grid[0])
+    return figure
+
+
+def tenths_legend(axes: Axes, *, regimes: bool = True) -> None:
+    told = [f"tenth {place + 1}" for place in SHOWN]
+    told[0] += ", lowest C-scores"
+    lines = [
+        axes.plot([], [], color=colours()[place], label=label)[0]
+        for place, label in zip(SHOWN, told, strict=True)
+    ]
+    if regimes:
+        lines += [
+            axes.plot([], [], color="black", linestyle=STYLES[alpha], label=label)[0]
+            for alpha, label in NAMES.items()
+        ]
+    axes.legend(handles=lines, loc="best")
+
+
+def mean_loss_axis(axes: Axes, frame: pd.DataFrame) -> None:
+    """Training goes to the right: the mean training loss falls."""
+    axes.set(xlabel="mean training loss", xlim=(float(frame["all"].max()) * 1.02, 0))
+
+
+def note(figure: Figure, found: Sequence[Record]) -> None:
+    """Below the figure: on how much each row was trained, for how long, and instead of what."""
+    lines, instead = [], []
+    for record in found:
+        config, name = record.config, title(record.experiment)
+        many = "members.transform.alpha" in config
+        size = config.get("model.width") or config.get("model.base")
+        unit = "units" if "model.width" in config else "channels for 64"
+        alpha = "" if many else f", α = {config['transform.alpha']:g}"
+        goes_on = "" if record.finished else ", goes on"
+        lines.append(
+            f"{name}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, rate "
+            f"{config['optim.lr']:g}, {record.iteration:,} iterations{goes_on}"
+        )
+        if record.stands_in_for:
+            instead.append(f"{name} stands in for {record.stands_in_for}")
+    text = "\n".join(dict.fromkeys([*lines, *instead]))
+    figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
