@@ -40,8 +40,11 @@ def draw(found: pd.DataFrame) -> Figure:
             values = own.pivot(index="seed", columns="n", values=column)
             axes.plot(values.columns, values.mean(), "o-", color=colour, markersize=3, label=model)
             axes.vlines(values.columns, values.min(), values.max(), color=colour, linewidth=0.8)
+    sizes = sorted(found["n"].unique())
     for axes in (left, right):
         axes.set(xscale="log", xlabel="training points")
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45)
+        axes.minorticks_off()
     left.set_ylabel("test accuracy")
     right.set_ylabel("test error")
     left.legend()

@@ -1,4 +1,4 @@
-"""The figures on spurious attributes and on our questions, drawn from the results that are kept."""
+"""Figures on spurious attributes, on C-scores and of our own, drawn from the kept results."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tests.conftest import Script
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference" / "lazy"
 FIGURES = {
     "fig_left_out": ("left_out",),
+    "fig_c_scores": ("c_scores",),
     "fig53_spurious": ("spurious_mlp", "waterbirds_kind"),
     "fig_when_hasty": ("spurious_plain", "kernel_after"),
     "figc08_spurious_seeds": ("spurious_mlp",),

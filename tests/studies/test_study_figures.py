@@ -72,8 +72,8 @@ def run_study(name: str, options: dict[str, Any], folder: Path) -> None:
 
 
 def test_every_study_has_a_figure() -> None:
-    """yin_yang_maps reads two runs: tests/scripts/test_lazy_toy_figures.py draws it."""
-    assert {*FIGURES, "yin_yang_maps"} == set(studies.names())
+    """yin_yang_maps reads two runs, c_scores trains: tests/scripts draws theirs."""
+    assert {*FIGURES, "yin_yang_maps", "c_scores"} == set(studies.names())
 
 
 @pytest.mark.usefixtures("made_images")

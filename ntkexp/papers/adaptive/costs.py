@@ -17,6 +17,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "adaptive/vgg19": "10 minutes a network",
     "adaptive/low_rank": "3 minutes",
     "adaptive/relaxed": "5 minutes",
+    "adaptive/relaxed_large": "23 minutes for the second half",
     "adaptive/penalties": "2 seconds",
     "adaptive/targets": "4 seconds",
 }
