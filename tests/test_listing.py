@@ -9,7 +9,7 @@ import pytest
 
 from ntkexp.catalogue import overview
 from ntkexp.errors import UserError
-from ntkexp.results.standing import distinguishing_keys
+from ntkexp.results.standing import distinguishing_keys, last_numbers, networks_of
 from tests.conftest import TINY_DISK, Ntkexp
 
 OWN = """# @package _global_
@@ -60,6 +60,23 @@ def test_one_experiment_shows_progress_and_the_last_numbers(
         assert f"test loss {last_evaluation(run, 'test')['loss']:.4g}" in told
     assert told.count("step 4 of at most 4 steps") == 2
     assert "no runs here" in inside("list", "mlp_mnist").stdout
+
+
+def test_of_many_networks_in_one_run_the_mean_the_least_and_the_most() -> None:
+    rows = [
+        {"step": step, "split": "test", "subset": subset, "loss": loss + step, "seed": seed}
+        for step in (0, 1)
+        for subset in ("all", *(f"decile{n}" for n in range(1, 11)))
+        for seed, loss in enumerate((1.0, 3.0, 8.0))
+    ]
+    tables = {"evals": pd.DataFrame(rows)}
+    assert networks_of(tables) == 3
+    numbers = dict(last_numbers(tables))
+    assert numbers["test loss"] == "5 (2 to 9)"
+    assert len(numbers) == 11
+    one = {"evals": tables["evals"].query("seed == 0").drop(columns="seed")}
+    assert networks_of(one) == 1
+    assert dict(last_numbers(one))["test decile3 loss"] == "2"
 
 
 def test_two_runs_are_compared_key_by_key(sweep: list[Path], inside: Ntkexp) -> None:

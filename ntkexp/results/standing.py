@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NUMBERS = ("loss", "accuracy")
+KEYS = ("step", "split", "subset")
+MANY = 12
 
 
 def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
@@ -46,7 +48,13 @@ def progress(run: Path) -> str:
     if not steps:
         return ", ".join(f"{name}: {len(frame)} rows" for name, frame in tables.items())
     reached = f"step {max(steps):,}{_limit(run)}"
-    return "; ".join([reached, *(f"{key} {value}" for key, value in last_numbers(tables))])
+    numbers = dict(last_numbers(tables))
+    if len(numbers) > MANY:  # tenths of the examples, say: one line has no room for them
+        whole = [f"{split} {name}" for split in ("train", "test") for name in NUMBERS]
+        numbers = {key: value for key, value in numbers.items() if key in whole}
+    networks = networks_of(tables)
+    many = [f"{networks} networks, mean (least to most)"] if networks > 1 else []
+    return "; ".join([reached, *many, *(f"{key} {value}" for key, value in numbers.items())])
 
 
 def _limit(run: Path) -> str:
@@ -57,15 +65,35 @@ def _limit(run: Path) -> str:
 
 
 def last_numbers(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str]]:
-    """(`test loss`, `0.31`) of the last evaluation, of every split and subset."""
+    """(`test loss`, `0.31`) of the last evaluation, of every split and subset.
+
+    Of several networks in one run the mean, the least and the most.
+    """
     frame = tables.get("evals")
     if frame is None or not len(frame):
         return
-    for _, row in frame[frame["step"] == frame["step"].max()].iterrows():
-        part = "" if row.get("subset", "all") == "all" else f" {row['subset']}"
+    last = frame[frame["step"] == frame["step"].max()]
+    keys = [key for key in ("split", "subset") if key in last]
+    for key, rows in last.groupby(keys, sort=False):
+        split, subset = (*map(str, key), "all")[:2]
+        part = "" if subset == "all" else f" {subset}"
         for name in NUMBERS:
-            if name in row:
-                yield f"{row['split']}{part} {name}", f"{row[name]:.4g}"
+            if name in rows:
+                yield f"{split}{part} {name}", _summary(rows[name])
+
+
+def _summary(values: pd.Series) -> str:
+    mean = f"{values.mean():.4g}"
+    return mean if len(values) == 1 else f"{mean} ({values.min():.4g} to {values.max():.4g})"
+
+
+def networks_of(tables: Mapping[str, pd.DataFrame]) -> int:
+    """How many networks a run trains: members have a column for each key in which they differ."""
+    frame = tables.get("evals")
+    if frame is None:
+        return 1
+    keys = [key for key in frame if key not in (*KEYS, *NUMBERS)]
+    return len(frame[keys].drop_duplicates()) if keys else 1
 
 
 def compared(first: Path, second: Path) -> list[tuple[str, str, str]]:
