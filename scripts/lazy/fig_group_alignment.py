@@ -50,7 +50,8 @@ def make(given: drawing.Options) -> Figure:
         _panel(axes, records, NOISE_GROUPS if name == NOISE else TENTHS)
         of = "clean examples" if name == NOISE else "training examples"
         axes.set(xlabel=f"loss of {of}", ylabel="CKA", title=TITLES[name])
-    drawing.letter_panels(panels[0])
+    if len(by_panel) > 1:
+        drawing.letter_panels(panels[0])
     return figure
 
 

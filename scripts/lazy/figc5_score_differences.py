@@ -49,7 +49,7 @@ def make(given: drawing.Options) -> Figure:
             xlim=(high, 0),
             title=title(name),
         )
-    tenths_legend(panels[0, 0], regimes=False)
+    tenths_legend(panels[0, 0])
     note(figure, found)
     return figure
 

@@ -45,7 +45,7 @@ def make(given: drawing.Options) -> Figure:
                     )
             axes.set(title=told, xlabel="accuracy, all training examples")
         panels[0].set_ylabel(f"{name}\naccuracy, a tenth")
-    tenths_legend(grid[0, 0], regimes=False)
+    tenths_legend(grid[0, 0])
     note(figure, found)
     return figure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -114,13 +115,13 @@ def linearity(
     axes.set(ylabel="linearity", ylim=(None, 1.02))
 
 
-def measures_legend(axes: Axes, regimes: Iterable[tuple[str, str]] = ()) -> None:
+def measures_legend(axes: Axes, regimes: Iterable[tuple[str, str]] = (), **place: Any) -> None:
     lines = [axes.plot([], [], color=colour, label=told)[0] for told, colour in regimes]
     lines += [
         axes.plot([], [], color="black", linestyle=style, label=TOLD[name])[0]
         for name, style in STYLES.items()
     ]
-    axes.legend(handles=lines, loc="best")
+    axes.legend(handles=lines, **({"loc": "best"} | place))
 
 
 def clean_axis(axes: Axes, frame: pd.DataFrame) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -19,6 +20,7 @@ ROW = 2.4
 STYLES = {1.0: "-", 100.0: "--"}
 NAMES = {1.0: "α = 1", 100.0: "α = 100"}
 SHOWN = (0, 4, 9)  # tenths in the legend
+BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 3}
 
 
 def records_of(given: drawing.Options) -> list[Record]:
@@ -66,25 +68,26 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
         panels[0].set_ylabel(f"{name}\nloss of a tenth")
         for axes in panels:
             mean_loss_axis(axes, frame)
-    tenths_legend(grid[0, 0])
-    measures_legend(grid[0, 1], REGIMES.values())
+    tenths_legend(grid[-1, 0], below=True)
+    measures_legend(grid[-1, 1], REGIMES.values(), **BELOW)
     drawing.letter_panels(grid[0])
     return figure
 
 
-def tenths_legend(axes: Axes, *, regimes: bool = True) -> None:
+def tenths_legend(axes: Axes, *, below: bool = False) -> None:
+    """`below` the panel, and with the regimes."""
     told = [f"tenth {place + 1}" for place in SHOWN]
-    told[0] += ", lowest C-scores"
+    told[0] += ", hardest"
     lines = [
         axes.plot([], [], color=colours()[place], label=label)[0]
         for place, label in zip(SHOWN, told, strict=True)
     ]
-    if regimes:
+    if below:
         lines += [
             axes.plot([], [], color="black", linestyle=STYLES[alpha], label=label)[0]
             for alpha, label in NAMES.items()
         ]
-    axes.legend(handles=lines, loc="best")
+    axes.legend(handles=lines, **(BELOW if below else {"loc": "best"}))
 
 
 def mean_loss_axis(axes: Axes, frame: pd.DataFrame) -> None:

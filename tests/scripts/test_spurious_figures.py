@@ -12,6 +12,11 @@ REFERENCE = Path(__file__).parents[2] / "outputs" / "reference" / "lazy"
 FIGURES = {
     "fig_left_out": ("left_out",),
     "fig_c_scores": ("c_scores",),
+    "fig52_scores": ("c_scores_mlp",),
+    "figc5_score_differences": ("c_scores_mlp",),
+    "figc6_score_accuracies": ("c_scores_mlp",),
+    "fig_group_alignment": ("c_scores_mlp", "group_alignment_mlp"),
+    "fig_kernel_scores": ("left_out_scored",),
     "fig53_spurious": ("spurious_mlp", "waterbirds_kind"),
     "fig_when_hasty": ("spurious_plain", "kernel_after"),
     "figc08_spurious_seeds": ("spurious_mlp",),

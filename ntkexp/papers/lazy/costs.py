@@ -16,11 +16,15 @@ def narrow(time: str) -> Callable[[str, Horizon], Cost]:
 
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
+    "lazy/c_scores": "23 minutes",
+    "lazy/c_scores_mlp": "12 minutes, after the scores",
     "lazy/continuum": "75 minutes",
     "lazy/dense_examples": "10 seconds an example",
     "lazy/normal_distributions": "a second",
+    "lazy/group_alignment_mlp": "15 minutes",
     "lazy/kernel_after": "12 minutes, with the networks before it",
     "lazy/left_out": "half a minute a seed",
+    "lazy/left_out_scored": "12 seconds a seed, after the scores",
     "lazy/noise_mlp": "half an hour",
     "lazy/noise_resnet18": narrow("3 hours"),
     "lazy/noise_resnet18_lazy": narrow("14 hours"),
