@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from omegaconf import OmegaConf
 
 from ntkexp.catalogue import overview
 from ntkexp.errors import UserError
-from ntkexp.results.standing import distinguishing_keys, last_numbers, networks_of
+from ntkexp.results.standing import _limit, distinguishing_keys, last_numbers, networks_of
 from tests.conftest import TINY_DISK, Ntkexp
 
 OWN = """# @package _global_
@@ -60,6 +61,22 @@ def test_one_experiment_shows_progress_and_the_last_numbers(
         assert f"test loss {last_evaluation(run, 'test')['loss']:.4g}" in told
     assert told.count("step 4 of at most 4 steps") == 2
     assert "no runs here" in inside("list", "mlp_mnist").stdout
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"steps": None, "epochs": 600}, " of at most 600 epochs"),
+        ({"steps": 4000, "epochs": None}, " of at most 4,000 steps"),
+        ({"steps": 9, "epochs": 2}, " of at most 9 steps or 2 epochs"),
+        ({}, ""),
+    ],
+)
+def test_the_limits_of_a_run_are_those_that_it_has(
+    limits: dict[str, int | None], told: str, tmp_path: Path
+) -> None:
+    OmegaConf.save({"name": "any", "optim": limits}, tmp_path / "config.yaml")
+    assert _limit(tmp_path) == told
 
 
 def test_of_many_networks_in_one_run_the_mean_the_least_and_the_most() -> None:

@@ -60,7 +60,8 @@ def progress(run: Path) -> str:
 def _limit(run: Path) -> str:
     limits = flat_config(run)
     steps, epochs = limits.get("optim.steps"), limits.get("optim.epochs")
-    stated = [f"{steps:,} steps"] * bool(steps) + [f"{epochs} epochs"] * bool(epochs)
+    stated = [f"{steps:,} steps"] if steps else []
+    stated += [f"{epochs} epochs"] if epochs else []
     return f" of at most {' or '.join(stated)}" if stated else ""
 
 
