@@ -5,12 +5,13 @@ Read as they stand, without composing them. Imports no torch and no pandas.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from yaml import YAMLError
@@ -30,7 +31,7 @@ class Experiment:
     figures: tuple[str, ...]
     command: str  # train or study
     sweep: bool  # its file says over what
-    needs: bool = False  # its file names a run that it begins with
+    needs: bool = False  # its file names a run that is made first
     paper: str = MAIN
     folder: str | None = None  # of configs that the command line named
     stands_in_for: str = ""  # the paper's network and data, where it has smaller or other ones
@@ -46,7 +47,16 @@ class Experiment:
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """Every file of configs/exp, here and in the projects of one's own."""
-    return tuple(_experiment(paper, config) for paper, config in _files())
+    files = list(_files())
+    known = {config.name: config for _, config in files}
+    return tuple(
+        replace(
+            _experiment(paper, config),
+            needs=_needs(config, known),
+            figures=tuple(map(str, _first(config, "figures", known) or ())),
+        )
+        for paper, config in files
+    )
 
 
 def experiments_of(folder: Path) -> tuple[Experiment, ...]:
@@ -87,15 +97,43 @@ def _read(files: Iterable[Traversable]) -> Iterator[DictConfig]:
             yield config
 
 
+def _needs(config: DictConfig, known: Mapping[str, DictConfig]) -> bool:
+    """Whether its file, or that of an experiment it goes on from, names a run."""
+    return _names_a_run(config) or any(_needs(one, known) for one in _goes_on_from(config, known))
+
+
+def _first(config: DictConfig, key: str, known: Mapping[str, DictConfig]) -> Any:
+    """The value that its own file gives to a key, or the first that it goes on from."""
+    above = (_first(one, key, known) for one in _goes_on_from(config, known))
+    return config[key] if key in config else next(above, None)
+
+
+def _goes_on_from(config: DictConfig, known: Mapping[str, DictConfig]) -> list[DictConfig]:
+    entries = [entry for entry in config.get("defaults", []) if isinstance(entry, str)]
+    return [known[name] for name in entries if name in known]
+
+
+def _names_a_run(config: DictConfig) -> bool:
+    nodes: list[Any] = [OmegaConf.to_container(config)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, dict):
+            if isinstance(node.get("run"), str):
+                return True
+            nodes += node.values()
+    return False
+
+
 def _experiment(paper: str, config: DictConfig) -> Experiment:
-    overridden = {key for entry in config.get("defaults", []) for key in entry}
+    entries = [entry for entry in config.get("defaults", []) if not isinstance(entry, str)]
+    overridden = {key for entry in entries for key in entry}
     return Experiment(
         name=config.name,
         about=config.get("about", ""),
         figures=tuple(map(str, config.get("figures", ()))),
         command="study" if "override /study" in overridden else "train",
         sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
-        needs=OmegaConf.select(config, "weights.run") is not None,
+        needs=_names_a_run(config),
         paper=paper,
         stands_in_for=config.get("stands_in_for", ""),
     )

@@ -35,6 +35,7 @@ ADDED: dict[str, Any] = {
     "evaluate.subsets": [],
     "evaluate.metrics": [],
     "members": None,
+    "probe.alignment.groups": [],
     "stands_in_for": "",
     "with_parents": False,
     "objective_metric": None,

@@ -29,7 +29,7 @@ TINY = {
     "data.size": 16,
     "model.width": 8,
     "model.base": 2,
-    "probing.examples": 4,
+    "probing.examples": 3,
     "probe.eigenfunctions.count": 4,
     "probe.directions.count": 2,
     "probe.directions.examples": 10,
@@ -52,15 +52,23 @@ def made_tiny(words: list[str]) -> list[str]:
     return [*words, *(f"{key}={value}" for key, value in there.items()), "optim.steps=2"]
 
 
+# What the runs are made with that others begin with.
+SLIVER = {"data.train_examples": 40, "optim.epochs": 1, "probing.examples": 4}
+FEW_SCORES = "{study:{nets:20,ratios:[5],width:4,updates:2}}"
+
+
 def with_parents(outputs: Path, words: list[str]) -> Path:
-    """The folder of a run whose weights another one makes first, as `--with-parents` does."""
-    small = {"data.train_examples": 40, "optim.epochs": 1, "probing.examples": 4}
-    given = composed(words).weights.set
-    shorter = [
-        f"+weights.set.{key}={value}"
-        for key, value in small.items()
-        if key.partition(".")[0] not in given
-    ]
+    """The folder of a run that uses another, which is made first, as `--with-parents` does."""
+    config = composed(words)
+    if config.weights.run is None:
+        shorter = [f"data.score.set={FEW_SCORES}"]
+    else:
+        given = config.weights.set
+        shorter = [
+            f"+weights.set.{key}={value}"
+            for key, value in SLIVER.items()
+            if key.partition(".")[0] not in given
+        ]
     config = composed([*words, *shorter, "with_parents=true", f"paths.outputs={outputs}"])
     assert execute.train.run_if_needed(config, folder_of(config)) == 0
     return folder_of(config)

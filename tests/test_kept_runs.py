@@ -33,6 +33,8 @@ def value_of(config: dict[str, Any], key: str) -> str:
     value = OmegaConf.select(OmegaConf.create(config), key)
     if isinstance(value, DictConfig) and "name" in value:
         value = value.name
+    if isinstance(value, str) and "(" in value:
+        return f"'{value}'"  # else Hydra would take it for a sweep
     return "null" if value is None else str(value)
 
 
