@@ -17,12 +17,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ntkexp.results.atomic import make_folder, replacing, write_text
+from ntkexp.results.atomic import make_folder, write_text
 from ntkexp.results.begun import committed_tables, last_iteration
 from ntkexp.results.card import FILE, read_card
 from ntkexp.results.commits import StoredFile
 from ntkexp.results.configs import flat_config
 from ntkexp.results.folders import runs
+from ntkexp.results.packing import write_packed
 from ntkexp.results.reading import (
     TableFile,
     finished,
@@ -87,7 +88,7 @@ def _copy(
     for name, whole in tables.items():
         rule = thinning(experiment, name)
         part = whole if rule is None else rule.apply(whole)
-        _write(copy / f"{name}.parquet", part)
+        write_packed(copy / f"{name}.parquet", part)
         listed[f"{name}.parquet"] = _facts(copy / f"{name}.parquet") | {"rows": part.num_rows}
         if rule is not None:
             rules[name] = {"rule": rule.rule, "rows": [whole.num_rows, part.num_rows]}
@@ -107,21 +108,6 @@ def _copy(
 def _facts(path: Path) -> dict[str, Any]:
     stored = StoredFile.of_bytes(path.read_bytes(), path.name)
     return {"bytes": stored.size_bytes, "sha256": stored.sha256}
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    # Splitting the bytes of floats loses nothing and takes a third off.
-    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-    others = [field.name for field in table.schema if field.name not in floats]
-    with replacing(path) as temporary:
-        pq.write_table(
-            table,
-            temporary,
-            compression="zstd",
-            compression_level=19,
-            use_dictionary=others,
-            use_byte_stream_split=floats,
-        )
 
 
 def _provenance(folder: Path) -> str:
