@@ -52,7 +52,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=25
 
 slow: $(VENV)/.installed-dev docs
-	$(BIN)/python -m pytest -m on_demand --durations=0
+	$(BIN)/python -m pytest -m on_demand -o faulthandler_timeout=3600 --durations=0
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	$(BIN)/python -m twine check --strict dist/*

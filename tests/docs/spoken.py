@@ -123,7 +123,7 @@ def _shell(words: Sequence[str]) -> None:
     assert file.is_file(), f"no {words[0]}"
     text = file.read_text(encoding="utf-8")
     for word in words[1:]:
-        assert re.search(rf"\b{re.escape(word)}\b", text), f"{words[0]}: no {word}"
+        assert re.search(rf"(?<![\w-]){re.escape(word)}\b", text), f"{words[0]}: no {word}"
 
 
 def _extras(command: str) -> None:
