@@ -2,7 +2,7 @@
 
     python scripts/bench_growth.py --out outputs/bench      half an hour on two idle cores
     python scripts/bench_growth.py --quick --out /tmp/growth
-    python scripts/bench_growth.py --draw outputs/reference/bench      docs/tangent_growth.png
+    python scripts/bench_growth.py --draw outputs/reference/bench      docs/measured/growth.png
 
 Ours and the peers are warm and take turns in one process; medians. A peer that takes more
 than `--most` seconds is timed once, and left out of what lets expect as much. `--draw`
@@ -35,7 +35,7 @@ from ntkexp.tangent import tangent_kernel
 IMAGES, EXAMPLES = (10, 20, 40, 80, 160), 20
 WIDTHS = (32, 64, 128, 256, 512, 1024)
 MOST_SECONDS = 100.0
-FIGURE = Path("docs/tangent_growth.png")
+FIGURE = Path("docs/measured/growth.png")
 
 
 def vgg11(images: int) -> tuple[nn.Module, Tensor]:
@@ -97,11 +97,19 @@ def draw(folder: Path, file: Path) -> None:
     figure, axes = plt.subplots(
         1, table["case"].nunique(), figsize=(8, 3), layout="constrained", squeeze=False
     )
+    lines = {}
     for ax, (case, part) in zip(axes[0], table.groupby("case", sort=False), strict=True):
-        for tool, line in part.groupby("tool", sort=False):
-            ax.loglog(line["size"], line["seconds"], marker="o", markersize=3, label=tool)
+        for place, tool in enumerate(["ours", *PEERS]):
+            line = part[part["tool"] == tool]
+            if len(line):
+                (lines[tool],) = ax.loglog(
+                    line["size"], line["seconds"], "o-", color=f"C{place}", markersize=3
+                )
+        sizes = sorted(part["size"].unique())
+        ax.set_xticks(sizes, labels=[str(size) for size in sizes])
+        ax.minorticks_off()
         ax.set(title=case, xlabel=part["of"].iloc[0], ylabel="seconds")
-        ax.legend(frameon=False)
+    figure.legend([*lines.values()], [*lines], loc="outside right center", frameon=False)
     figure.savefig(file, dpi=150)
     print(file)
 
