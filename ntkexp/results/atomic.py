@@ -54,6 +54,10 @@ def cannot_write(path: Path, error: OSError) -> UserError:
     return UserError(f"cannot write {path}: {reason}; nothing already there was changed")
 
 
+def cannot_remove(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot remove {path}: {error.strerror or error}")
+
+
 def sync(path: Path) -> None:
     """Have the disk keep a file, or the names in a folder, before anything that relies on it."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from ntkexp.config import SCHEMA_VERSION
 from ntkexp.errors import UserError
-from ntkexp.results.atomic import cannot_write, make_folder
+from ntkexp.results.atomic import cannot_remove, cannot_write, make_folder
 from ntkexp.results.card import FILE, Card
 from ntkexp.results.commits import Commit, DamagedRunError, StoredFile, prefix, read_chain
 from ntkexp.results.drafts import Drafts
@@ -101,10 +101,10 @@ class Run:
             gone = self._drafts.folder / "committed"
             self.committed.rename(gone)
             shutil.rmtree(gone)
-            for name in (*OLD_LAYOUT, LOGS, *_results_in(self.folder)):
-                _remove(self.folder / name)
         except OSError as error:
             raise cannot_write(self.folder, error) from error
+        for name in (*OLD_LAYOUT, LOGS, *_results_in(self.folder)):
+            _remove(self.folder / name)
         make_folder(self.committed)
 
     def resume(self) -> bytes | None:
@@ -195,12 +195,14 @@ class Run:
             facts=self.facts,
         )
         self._drafts.write(self.committed / commit.name, commit.text())
-        if self._chain:
-            _remove(self.committed / self._chain[-1].checkpoint.name)
+        # From here on it counts, whatever becomes of the checkpoint that it replaces.
+        earlier = self._chain[-1:]
         self._chain.append(commit)
         self._kept = {}
         for frames in self._pending.values():
             frames.clear()
+        for one in earlier:
+            _remove(self.committed / one.checkpoint.name)
 
     def stage(self, name: str, content: bytes) -> None:
         """Another file of the run, published when the run finishes."""
@@ -322,7 +324,10 @@ def _last_life(committed: Path) -> int:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_remove(path, error) from error

@@ -2,6 +2,8 @@
 
     python sweep_killer.py SEED KILLS WORD...      the words of `ntkexp`
 
+The moments are random, the order is not: every fourth kill is the launcher's, from the second on.
+
 Every attempt is a fork of this process: real processes and real SIGKILLs, without paying for the
 imports each time. Prints how many launchers and how many jobs were killed.
 """
@@ -42,7 +44,7 @@ def attempt(words: list[str], rng: random.Random, kills: Counter[str], most: int
     if launcher == 0:
         os._exit(main(words))
     while True:
-        deadline = time.monotonic() + rng.uniform(0.02, 0.5)
+        deadline = time.monotonic() + rng.uniform(0.02, 0.3)
         while time.monotonic() < deadline:
             done, status = os.waitpid(launcher, os.WNOHANG)
             if done:
@@ -51,7 +53,7 @@ def attempt(words: list[str], rng: random.Random, kills: Counter[str], most: int
         jobs = children(launcher)
         if not jobs or kills["launcher"] + kills["job"] >= most:
             continue
-        if rng.random() < 0.25:
+        if kills["launcher"] * 3 <= kills["job"] - 1:
             os.kill(launcher, signal.SIGKILL)
             os.waitpid(launcher, 0)
             kills["launcher"] += 1

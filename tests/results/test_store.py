@@ -103,6 +103,37 @@ def test_a_resumed_run_gets_the_last_checkpoint_and_the_facts_of_its_first_life(
         assert last.facts == {"threads": 1}
 
 
+def test_a_checkpoint_that_cannot_be_removed_costs_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, **options: object) -> None:
+        if path.name.endswith("checkpoint"):
+            raise OSError(errno.EIO, "Input/output error")
+        unlink(path, **options)
+
+    unlink: Any = Path.unlink
+    run = begun(tmp_path)
+    add(run, 0)
+    run.commit(b"first")
+    add(run, 1)
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", refused)
+        with pytest.raises(UserError, match=r"^cannot remove .*checkpoint: Input/output error$"):
+            run.commit(b"second")
+    # The commit stands, and so does the checkpoint it replaced, until the next life tidies up.
+    assert run.commits == 2 and len(list(run.committed.glob("*checkpoint"))) == 2
+    run.__exit__()
+    with Run(tmp_path, [LOSSES]) as later:
+        with monkeypatch.context() as broken:
+            broken.setattr(Path, "unlink", refused)
+            with pytest.raises(UserError, match=r"^cannot remove"):
+                later.resume()
+        assert later.resume() == b"second"
+        assert len(list(later.committed.glob("*checkpoint"))) == 1
+        later.finish()
+    assert steps_of(tmp_path) == [0, 1]
+
+
 def test_tables_do_not_depend_on_where_the_parts_were_cut(tmp_path: Path) -> None:
     for name, cuts in (("whole", []), ("cut", [1, 4, 5])):
         run = begun(tmp_path / name)
