@@ -80,15 +80,18 @@ def page(name: str, its: list[Script]) -> str:
     intro = INTRO.format(paper=name, link=link)
     parts = [f"# Figures: {paper(name).short}", intro.rstrip()]
     for script in its:
-        parts += section(script)
+        shares = [one for one in its if _numbered(one) and one.figure == script.figure]
+        parts += section(script, alone=len(shares) < 2)
     return "\n\n".join(parts) + "\n"
 
 
-def section(script: Script) -> Iterator[str]:
+def section(script: Script, alone: bool) -> Iterator[str]:
+    """`alone`: no other script draws a part of the same figure."""
     first, _, rest = script.caption.partition("\n")
     name = f"Figure {script.figure}" if _numbered(script) else _word(script).replace("_", " ")
     title = first.removeprefix(f"{name}:").strip()
-    yield f"## {_begun(name)}"
+    part = "" if alone else f" ({script.stem.partition('_')[2].replace('_', ' ')})"
+    yield f"## {_begun(name)}{part}"
     yield _filled(f"**{_plain(_begun(title))}** {_plain(rest)}")
     images = _images(script)
     for recipe, image in images.items():
