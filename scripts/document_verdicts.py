@@ -1,13 +1,17 @@
-"""Writes the verdicts on the reference results: the end of docs/verdicts.md, and README's table.
+"""Writes the verdicts on the reference results wherever the documentation has them.
 
     python -m scripts.document_verdicts
 
-Counted from outputs/reference alone, whatever runs there are besides. Half a minute.
+The end of docs/verdicts.md, README's table, the horizons of docs/reproduction.md and the verdicts
+in docs/statements.md. Counted from outputs/reference alone, whatever runs there are besides. A few
+seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ntkexp.claims.claim import Section
@@ -19,8 +23,11 @@ from ntkexp.papers import MAIN
 TOP = Path(__file__).parents[1]
 REFERENCE = TOP / "outputs" / "reference"
 PAGE, README = TOP / "docs" / "verdicts.md", TOP / "README.md"
+REPRODUCTION, STATEMENTS = TOP / "docs" / "reproduction.md", TOP / "docs" / "statements.md"
 BEGINNING = "<!-- from here on made by scripts/document_verdicts.py -->"
 TABLE, END = "<!-- made by scripts/document_verdicts.py -->", "<!-- end -->"
+# The verdicts on one claim: `fig02-t40`: fails / fails
+JUDGED = re.compile(r"`([a-z0-9-]+)`: [a-z/ ]*[a-z]")
 
 
 def main() -> None:
@@ -30,17 +37,31 @@ def main() -> None:
 
 
 def written(findings: Sequence[Finding]) -> dict[Path, str]:
-    """The two files as they should be."""
+    """The files as they should be."""
     before, marked, _ = PAGE.read_text(encoding="utf-8").partition(BEGINNING)
     page = f"{before}{marked}\n\n{_lowered(as_summary(findings))}\n"
-    head, begun, rest = README.read_text(encoding="utf-8").partition(TABLE)
-    readme = f"{head}{begun}\n{_table(findings)}\n{END}{rest.partition(END)[2]}"
-    return {PAGE: page, README: readme}
+    own = [finding for finding in findings if finding.claim.work == MAIN]
+    return {
+        PAGE: page,
+        README: _with_table(README, _table(findings)),
+        REPRODUCTION: _with_table(REPRODUCTION, _horizons(own)),
+        STATEMENTS: _with_verdicts(STATEMENTS.read_text(encoding="utf-8"), own),
+    }
+
+
+def statements() -> list[str]:
+    """The ids of the claims that docs/statements.md names, as often as it does."""
+    return JUDGED.findall(STATEMENTS.read_text(encoding="utf-8"))
 
 
 def _lowered(summary: str) -> str:
     """Below the page's title."""
     return summary.strip().replace("### ", "## ")
+
+
+def _with_table(file: Path, table: str) -> str:
+    head, begun, rest = file.read_text(encoding="utf-8").partition(TABLE)
+    return f"{head}{begun}\n{table}\n{END}{rest.partition(END)[2]}"
 
 
 def _table(findings: Sequence[Finding]) -> str:
@@ -56,6 +77,51 @@ def _table(findings: Sequence[Finding]) -> str:
         counts = " | ".join(str(own.count(verdict)) for verdict in Verdict)
         rows.append(f"| *{paper.title}* | {len(own)} | {counts} | [page]({why}) |")
     return "\n".join(rows)
+
+
+def _horizons(findings: Iterable[Finding]) -> str:
+    """A row a horizon: the figures whose claims it decides, and the runs that came so far."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.claim.horizon.description, []).append(finding)
+    rows = ["| horizon | figures | runs that came so far |", "|---|---|---|"]
+    for description, its in sorted(found.items(), key=lambda item: _late(item[1][0])):
+        rows.append(f"| {description} | {_figures(its)} | {_reached(its)} |")
+    return "\n".join(rows)
+
+
+def _late(finding: Finding) -> float:
+    iterations = finding.claim.horizon.iterations
+    return math.inf if iterations is None else iterations
+
+
+def _figures(findings: Iterable[Finding]) -> str:
+    names = dict.fromkeys(finding.claim.figure or "the text" for finding in findings)
+    return ", ".join(names)
+
+
+def _reached(findings: Sequence[Finding]) -> str:
+    """By recipe the experiments that gave evidence; after them those that gave none."""
+    if not any(finding.records for finding in findings):
+        return "none"
+    parts, recipes = [], sorted({finding.recipe for finding in findings})
+    several = recipes != ["paper"]
+    for recipe in recipes:
+        own = [finding for finding in findings if finding.recipe == recipe]
+        have = dict.fromkeys(record.experiment for one in own for record in one.records)
+        lack = dict.fromkeys(name for one in own for name in one.missing if name not in have)
+        words = ", ".join(have) or "none"
+        without = f" (not {', '.join(lack)})" if have and lack else ""
+        parts.append(f"{f'`recipe={recipe}`: ' if several else ''}{words}{without}")
+    return "; ".join(parts)
+
+
+def _with_verdicts(page: str, findings: Iterable[Finding]) -> str:
+    """The page with the verdicts there are now, of several recipes with a stroke between."""
+    found: dict[str, list[str]] = {}
+    for finding in findings:
+        found.setdefault(finding.claim.id, []).append(str(finding.verdict))
+    return JUDGED.sub(lambda match: f"`{match[1]}`: {' / '.join(found[match[1]])}", page)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ntkexp.claims.claim import Section
 from ntkexp.claims.command import judged, records_of
+from ntkexp.claims.ledger import ledger
+from ntkexp.papers import MAIN
 from ntkexp.scripts import document_figures, document_verdicts
 
 ANEW = "make pages writes it anew"
@@ -18,6 +21,12 @@ def test_the_gallery_is_what_the_figures_say() -> None:
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
     for image in (document_figures.DOCS / "figures").rglob("fig*.png"):
         assert f"{image.name})" in "".join(pages.values()), image.name
+
+
+def test_every_claim_on_the_main_paper_stands_beside_a_sentence_of_its_text() -> None:
+    """But for the notebooks' curves, which are no sentences; and the page names no other claim."""
+    text = {claim.id for claim in ledger([MAIN]) if claim.section is not Section.notebooks}
+    assert set(document_verdicts.statements()) == text
 
 
 @pytest.mark.on_demand

@@ -565,6 +565,7 @@ EXAMPLES: dict[str, Example] = {
     "lemma1-order": lambda holds: slopes(2.0 if holds else 1.0),
     "bound10": partial(bound, "rademacher_linear", "exact", "bound"),
     "bound12": partial(bound, "rademacher_flow", "exact", "bound"),
+    "lemma12": partial(bound, "rademacher_multiclass", "sampled", "lemma_12"),
     "theorem13": partial(bound, "rademacher_multiclass", "sampled", "theorem_13"),
     **{name.replace("_", "-"): partial(proposition, name) for name in IDENTITIES},
     "modes51": lambda holds: one_table(
