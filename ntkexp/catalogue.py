@@ -10,11 +10,11 @@ from ntkexp.errors import UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of, swept_by_themselves
 from ntkexp.papers.found import paper
 from ntkexp.results import folders
-from ntkexp.results.commits import DamagedRunError
-from ntkexp.results.facts import last_life
+from ntkexp.results.commits.chain import DamagedRunError
+from ntkexp.results.commits.lock import held
 from ntkexp.results.folders import runs
-from ntkexp.results.lock import held
-from ntkexp.results.standing import compared, distinguishing_keys
+from ntkexp.results.numbers.standing import compared, distinguishing_keys
+from ntkexp.results.provenance.facts import last_life
 from ntkexp.results.status import read_status
 
 OUTPUTS = Path("outputs")
@@ -70,7 +70,7 @@ def _asked(words: Sequence[str]) -> tuple[str | None, Path | None]:
 
 def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Path]]) -> str:
     """An experiment and its runs, with how far they came and their last numbers."""
-    from ntkexp.results.standing import progress
+    from ntkexp.results.numbers.standing import progress
 
     its = [experiment for experiment in known if experiment.name == name]
     if not its and name not in there:

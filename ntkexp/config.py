@@ -35,7 +35,7 @@ from ntkexp.options import (
 )
 from ntkexp.options import refuse_added as refuse_added
 from ntkexp.references import StartFrom
-from ntkexp.results import metric
+from ntkexp.results.numbers import metric
 from ntkexp.studies.base import Study
 from ntkexp.transforms.base import Transform
 
@@ -209,7 +209,7 @@ class ExperimentConfig:
     `stands_in_for`: the paper's own network and data, where the experiment has a smaller network or
     other images in their place. Then the ledger calls its runs `stand-in` and not `paper`.
 
-    `objective_metric` names the number that a run returns (ntkexp/results/metric.py).
+    `objective_metric` names the number that a run returns (ntkexp/results/numbers/metric.py).
     """
 
     name: str = option("adhoc", FOLDER_NAME)

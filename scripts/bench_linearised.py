@@ -42,10 +42,10 @@ from ntkexp import data, models
 from ntkexp.compose import composition
 from ntkexp.config import TrainConfig, check
 from ntkexp.data import Dataset
-from ntkexp.data.image_options import Augment
+from ntkexp.data.images.options import Augment
 from ntkexp.results.benchmarks import write_timings
-from ntkexp.training import routes
 from ntkexp.training.device import threads_or_gpu
+from ntkexp.training.function_space import routes
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.supervised import Supervised
 

@@ -30,7 +30,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ntkexp.data.torchvision_import import torchvision_datasets
+from ntkexp.data.images.torchvision_import import torchvision_datasets
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.scripts.peers import ROOM_BYTES, in_turns, of_loops, of_torch_func
 from ntkexp.tangent import tangent_kernel

@@ -38,11 +38,11 @@ from torch.utils.data import DataLoader, Dataset
 from ntkexp import models
 from ntkexp.compose import composition
 from ntkexp.config import TrainConfig, check
-from ntkexp.data.sources import read
-from ntkexp.data.torchvision_import import torchvision_datasets
+from ntkexp.data.images.sources import read
+from ntkexp.data.images.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
 from ntkexp.launch import plugin
-from ntkexp.launch.child import BAD_INPUT
+from ntkexp.launch.processes.child import BAD_INPUT
 from ntkexp.results import Run
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.training import experiment

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ntkexp import components
 from ntkexp.results import Table
-from ntkexp.training.members import MEMBERS
+from ntkexp.training.members.side_by_side import MEMBERS
 from ntkexp.training.supervised import TABLES
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "results.md"

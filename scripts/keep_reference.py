@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ntkexp.results.reference import LIMIT_BYTES, keep, keep_begun, size_bytes
+from ntkexp.results.reference.keep import LIMIT_BYTES, keep, keep_begun, size_bytes
 from ntkexp.results.status import read_status
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims.effort import line
-from ntkexp.results import packaged
 from ntkexp.results.record import Record, collect
+from ntkexp.results.reference import packaged
 from ntkexp.results.select import has_rows, of_recipe, shown
 
 MISSING_RUNS = 3

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.results.curves import accuracy as accuracy_of
+from ntkexp.results.numbers.curves import accuracy as accuracy_of
 from ntkexp.results.record import FULL_BASE, Record
 from ntkexp.scripts import drawing, runs
 

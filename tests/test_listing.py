@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from ntkexp.catalogue import overview
 from ntkexp.errors import UserError
-from ntkexp.results.standing import _limit, distinguishing_keys, last_numbers, networks_of
+from ntkexp.results.numbers.standing import _limit, distinguishing_keys, last_numbers, networks_of
 from tests.conftest import TINY_DISK, Ntkexp
 
 OWN = """# @package _global_

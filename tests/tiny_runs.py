@@ -24,8 +24,9 @@ from ntkexp.errors import Interrupted
 from ntkexp.execution import execute
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
-from ntkexp.training import members, supervised
+from ntkexp.training import supervised
 from ntkexp.training.loop import Loop
+from ntkexp.training.members import side_by_side as members
 from tests.made_photographs import make_celeba, make_waterbirds
 
 SHAPES = {"mnist": (28, 28), "kmnist": (28, 28), "cifar10": (32, 32, 3)}

@@ -16,8 +16,8 @@ from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
 from ntkexp.papers.found import known
 from ntkexp.papers.numbers import natural
-from ntkexp.results.packaged import roots
 from ntkexp.results.record import Record, collect
+from ntkexp.results.reference.packaged import roots
 
 USAGE = (
     "ntkexp claims [--runs DIR ...] [--paper NAME] [--figure N] [--json | --markdown | --summary]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ntkexp.results.curves import accuracy, has_fitted
+from ntkexp.results.numbers.curves import accuracy, has_fitted
 from ntkexp.results.record import Record
 from ntkexp.results.select import own_end
 

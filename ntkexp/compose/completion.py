@@ -13,7 +13,7 @@ USAGES = {
     "claims": "ntkexp.claims.command",
     "figures": "ntkexp.figures.command",
     "report": "ntkexp.report.command",
-    "data": "ntkexp.data.inventory",
+    "data": "ntkexp.data.images.inventory",
 }
 ALWAYS = ("--help",)
 
@@ -87,7 +87,7 @@ def _arguments(command: str) -> list[str]:
 
         return [run.name for run in runs(OUTPUTS)]
     if command == "data":
-        from ntkexp.data.sources import image_sets
+        from ntkexp.data.images.sources import image_sets
 
         return [*image_sets()]
     return []

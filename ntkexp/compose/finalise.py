@@ -18,7 +18,7 @@ from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
 from ntkexp.references import checksum, references
 from ntkexp.results.folders import STATUS
-from ntkexp.results.packaged import roots
+from ntkexp.results.reference.packaged import roots
 from ntkexp.results.status import read_status
 
 # A run that needs a run that needs a run ... so many times needs itself.

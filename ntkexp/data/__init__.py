@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ntkexp.data.base import Data
     from ntkexp.data.batches import Batches, crop_flip
     from ntkexp.data.dataset import Dataset, Split
+    from ntkexp.data.images.sources import verify
     from ntkexp.data.shared import sharing
-    from ntkexp.data.sources import verify
 
 __all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "sharing", "verify"]
 
@@ -28,7 +28,7 @@ HOMES = {
     "Split": "dataset",
     "crop_flip": "batches",
     "sharing": "shared",
-    "verify": "sources",
+    "verify": "images.sources",
 }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.cifar10 import Cifar10
-from ntkexp.data.image_options import Augment
+from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
 from ntkexp.options import count, each, option, whole
 
@@ -44,11 +44,11 @@ class CifarClasses(Data):
         return Shape(Cifar10.images.shape, outputs, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        from ntkexp.data.sources import files_here
+        from ntkexp.data.images.sources import files_here
 
         return files_here(Cifar10())
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.some_classes import load_cifar_classes
+        from ntkexp.data.images.some_classes import load_cifar_classes
 
         return load_cifar_classes(self, seed, device, progress=progress)

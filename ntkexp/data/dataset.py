@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ntkexp.data.image_options import Augment
+from ntkexp.data.images.options import Augment
 
 
 @dataclass(frozen=True)

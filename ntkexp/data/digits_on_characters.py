@@ -47,7 +47,7 @@ class DigitsOnCharacters(SpuriousImages):
         return Shape(Mnist.images.shape, 1, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        from ntkexp.data.sources import files_here
+        from ntkexp.data.images.sources import files_here
 
         found = [files_here(Mnist()), files_here(Kmnist())]
         return {**found[0], **found[1]} if all(found) else {}

@@ -47,6 +47,6 @@ class Disk(Data):
         return Shape(inputs=(2,), outputs=1, examples=self.train_examples)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.disk_points import load_disk
+        from ntkexp.data.points.disk import load_disk
 
         return load_disk(self, seed, device)

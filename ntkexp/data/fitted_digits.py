@@ -73,11 +73,11 @@ class FittedDigits(Data):
         return Shape(Mnist.images.shape, 1, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        from ntkexp.data.sources import files_here
+        from ntkexp.data.images.sources import files_here
 
         return files_here(Mnist())
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.linear_targets import load_digits
+        from ntkexp.data.images.linear_targets import load_digits
 
         return load_digits(self, seed, device, progress=progress)

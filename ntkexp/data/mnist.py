@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ntkexp.data.image_options import ImageKind, Images
+from ntkexp.data.images.options import ImageKind, Images
 
 
 @dataclass

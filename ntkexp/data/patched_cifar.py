@@ -52,7 +52,7 @@ class PatchedCifar(SpuriousImages):
         return Shape(Cifar10.images.shape, 1, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        from ntkexp.data.sources import files_here
+        from ntkexp.data.images.sources import files_here
 
         return files_here(Cifar10())
 

@@ -56,6 +56,6 @@ class QuadraticExample(Data):
         return Shape(inputs=(self.inputs,), outputs=1, examples=examples)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.quadratic_example_points import load_quadratic_example
+        from ntkexp.data.points.quadratic_example import load_quadratic_example
 
         return load_quadratic_example(self, device)

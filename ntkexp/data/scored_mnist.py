@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ntkexp.data.mnist import Mnist
-from ntkexp.data.scored import Scored
+from ntkexp.data.scored.options import Scored
 
 
 @dataclass

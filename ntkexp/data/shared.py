@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ntkexp.data.image_options import SplitName
-from ntkexp.data.labelled_images import LabelledImages
+from ntkexp.data.images.labelled import LabelledImages
+from ntkexp.data.images.options import SplitName
 
 
 @dataclass

@@ -48,6 +48,6 @@ class YinYang(Data):
         return Shape(inputs=(2,), outputs=1, examples=self.train_examples)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.yin_yang_points import load_yin_yang
+        from ntkexp.data.points.yin_yang import load_yin_yang
 
         return load_yin_yang(self, seed, device)

@@ -21,7 +21,7 @@ from ntkexp.execution.freed_memory import keep_freed_memory
 from ntkexp.execution.life import NOTHING, Asked, live, signals
 from ntkexp.execution.outcome import DONE, known
 from ntkexp.identity import folder_of
-from ntkexp.results import metric
+from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
     from ntkexp.training.prepared import Ready
@@ -141,7 +141,7 @@ def _preload_study(config: DictConfig) -> None:
 
 
 def _preload_results() -> None:
-    from ntkexp.results.provenance import provenance
+    from ntkexp.results.provenance.provenance import provenance
 
     importlib.import_module("ntkexp.results.store")
     provenance()

@@ -24,8 +24,8 @@ from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE, FAILED, compare_data
 from ntkexp.identity import hashed, plain
-from ntkexp.results.card import Card
 from ntkexp.results.configs import flattened
+from ntkexp.results.provenance.card import Card
 
 if TYPE_CHECKING:
     from ntkexp.loggers import Logger
@@ -111,7 +111,7 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
 
     From here on the process computes with the run's number of threads: that of its first life.
     """
-    from ntkexp.results.provenance import provenance
+    from ntkexp.results.provenance.provenance import provenance
 
     if config.rerun:
         run.clear()

@@ -25,7 +25,7 @@ from ntkexp.catalogue import OUTPUTS
 from ntkexp.errors import UserError, meant
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
-from ntkexp.results.packaged import roots
+from ntkexp.results.reference.packaged import roots
 
 USAGE = "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--changed]"
 MISSING_RUNS = 3

@@ -11,7 +11,7 @@ from pathlib import Path
 import ntkexp
 from ntkexp import projects
 from ntkexp.papers.scripts import Script, folder_of, scripts
-from ntkexp.results.atomic import write_text
+from ntkexp.results.commits.atomic import write_text
 from ntkexp.results.folders import runs
 
 KINDS = ("pdf", "png", "svg")

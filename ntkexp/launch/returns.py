@@ -15,8 +15,8 @@ from ntkexp.errors import RunFailed, UserError
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.launch.task import metric_of
-from ntkexp.results.lock import RunTakenError
-from ntkexp.results.metric import KEY
+from ntkexp.results.commits.lock import RunTakenError
+from ntkexp.results.numbers.metric import KEY
 
 
 def returns(

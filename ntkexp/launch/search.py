@@ -31,8 +31,8 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp.compose.words import word
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
-from ntkexp.results.lock import RunTakenError
-from ntkexp.results.metric import parsed
+from ntkexp.results.commits.lock import RunTakenError
+from ntkexp.results.numbers.metric import parsed
 
 if TYPE_CHECKING:
     from optuna import Study, Trial

@@ -18,11 +18,11 @@ from ntkexp.config import SlurmConfig
 from ntkexp.errors import UserError
 from ntkexp.execution.execute import Command
 from ntkexp.execution.outcome import DONE
-from ntkexp.launch import child
-from ntkexp.launch.cluster_job import ClusterJob
+from ntkexp.launch.cluster.job import ClusterJob
+from ntkexp.launch.cluster.queue import Queue
 from ntkexp.launch.job import Job, Outcome
-from ntkexp.launch.outcomes import set_outcome
-from ntkexp.launch.queue import Queue
+from ntkexp.launch.processes import child
+from ntkexp.launch.processes.outcomes import set_outcome
 from ntkexp.progress import Progress
 from ntkexp.results.status import read_status
 from ntkexp.results.store import Run

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ntkexp.launch.job import Job, Outcome
-from ntkexp.results.lock import held
+from ntkexp.results.commits.lock import held
 from ntkexp.results.status import begun
 
 DONE = (Outcome.finished, Outcome.already)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ntkexp.loggers.base import State
-from ntkexp.results.atomic import remove_tree
+from ntkexp.results.commits.atomic import remove_tree
 
 
 class Files:

@@ -41,7 +41,7 @@ def check(config: TrainConfig) -> None:
 
 
 def _on_gpu(device: str) -> bool:
-    from ntkexp.launch.slots import visible_gpus
+    from ntkexp.launch.processes.slots import visible_gpus
 
     return device.startswith("cuda") or (device == "auto" and bool(visible_gpus()))
 

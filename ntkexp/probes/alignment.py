@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ntkexp.data.image_options import Difficult
+from ntkexp.data.images.options import Difficult
 from ntkexp.errors import UserError
 from ntkexp.options import Rule, each, option
 from ntkexp.probes.base import Probe

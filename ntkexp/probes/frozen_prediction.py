@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ntkexp.data.image_options import Augment
+from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
 from ntkexp.execution.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, count, option, whole

@@ -13,9 +13,9 @@ from ntkexp.errors import UserError
 from ntkexp.papers.scripts import FIGURES
 from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
-from ntkexp.results.atomic import make_folder, write_text
 from ntkexp.results.benchmarks import read_timings
-from ntkexp.results.packaged import roots
+from ntkexp.results.commits.atomic import make_folder, write_text
+from ntkexp.results.reference.packaged import roots
 
 USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR ...] [--out FILE]"
 

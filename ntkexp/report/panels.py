@@ -15,7 +15,14 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.data.disk import RADIUS
-from ntkexp.results.curves import accuracy, cka, effective_ranks, layer_cka, spectra, trace_ratio
+from ntkexp.results.numbers.curves import (
+    accuracy,
+    cka,
+    effective_ranks,
+    layer_cka,
+    spectra,
+    trace_ratio,
+)
 from ntkexp.results.record import Record
 from ntkexp.theory.float64 import Array
 

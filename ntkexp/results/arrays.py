@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ntkexp.errors import UserError
-from ntkexp.results.atomic import cannot_write, write_text
+from ntkexp.results.commits.atomic import cannot_write, write_text
 
 Tile: TypeAlias = tuple[int, int]
 Array: TypeAlias = npt.NDArray[np.generic]

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.results.atomic import make_folder, replacing
-from ntkexp.results.provenance import provenance
-from ntkexp.results.reference import without_folders
+from ntkexp.results.commits.atomic import make_folder, replacing
+from ntkexp.results.provenance.provenance import provenance
+from ntkexp.results.reference.keep import without_folders
 
 
 def write_timings(

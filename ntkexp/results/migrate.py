@@ -13,10 +13,10 @@ from typing import Any
 
 from ntkexp.errors import UserError
 from ntkexp.identity import digest, hashed, identity_of_version_1, read_plain
-from ntkexp.results.atomic import cannot_write, write_text
-from ntkexp.results.card import FILE, Card, read_card
-from ntkexp.results.facts import last_life
+from ntkexp.results.commits.atomic import cannot_write, write_text
 from ntkexp.results.folders import runs
+from ntkexp.results.provenance.card import FILE, Card, read_card
+from ntkexp.results.provenance.facts import last_life
 from ntkexp.results.status import read_status
 
 # Words of a command line that say how it is done, not what.
@@ -72,7 +72,7 @@ def _migrate(folder: Path, swept: Mapping[str, Sequence[str]]) -> Iterator[Moved
 
 
 def kept(status: Mapping[str, Any]) -> bool:
-    """Whether the folder holds rows of a run that went on elsewhere (results/reference.py)."""
+    """Whether the folder holds rows of a run that went on elsewhere (results/reference/keep.py)."""
     return "kept_at" in status
 
 

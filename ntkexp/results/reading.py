@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from ntkexp.config import SCHEMA_VERSION
 from ntkexp.errors import UserError
-from ntkexp.results.card import read_card
-from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.commits.chain import DamagedRunError
 from ntkexp.results.configs import flat_config, varied
 from ntkexp.results.folders import runs
+from ntkexp.results.provenance.card import read_card
 from ntkexp.results.status import read_status, refuse_damaged
 
 

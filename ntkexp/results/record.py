@@ -13,12 +13,12 @@ import pandas as pd
 from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
 from ntkexp.experiments import SEEDS, axes, stand_ins
-from ntkexp.results import metric
-from ntkexp.results.card import read_card
-from ntkexp.results.commits import DamagedRunError
+from ntkexp.results.commits.chain import DamagedRunError
 from ntkexp.results.configs import flat_config, flattened
-from ntkexp.results.facts import last_life
 from ntkexp.results.folders import REFERENCE, runs
+from ntkexp.results.numbers import metric
+from ntkexp.results.provenance.card import read_card
+from ntkexp.results.provenance.facts import last_life
 from ntkexp.results.reading import (
     finished,
     identity,
@@ -62,7 +62,7 @@ class Record:
         return f"<run {self.experiment}/{self.run}: {', '.join(self.tables)}>"
 
     def metric(self, path: str) -> float:
-        """A number by its path, such as `evals.test.loss` (ntkexp/results/metric.py)."""
+        """A number by its path, such as `evals.test.loss` (ntkexp/results/numbers/metric.py)."""
         return metric.value(path, self.tables)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ntkexp.results.curves import has_fitted
+from ntkexp.results.numbers.curves import has_fitted
 from ntkexp.results.record import SCALES, Record
 
 Carries = Callable[[Record], bool]

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ntkexp.results.atomic import remove_tree
-from ntkexp.results.commits import DamagedRunError, kept_facts
-from ntkexp.results.lock import remove_if_stale
+from ntkexp.results.commits.atomic import remove_tree
+from ntkexp.results.commits.chain import DamagedRunError, kept_facts
+from ntkexp.results.commits.lock import remove_if_stale
 
 State = Literal["running", "finished", "interrupted", "failed"]
 

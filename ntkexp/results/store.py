@@ -1,10 +1,10 @@
 """A run's folder: config, provenance, status, tables. Everything in it survives a kill.
 
 While a run works its rows go to part files. A commit is a record that names the parts written since
-the one before it and a checkpoint, with their checksums (`commits.py`); it is published after them,
-so a life that dies earlier leaves nothing that counts. At the end the parts are joined into one
-parquet file a table, and `status.json` says `finished`, last of all, with the list of the run's
-files. Every file is published from a folder that only this life has (`drafts.py`).
+the one before it and a checkpoint, with their checksums (`commits/chain.py`); it is published after
+them, so a life that dies earlier leaves nothing that counts. At the end the parts are joined into
+one parquet file a table, and `status.json` says `finished`, last of all, with the list of the run's
+files. Every file is published from a folder that only this life has (`commits/drafts.py`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 
 from ntkexp.config import SCHEMA_VERSION
 from ntkexp.errors import UserError
-from ntkexp.results.atomic import cannot_remove, cannot_write, make_folder
-from ntkexp.results.card import FILE, Card
-from ntkexp.results.commits import Commit, DamagedRunError, StoredFile, prefix, read_chain
-from ntkexp.results.drafts import Drafts
-from ntkexp.results.lock import Lock
+from ntkexp.results.commits.atomic import cannot_remove, cannot_write, make_folder
+from ntkexp.results.commits.chain import Commit, DamagedRunError, StoredFile, prefix, read_chain
+from ntkexp.results.commits.drafts import Drafts
+from ntkexp.results.commits.lock import Lock
+from ntkexp.results.provenance.card import FILE, Card
 from ntkexp.results.status import (
     OLD_LAYOUT,
     UNFINISHED,

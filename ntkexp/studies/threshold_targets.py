@@ -45,8 +45,8 @@ class ThresholdTargets(Study):
 
     def _of_seed(self, seed: int) -> Frames:
         from ntkexp.data.fitted_digits import FittedDigits, TargetFit
-        from ntkexp.data.linear_targets import fitted
-        from ntkexp.data.sources import read
+        from ntkexp.data.images.linear_targets import fitted
+        from ntkexp.data.images.sources import read
 
         rows: list[tuple[str, str, float]] = []
         for fit in TargetFit:

@@ -4,7 +4,7 @@ A library of its own: it knows tensors and modules, no runs and no configs.
 """
 
 from ntkexp.tangent.average_features import AverageFeatures, average_features
-from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.factors.factor import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel, tangent_kernel, tangent_kernels
 from ntkexp.tangent.layer_factors import layer_factors

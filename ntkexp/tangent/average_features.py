@@ -27,19 +27,19 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks import trainable
-from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.checks.models import trainable
+from ntkexp.tangent.factors.factor import Direct, Factor, Outer
+from ntkexp.tangent.factors.mean_feature import MeanFeature, shared
+from ntkexp.tangent.factors.positions import everything
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.kernel import TangentKernel
 from ntkexp.tangent.layer_factors import layer_factors
-from ntkexp.tangent.mean_feature import MeanFeature, shared
-from ntkexp.tangent.memory import default_budget
+from ntkexp.tangent.memory.available import default_budget
+from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.plan import add_layer
-from ntkexp.tangent.positions import everything
 from ntkexp.tangent.routes.blocks import mirror
-from ntkexp.tangent.workspace import Workspace
+from ntkexp.tangent.routes.plan import add_layer
 
 Rule: TypeAlias = Literal["linspace", "midpoint", "trapezoid"]
 RULES: tuple[Rule, ...] = get_args(Rule)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from torch import nn
 from torch.nn.modules.conv import _ConvNd
 
-from ntkexp.tangent.calls import Call
-from ntkexp.tangent.factors import Factor
+from ntkexp.tangent.factors.factor import Factor
+from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.routes import Cost
 
 

@@ -13,12 +13,12 @@ from torch.func import functional_call
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks import refuse_unsupported, trainable
-from ntkexp.tangent.fingerprint import fingerprint
-from ntkexp.tangent.guard import Guard, PrivateDraws, layer_at_work
-from ntkexp.tangent.lstm import LSTMByStep, has_fused_lstm
-from ntkexp.tangent.operations import Trace
+from ntkexp.tangent.checks.fingerprint import fingerprint
+from ntkexp.tangent.checks.models import refuse_unsupported, trainable
+from ntkexp.tangent.checks.operations import Trace
 from ntkexp.tangent.outputs import Outputs, chosen, select
+from ntkexp.tangent.passes.guard import Guard, PrivateDraws, layer_at_work
+from ntkexp.tangent.passes.lstm import LSTMByStep, has_fused_lstm
 
 
 class NetworkFunction:

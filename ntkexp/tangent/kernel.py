@@ -12,16 +12,16 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.batch_function import batch_kernels
-from ntkexp.tangent.checked import CheckedFeatures
-from ntkexp.tangent.checks import check_examples_independent
+from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.memory import blocks, default_budget, in_huge_pages
+from ntkexp.tangent.gradients.checked import CheckedFeatures
+from ntkexp.tangent.memory.available import blocks, default_budget, in_huge_pages
+from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.plan import Plan, Step, add_layer
-from ntkexp.tangent.preserve import preserve_model_state
+from ntkexp.tangent.passes.preserve import preserve_model_state
 from ntkexp.tangent.routes.blocks import mirror, times
-from ntkexp.tangent.workspace import Workspace
+from ntkexp.tangent.routes.plan import Plan, Step, add_layer
 
 Centring: TypeAlias = Literal["class", "joint", "none"]
 

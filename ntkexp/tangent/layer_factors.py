@@ -15,12 +15,12 @@ import torch  # noqa: F401  (the example uses it)
 from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checked import CheckedFeatures
-from ntkexp.tangent.checks import check_examples_independent
+from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.gradients.checked import CheckedFeatures
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.preserve import preserve_model_state
+from ntkexp.tangent.passes.preserve import preserve_model_state
 
 
 def layer_factors(

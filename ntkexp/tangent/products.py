@@ -11,11 +11,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks import check_examples_independent, trainable
+from ntkexp.tangent.checks.models import check_examples_independent, trainable
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.kernel import tangent_kernel
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.preserve import preserve_model_state
+from ntkexp.tangent.passes.preserve import preserve_model_state
 
 # Up to this size all eigenvectors cost less than an iteration for a few.
 DENSE_ROWS = 3000

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checked import CheckedFeatures
-from ntkexp.tangent.checks import check_examples_independent
+from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.gradients.checked import CheckedFeatures
+from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.plan import add_layer
-from ntkexp.tangent.preserve import preserve_model_state
+from ntkexp.tangent.passes.preserve import preserve_model_state
 from ntkexp.tangent.routes.blocks import mirror
-from ntkexp.tangent.workspace import Workspace
+from ntkexp.tangent.routes.plan import add_layer
 
 MOST_EXAMPLES = 1000
 # A few examples round otherwise than a tile does, and a ReLU may open in one and not in the other.

@@ -11,29 +11,29 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.by_use import factors_by_use
-from ntkexp.tangent.calls import Call, parameterised, recorded, refuse_overwritten
-from ntkexp.tangent.chain import chain_of, squared_length, unit_vectors
-from ntkexp.tangent.checked import CheckedFeatures, features
-from ntkexp.tangent.checks import (
+from ntkexp.tangent.checks.independence import check_on_first, check_same
+from ntkexp.tangent.checks.known import recall, remember
+from ntkexp.tangent.checks.models import (
     check_examples_independent,
     coupling_modules,
     refuse_coupling,
     refuse_unsupported,
     trainable,
 )
-from ntkexp.tangent.factors import Direct, merged
-from ntkexp.tangent.fallback import jacobians
+from ntkexp.tangent.checks.operations import Trace, keep_apart
+from ntkexp.tangent.factors.factor import Direct, merged
+from ntkexp.tangent.factors.norms import norm_workspace, squared_norms
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.independence import check_on_first, check_same
-from ntkexp.tangent.known import recall, remember
-from ntkexp.tangent.memory import blocks, default_budget
-from ntkexp.tangent.norms import norm_workspace, squared_norms
-from ntkexp.tangent.operations import Trace, keep_apart
+from ntkexp.tangent.gradients.by_use import factors_by_use
+from ntkexp.tangent.gradients.chain import chain_of, squared_length, unit_vectors
+from ntkexp.tangent.gradients.checked import CheckedFeatures, features
+from ntkexp.tangent.gradients.fallback import jacobians
+from ntkexp.tangent.memory.available import blocks, default_budget
+from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs, chosen
-from ntkexp.tangent.preserve import preserve_model_state
-from ntkexp.tangent.reference import first_few, reference_pass
-from ntkexp.tangent.workspace import Workspace
+from ntkexp.tangent.passes.calls import Call, parameterised, recorded, refuse_overwritten
+from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.passes.reference import first_few, reference_pass
 
 Estimate: TypeAlias = Literal["signs", "hutchinson"]
 
@@ -166,11 +166,11 @@ class SharedForward:
     >>> round(trace.item(), 4)
     16.0
 
-    The estimate costs one backward of activations and the norms. The graph is left in place for
-    the caller's own backward. The first call compares the layer rules with autograd on two
-    examples. If the graph of the forward is a plain chain (chain.py), the first call also compares
-    the chain's formula with the rules; from the second call on the chain alone is used, without
-    hooks, for as long as the graph is one.
+    The estimate costs one backward of activations and the norms. The graph is left in place for the
+    caller's own backward. The first call compares the layer rules with autograd on two examples. If
+    the graph of the forward is a plain chain (gradients/chain.py), the first call also compares the
+    chain's formula with the rules; from the second call on the chain alone is used, without hooks,
+    for as long as the graph is one.
     """
 
     def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:

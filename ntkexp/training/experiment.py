@@ -19,11 +19,11 @@ from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.seeds import generator
 from ntkexp.training import device as devices
-from ntkexp.training.members import tables_of_members
+from ntkexp.training.function_space.routes import work_of
+from ntkexp.training.members.side_by_side import tables_of_members
+from ntkexp.training.members.stacked import StackedMembers
 from ntkexp.training.prepared import Prepared, Ready
-from ntkexp.training.routes import work_of
 from ntkexp.training.schedule import looks_of
-from ntkexp.training.stacked import StackedMembers
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import refuse_unoffered
 

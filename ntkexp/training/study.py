@@ -11,7 +11,7 @@ from ntkexp.compose.members import Columns
 from ntkexp.config import StudyConfig
 from ntkexp.results.table import Table
 from ntkexp.training import device as devices
-from ntkexp.training.members import Members, tables_of_members
+from ntkexp.training.members.side_by_side import Members, tables_of_members
 from ntkexp.training.parts import Parts
 from ntkexp.training.prepared import Ready
 from ntkexp.training.schedule import looks_of

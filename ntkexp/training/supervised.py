@@ -20,9 +20,9 @@ from ntkexp.probes import NetworkView, Probe
 from ntkexp.probes.view import Descent
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.checkpoint import saved
-from ntkexp.training.evaluate import EVALS, METRICS, evaluating
-from ntkexp.training.learner import Learner
-from ntkexp.training.network_learner import NetworkLearner
+from ntkexp.training.learners.evaluate import EVALS, METRICS, evaluating
+from ntkexp.training.learners.learner import Learner
+from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.recorder import STEPS, Recorder
 from ntkexp.training.schedule import last_step, learning_rate, limit_that_holds

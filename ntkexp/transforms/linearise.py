@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Route(StrEnum):
     """forward: by forward-mode differentiation. function: in function space, by the kernel of the
     training examples. disk: the same with a kernel larger than memory, in a file under
-    `paths.outputs`. auto: what is estimated to be quickest (ntkexp/training/routes.py)."""
+    `paths.outputs`. auto: what is estimated to be quickest
+    (ntkexp/training/function_space/routes.py)."""
 
     auto = "auto"
     forward = "forward"

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from ntkexp import data
-from ntkexp.data.scored import Scored
+from ntkexp.data.images.sources import read
+from ntkexp.data.scored.options import Scored
 from ntkexp.data.scored_mnist import ScoredMnist
-from ntkexp.data.sources import read
 from ntkexp.errors import UserError
 
 CPU = torch.device("cpu")

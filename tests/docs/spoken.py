@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from ntkexp.claims import command as claims
 from ntkexp.claims.ledger import ledger
 from ntkexp.cli import COMMANDS
-from ntkexp.data.sources import image_sets
+from ntkexp.data.images.sources import image_sets
 from ntkexp.experiments import experiments
 from ntkexp.figures import command as figures
 from ntkexp.report import command as report

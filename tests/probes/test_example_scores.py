@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.data.image_dataset import chosen_rows
+from ntkexp.data.images.dataset import chosen_rows
+from ntkexp.data.images.sources import read_images
 from ntkexp.data.mnist import Mnist
-from ntkexp.data.sources import read_images
 from tests.conftest import Ntkexp
 from tests.tiny_runs import TINY, train
 

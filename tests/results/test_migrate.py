@@ -11,8 +11,8 @@ import pytest
 
 from ntkexp import results
 from ntkexp.identity import identity_of_version_1, read_plain
-from ntkexp.results.card import read_card
 from ntkexp.results.migrate import typed_in
+from ntkexp.results.provenance.card import read_card
 from ntkexp.results.status import read_status, status_text
 from tests.conftest import TINY_DISK, Ntkexp
 

@@ -18,10 +18,10 @@ import pytest
 
 from ntkexp import results
 from ntkexp.errors import UserError
-from ntkexp.results.atomic import replacing
-from ntkexp.results.card import Card
-from ntkexp.results.commits import Commit, DamagedRunError, StoredFile
-from ntkexp.results.drafts import RunLostError
+from ntkexp.results.commits.atomic import replacing
+from ntkexp.results.commits.chain import Commit, DamagedRunError, StoredFile
+from ntkexp.results.commits.drafts import RunLostError
+from ntkexp.results.provenance.card import Card
 from ntkexp.results.status import forget_work, read_status, status_text
 from ntkexp.results.store import Run
 from ntkexp.results.table import Table, float64, int64

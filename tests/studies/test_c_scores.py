@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ntkexp import models
-from ntkexp.data.image_dataset import channel_moments, normalised
-from ntkexp.data.sources import read
+from ntkexp.data.images.dataset import channel_moments, normalised
+from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 from ntkexp.seeds import derived_seed
 from ntkexp.studies.c_scores import CScores, Network

@@ -8,8 +8,8 @@ import torch
 
 from ntkexp import models
 from ntkexp.data.fitted_digits import FittedDigits
-from ntkexp.data.linear_targets import chosen
-from ntkexp.data.sources import read
+from ntkexp.data.images.linear_targets import chosen
+from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
 from ntkexp.studies.relaxed_accuracy import RelaxedAccuracy

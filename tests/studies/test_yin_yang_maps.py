@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.data.disk_points import lattice
+from ntkexp.data.points.disk import lattice
 from ntkexp.references import FromRun
 from ntkexp.studies.computations.yin_yang_maps import frames
 from ntkexp.studies.yin_yang_maps import RunOfMembers, YinYangMaps

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from ntkexp.tangent import tangent_kernel, tangent_trace
-from ntkexp.tangent.factors import Outer
-from ntkexp.tangent.positions import Columns
+from ntkexp.tangent.factors.factor import Outer
+from ntkexp.tangent.factors.positions import Columns
+from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.routes import ROUTES, Pairs, Shape
-from ntkexp.tangent.workspace import Workspace
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -164,8 +164,8 @@ def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> N
 @EVEN_KERNELS
 def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cross: bool) -> None:
     """Routes are chosen by cost; here each has to take every layer."""
-    from ntkexp.tangent.by_use import factors_by_use
-    from ntkexp.tangent.calls import parameterised, recorded
+    from ntkexp.tangent.gradients.by_use import factors_by_use
+    from ntkexp.tangent.passes.calls import parameterised, recorded
 
     layer, inputs = drawn[0].double(), drawn[1].double()
     model = Head(layer, inputs, 2)

@@ -8,7 +8,7 @@ from torch import nn
 
 from ntkexp.tangent import tangent_kernel, tangent_kernels
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
-from tests.tangent.grid_nets import built
+from tests.tangent.grid.nets import built
 from tests.tangent.trap_nets import CASES, case
 
 EXACT = 1e-10

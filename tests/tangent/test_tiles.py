@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles
-from tests.tangent.grid_nets import built
+from tests.tangent.grid.nets import built
 
 
 def mlp() -> tuple[nn.Module, Tensor]:

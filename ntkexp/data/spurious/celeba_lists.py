@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from ntkexp.data.sources import data_directory
+from ntkexp.data.images.sources import data_directory
 from ntkexp.data.spurious.groups import Marks
 from ntkexp.data.spurious.photographs import Listing, checksums_of, folder_of, lines_of
 from ntkexp.errors import UserError

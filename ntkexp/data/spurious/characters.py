@@ -8,11 +8,11 @@ from torch import Tensor
 
 from ntkexp.data.dataset import Dataset
 from ntkexp.data.digits_on_characters import DigitsOnCharacters
-from ntkexp.data.image_options import SplitName
+from ntkexp.data.images.labelled import LabelledImages, Pixels
+from ntkexp.data.images.options import SplitName
+from ntkexp.data.images.sources import SPLITS, checksums, read_images, remarks
 from ntkexp.data.kmnist import Kmnist
-from ntkexp.data.labelled_images import LabelledImages, Pixels
 from ntkexp.data.mnist import Mnist
-from ntkexp.data.sources import SPLITS, checksums, read_images, remarks
 from ntkexp.data.spurious.dataset import composed, dataset_of
 from ntkexp.errors import UserError
 from ntkexp.seeds import generator

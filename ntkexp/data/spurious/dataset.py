@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.image_dataset import channel_moments, normalised
-from ntkexp.data.labelled_images import Labels, Pixels
+from ntkexp.data.images.dataset import channel_moments, normalised
+from ntkexp.data.images.labelled import Labels, Pixels
 from ntkexp.data.spurious.groups import (
     Marks,
     balanced_groups,

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.dataset import Dataset
-from ntkexp.data.labelled_images import Pixels
+from ntkexp.data.images.labelled import Pixels
+from ntkexp.data.images.sources import SPLITS, checksums, read_images, remarks
 from ntkexp.data.patched_cifar import PatchedCifar
-from ntkexp.data.sources import SPLITS, checksums, read_images, remarks
 from ntkexp.data.spurious.dataset import composed, dataset_of
 
 MAGENTA = (255, 0, 255)

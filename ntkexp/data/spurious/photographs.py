@@ -15,10 +15,10 @@ from PIL import Image
 from torch import Tensor
 
 from ntkexp.data.dataset import Dataset
-from ntkexp.data.image_dataset import chosen_rows
-from ntkexp.data.image_parquet import PILLOW_ERRORS
-from ntkexp.data.labelled_images import Pixels, opened
-from ntkexp.data.sources import data_directory, sha256_of
+from ntkexp.data.images.dataset import chosen_rows
+from ntkexp.data.images.labelled import Pixels, opened
+from ntkexp.data.images.parquet import PILLOW_ERRORS
+from ntkexp.data.images.sources import data_directory, sha256_of
 from ntkexp.data.spurious.dataset import Marked, dataset_of
 from ntkexp.data.spurious.groups import Marks, balanced_groups
 from ntkexp.data.spurious.options import MOST_EXAMPLES, Kind, Photographs

@@ -14,7 +14,7 @@ from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import Outer, layer_factors
-from ntkexp.tangent.positions import everything
+from ntkexp.tangent.factors.positions import everything
 from ntkexp.theory.adaptive.kernels import correlation, cosine, effective_rank, label_kernel
 from ntkexp.theory.adaptive.penalties import Fixed, Penalty, Power
 from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from ntkexp import models
-from ntkexp.data.image_dataset import channel_moments, normalised
-from ntkexp.data.sources import kind_of, read
+from ntkexp.data.images.dataset import channel_moments, normalised
+from ntkexp.data.images.sources import kind_of, read
 from ntkexp.errors import Diverged, UserError
 from ntkexp.probes import View
 from ntkexp.seeds import derived_seed, generator

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from ntkexp import models
 from ntkexp.data import Split
 from ntkexp.data.fitted_digits import FittedDigits
-from ntkexp.data.linear_targets import chosen
-from ntkexp.data.sources import read
+from ntkexp.data.images.linear_targets import chosen
+from ntkexp.data.images.sources import read
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
 from ntkexp.probes.computations.relaxed_model import layers_of
 from ntkexp.studies.base import Frames

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ntkexp.data.disk_points import lattice
-from ntkexp.data.yin_yang_points import groups
+from ntkexp.data.points.disk import lattice
+from ntkexp.data.points.yin_yang import groups
 from ntkexp.errors import UserError
 from ntkexp.studies.base import Found
 from ntkexp.studies.yin_yang_maps import (

@@ -7,11 +7,11 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from ntkexp.tangent.factors import Outer
-from ntkexp.tangent.positions import Positions
+from ntkexp.tangent.factors.factor import Outer
+from ntkexp.tangent.factors.positions import Positions
+from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.routes.blocks import lower_blocks, times
 from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
-from ntkexp.tangent.workspace import Workspace
 
 # Products of fewer rows than this run below the full rate: 32 examples of 10 outputs, 320 of one.
 LEAST_ROWS = 320

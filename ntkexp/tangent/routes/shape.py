@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.factors.factor import Outer
 
 
 @dataclass(frozen=True)

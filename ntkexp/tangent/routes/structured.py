@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.factors.factor import Outer
+from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
-from ntkexp.tangent.workspace import Workspace
 
 # T is written by one product and read by the next, so it should stay near a core. The products of
 # the inputs, A, are read by BLOCK examples, and more of them may be made at a time. With 8 MB for

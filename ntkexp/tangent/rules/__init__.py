@@ -9,8 +9,8 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from ntkexp.tangent.calls import Call
-from ntkexp.tangent.factors import Factor
+from ntkexp.tangent.factors.factor import Factor
+from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.conv import ConvRule, TransposedConvRule
 from ntkexp.tangent.rules.embedding import EmbeddingRule
 from ntkexp.tangent.rules.linear import LinearRule

@@ -7,9 +7,16 @@ from math import prod
 from torch import Tensor
 from torch.nn.modules.conv import _ConvNd
 
-from ntkexp.tangent.calls import Call
-from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.positions import Columns, Patches, Positions, everything, padded, windows
+from ntkexp.tangent.factors.factor import Direct, Factor, Outer
+from ntkexp.tangent.factors.positions import (
+    Columns,
+    Patches,
+    Positions,
+    everything,
+    padded,
+    windows,
+)
+from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.uses import Received, UnfitError, copies, fold
 
 

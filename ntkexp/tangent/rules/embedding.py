@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from ntkexp.tangent.calls import Call
-from ntkexp.tangent.factors import Factor, Outer
-from ntkexp.tangent.positions import Indices
+from ntkexp.tangent.factors.factor import Factor, Outer
+from ntkexp.tangent.factors.positions import Indices
+from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.uses import UnfitError, copies
 
 

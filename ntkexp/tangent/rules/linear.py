@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from ntkexp.tangent.calls import Call
-from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.positions import Columns
+from ntkexp.tangent.factors.factor import Direct, Factor, Outer
+from ntkexp.tangent.factors.positions import Columns
+from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.uses import Received, copies
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ntkexp.tangent.calls import Call
-from ntkexp.tangent.factors import Direct, Factor
+from ntkexp.tangent.factors.factor import Direct, Factor
+from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.uses import UnfitError, copies
 
 INSTANCE_AXES = {nn.InstanceNorm1d: 3, nn.InstanceNorm2d: 4, nn.InstanceNorm3d: 5}

@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.graph import ExampleAxis, output_shape
-from ntkexp.tangent.positions import Columns, Patches
+from ntkexp.tangent.factors.factor import Direct, Factor, Outer
+from ntkexp.tangent.factors.positions import Columns, Patches
+from ntkexp.tangent.gradients.graph import ExampleAxis, output_shape
 from ntkexp.tangent.rules.uses import UnfitError
 
 # From output gradients (k, *shape) to a factor; with rows ordered by example first or last.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ntkexp.tangent.calls import Call
-from ntkexp.tangent.memory import in_huge_pages
+from ntkexp.tangent.memory.available import in_huge_pages
+from ntkexp.tangent.passes.calls import Call
 
 
 class UnfitError(Exception):

@@ -9,7 +9,7 @@ from ntkexp.claims.claim import PAPER_AND_RELEASED, Claim, above, below, each_ru
 from ntkexp.claims.curves import shown
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
 from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, EARLY, NOISE50, PANELS
-from ntkexp.results.curves import best_step, cka, has_centring, layer_cka
+from ntkexp.results.numbers.curves import best_step, cka, has_centring, layer_cka
 from ntkexp.results.record import Record
 
 TABLES = ("alignment", "evals")

@@ -10,7 +10,7 @@ import pandas as pd
 from ntkexp.claims.claim import Claim, Statistic, above, below, each_run, each_sweep, times
 from ntkexp.claims.curves import at, crossing, rank_correlation, shown
 from ntkexp.claims.horizon import OWN_END
-from ntkexp.results.curves import cka
+from ntkexp.results.numbers.curves import cka
 from ntkexp.results.record import Record
 
 PANELS = {"easy_difficult_noise": "random labels", "easy_difficult_kmnist": "KMNIST"}

@@ -26,7 +26,7 @@ from ntkexp.papers.alignment.claims.spectrum import (
     lowest_share,
     until,
 )
-from ntkexp.results.curves import cka, effective_ranks
+from ntkexp.results.numbers.curves import cka, effective_ranks
 from ntkexp.results.record import Record
 
 SLOW = ("vgg19_clean_lr003", "vgg19_noise50_lr003")

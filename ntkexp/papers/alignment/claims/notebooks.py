@@ -24,7 +24,7 @@ from ntkexp.claims.claim import (
 from ntkexp.claims.curves import level, smooth
 from ntkexp.claims.horizon import Horizon, iteration, memorised
 from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, NOISE20, NOISE50, PANELS, until
-from ntkexp.results.curves import accuracy, cka, effective_ranks, layer_cka
+from ntkexp.results.numbers.curves import accuracy, cka, effective_ranks, layer_cka
 from ntkexp.results.record import Record
 
 READING_ERROR = 25

@@ -16,7 +16,7 @@ from ntkexp.claims.claim import (
 )
 from ntkexp.claims.curves import at, rank_correlation, shown, smooth
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, iteration
-from ntkexp.results.curves import (
+from ntkexp.results.numbers.curves import (
     accuracy,
     best_step,
     effective_ranks,

@@ -1,0 +1,204 @@
+"""From images as they lie on disk to what a network sees: which of them, with which labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.images.label_noise import redraw_labels
+from ntkexp.data.images.labelled import LabelledImages, Pixels
+from ntkexp.data.images.options import Difficult, ImageKind, Images
+from ntkexp.data.images.sources import checksums, read_images, remarks
+from ntkexp.data.kmnist import Kmnist
+from ntkexp.data.shared import shared_inputs
+from ntkexp.errors import UserError
+from ntkexp.seeds import generator
+
+# The checksums of source files -> the channel moments of the images in them.
+_moments: dict[tuple[str, ...], tuple[tuple[float, ...], tuple[float, ...]]] = {}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some examples of a split, before they move to the device."""
+
+    pixels: Pixels
+    targets: Tensor
+    clean_targets: Tensor
+    corrupted: Tensor
+    difficult: bool = False
+
+
+def load_images(config: Images, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+    """Images with the label noise and the difficult part that `config` asks for.
+
+    All are normalised alike, a difficult part of other origin included, by the mean and std of
+    the dataset itself: the network has one input map. The test split stays clean.
+    """
+    kind, kmnist = config.images, Kmnist.images
+    sources = {kind: read_images(kind, "train", progress=progress)}
+    test = read_images(kind, "test", progress=progress)
+    if config.difficult is Difficult.kmnist:
+        sources[kmnist] = read_images(kmnist, "train", progress=progress)
+    train = sources[kind]
+    mean, std = (kind.mean, kind.std) if kind.mean and kind.std else _moments_of(train)
+    parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
+    notes = [note for one, images in sources.items() for note in remarks(one, "train", images)]
+    files = tuple(file for images in (*sources.values(), test) for file in images.files)
+    return Dataset(
+        name=kind.name,
+        train=_split(parts, mean, std, device),
+        test=_split([held_out_part(test, config, seed)], mean, std, device),
+        classes=kind.classes,
+        input_shape=kind.shape,
+        checksums=checksums(files),
+        remarks=(*notes, *remarks(kind, "test", test)),
+        mean=mean,
+        std=std,
+        pad_value=-torch.tensor(mean, device=device) / torch.tensor(std, device=device),
+        augment=config.augment,
+    )
+
+
+def easy_part(train: LabelledImages, config: Images, seed: int) -> _Part:
+    """The first `train_examples` rows of the seed's order, with label noise.
+
+    Noise is drawn for every row of the source, so that an image has the same label whichever
+    number of examples is asked for.
+    """
+    reserved = config.difficult_examples if config.difficult is Difficult.random_labels else 0
+    count = config.train_examples
+    if count is None and reserved:
+        count = len(train) - reserved
+    if count is not None and (count + reserved > len(train) or count < 1):
+        wanted = f"{count:,} + {reserved:,} difficult" if reserved else f"{count:,}"
+        raise UserError(
+            f"data.train_examples: {wanted} training examples, {config.images.name} "
+            f"has {len(train):,}"
+        )
+    rows = chosen_rows(seed, "subset", len(train), count, "data.train_examples")
+    labels = torch.from_numpy(train.labels)
+    noisy, redrawn = redraw_labels(
+        labels,
+        config.noise,
+        config.images.classes,
+        seed,
+        "noise",
+        excludes_true=config.noise_excludes_true,
+    )
+    return _Part(train.pixels[rows.numpy()], noisy[rows], labels[rows], redrawn[rows])
+
+
+def difficult_part(
+    sources: dict[ImageKind, LabelledImages], config: Images, seed: int
+) -> list[_Part]:
+    """None, further images of the same dataset with random labels, or KMNIST with its own labels.
+
+    Label noise does not touch it: what makes it difficult is said by `data.difficult` alone.
+    """
+    count = config.difficult_examples
+    if config.difficult is Difficult.none:
+        return []
+    if config.difficult is Difficult.kmnist:
+        kmnist = sources[Kmnist.images]
+        rows = chosen_rows(seed, "kmnist_subset", len(kmnist), count, "data.difficult_examples")
+        labels = torch.from_numpy(kmnist.labels)[rows]
+        intact = torch.zeros(count, dtype=torch.bool)
+        return [_Part(kmnist.pixels[rows.numpy()], labels, labels, intact, difficult=True)]
+    train = sources[config.images]
+    rows = chosen_rows(seed, "subset", len(train))
+    easy = config.train_examples if config.train_examples is not None else len(train) - count
+    rows = rows[easy : easy + count]
+    labels = torch.from_numpy(train.labels)
+    drawn, redrawn = redraw_labels(
+        labels,
+        1.0,
+        config.images.classes,
+        seed,
+        "difficult",
+        excludes_true=config.noise_excludes_true,
+    )
+    pixels = train.pixels[rows.numpy()]
+    return [_Part(pixels, drawn[rows], labels[rows], redrawn[rows], difficult=True)]
+
+
+def held_out_part(test: LabelledImages, config: Images, seed: int) -> _Part:
+    """The first `test_examples` rows of the seed's order of the test split, as they are."""
+    rows = chosen_rows(seed, "test_subset", len(test), config.test_examples, "data.test_examples")
+    labels = torch.from_numpy(test.labels)[rows]
+    intact = torch.zeros(len(rows), dtype=torch.bool)
+    return _Part(test.pixels[rows.numpy()], labels, labels, intact)
+
+
+def chosen_rows(
+    seed: int, purpose: str, available: int, count: int | None = None, key: str = ""
+) -> Tensor:
+    """The first `count` rows, in the order of the seed's stream `purpose`, of those available.
+
+    Fewer examples are thus the first rows of more; None is all of them, in that order.
+    """
+    if count is not None and count > available:
+        raise UserError(f"{key}={count:,}: there are {available:,}")
+    order = torch.randperm(available, generator=generator(seed, purpose))
+    return order if count is None else order[:count]
+
+
+def _moments_of(train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Computed once a process: the members of a run all load the same images."""
+    files = tuple(file.sha256 for file in train.files)
+    if files not in _moments:
+        mean, std = channel_moments(train.pixels)
+        if not all(std):
+            paths = ", ".join(str(file.path) for file in train.files)
+            raise UserError(f"{paths}: all pixels are alike; expected images that differ")
+        _moments[files] = mean, std
+    return _moments[files]
+
+
+def channel_moments(pixels: Pixels) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel in units of 255, from exact integer counts.
+
+    MNIST's training set has .1307 and .3081.
+    """
+    values = np.arange(256) / 255
+    means, stds = [], []
+    for channel in range(pixels.shape[1]):
+        # torch counts bytes as they are; numpy makes eight of each first.
+        bytes_ = torch.from_numpy(np.ascontiguousarray(pixels[:, channel])).flatten()
+        counts = torch.bincount(bytes_, minlength=256).numpy()
+        mean = float(counts @ values / counts.sum())
+        means.append(mean)
+        stds.append(float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum())))
+    return tuple(means), tuple(stds)
+
+
+def normalised(
+    pixels: Pixels, mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
+) -> Tensor:
+    """(pixel / 255 - mean) / std per channel, float32; one tensor for members that see the same."""
+    # Images that were just decoded lie otherwise than those from the cache, and convolutions round
+    # otherwise on them: a run begun on the first must go on alike on the second.
+    found = torch.from_numpy(np.ascontiguousarray(pixels))
+    inputs = found.to(device).float()  # moved as bytes, a quarter of the traffic
+    inputs.div_(255)
+    inputs.sub_(torch.tensor(mean, device=device).view(-1, 1, 1))
+    inputs.div_(torch.tensor(std, device=device).view(-1, 1, 1))
+    return shared_inputs(inputs)
+
+
+def _split(
+    parts: list[_Part], mean: tuple[float, ...], std: tuple[float, ...], device: torch.device
+) -> Split:
+    inputs = normalised(np.concatenate([p.pixels for p in parts]), mean, std, device)
+    difficult = [torch.full((len(part.targets),), part.difficult) for part in parts]
+    return Split(
+        inputs=inputs,
+        targets=torch.cat([part.targets for part in parts]).to(device),
+        clean_targets=torch.cat([part.clean_targets for part in parts]).to(device),
+        corrupted=torch.cat([part.corrupted for part in parts]).to(device),
+        difficult=torch.cat(difficult).to(device),
+    )

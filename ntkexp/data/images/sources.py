@@ -1,0 +1,174 @@
+"""Where images come from: under $NTKEXP_DATA, first torchvision's own files, then Hugging Face
+image parquet, then a download by torchvision."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ntkexp import components
+from ntkexp.data.images import parquet as image_parquet
+from ntkexp.data.images import torchvision_layout
+from ntkexp.data.images.decoded import cache_directory
+from ntkexp.data.images.labelled import LabelledImages, SourceFile
+from ntkexp.data.images.options import Difficult, ImageKind, Images, SplitName
+from ntkexp.data.images.torchvision_import import torchvision_datasets
+from ntkexp.data.shared import shared_images
+from ntkexp.errors import UserError
+
+SPLITS: tuple[SplitName, ...] = ("train", "test")
+
+
+def data_directory() -> Path:
+    """$NTKEXP_DATA, or data in the user's cache directory of ntkexp."""
+    if chosen := os.environ.get("NTKEXP_DATA"):
+        return Path(chosen).expanduser()
+    return cache_directory() / "data"
+
+
+def image_sets() -> dict[str, ImageKind]:
+    """Every image set there is, by the name of its file."""
+    found = {name: components.find("data", name) for name in components.names("data")}
+    return {name: one.images for name, one in found.items() if issubclass(one, Images)}
+
+
+def kind_of(name: str) -> ImageKind:
+    known = image_sets()
+    if name not in known:
+        raise UserError(f"data.name={name}: the image datasets are {', '.join(known)}")
+    return known[name]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What `ntkexp data NAME` found: every file was read to its end and every image decoded."""
+
+    name: str
+    files: tuple[SourceFile, ...]
+    remarks: tuple[str, ...]
+
+
+def verify(name: str, *, progress: bool = True) -> Verified:
+    """Read all of a dataset, having it downloaded first where it is not there."""
+    kind = kind_of(name)
+    splits = {split: read_images(kind, split, progress=progress) for split in SPLITS}
+    files = tuple(file for images in splits.values() for file in images.files)
+    notes = tuple(note for split, images in splits.items() for note in remarks(kind, split, images))
+    return Verified(name, files, notes)
+
+
+def read(name: str, split: SplitName, *, progress: bool = True) -> LabelledImages:
+    """One split of the image set with this name."""
+    return read_images(kind_of(name), split, progress=progress)
+
+
+def read_images(kind: ImageKind, split: SplitName, *, progress: bool = True) -> LabelledImages:
+    """One split of an image set. Both splits always come from the same layout."""
+    return shared_images(kind.name, split, lambda: _read(kind, split, progress=progress))
+
+
+def _read(kind: ImageKind, split: SplitName, *, progress: bool) -> LabelledImages:
+    root = data_directory()
+    if _missing_from_torchvision(root, kind) and not _missing_parquet(root, kind):
+        return image_parquet.read(root, kind, split, progress=progress)
+    if _missing_from_torchvision(root, kind):
+        _download(root, kind)
+    return torchvision_layout.read(root, kind, split)
+
+
+def remarks(kind: ImageKind, split: SplitName, images: LabelledImages) -> list[str]:
+    """In what the images differ from the official dataset, for whoever reads the results."""
+    notes = []
+    name, official = kind.name, kind.examples[split]
+    if len(images) != official:
+        notes.append(f"{name}: {len(images):,} {split} images, the official set has {official:,}")
+    if images.lossy:
+        notes.append(f"{name}: the {split} images are JPEG copies, not the exact ones")
+    return notes
+
+
+def checksums(files: tuple[SourceFile, ...]) -> dict[str, str]:
+    """File -> sha256, files named as they lie under the data directory."""
+    root = data_directory()
+    return {file.path.relative_to(root).as_posix(): file.sha256 for file in files}
+
+
+def files_here(config: Images) -> dict[str, str]:
+    """File -> sha256 of all that a run of `config` reads here; empty where some are not here."""
+    root = data_directory()
+    wanted: dict[ImageKind, tuple[SplitName, ...]] = {config.images: SPLITS}
+    if config.difficult is Difficult.kmnist:
+        wanted[kind_of("kmnist")] = ("train",)
+    found: dict[str, str] = {}
+    for kind, splits in wanted.items():
+        missing = _missing_from_torchvision(root, kind)
+        if missing and _missing_parquet(root, kind):
+            return {}
+        files = image_parquet.files if missing else torchvision_layout.files
+        for path in (path for split in splits for path in files(root, kind, split)):
+            found[path.relative_to(root).as_posix()] = sha256_of(path)
+    return found
+
+
+def sha256_of(path: Path) -> str:
+    try:
+        facts = path.stat()
+        return _sha256(path, facts.st_size, facts.st_mtime_ns)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+@cache
+def _sha256(path: Path, size: int, changed: int) -> str:
+    """Once a process: the jobs of a sweep mostly read the same files."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _missing_from_torchvision(root: Path, kind: ImageKind) -> list[Path]:
+    wanted = [path for split in SPLITS for path in torchvision_layout.files(root, kind, split)]
+    # What lies there in another shape, a folder or a dangling link, is not missing: reading it
+    # says what is wrong, where a download would hide it.
+    return [path for path in wanted if not os.path.lexists(path)]
+
+
+def _missing_parquet(root: Path, kind: ImageKind) -> list[Path]:
+    return [
+        root / kind.name / f"{split}-*.parquet"
+        for split in SPLITS
+        if not image_parquet.files(root, kind, split)
+    ]
+
+
+def _download(root: Path, kind: ImageKind) -> None:
+    """Let torchvision download into a folder of its own, and move the files in when complete."""
+    if kind.torchvision is None:
+        raise UserError(_three_ways(root, kind, "no class of torchvision.datasets has them"))
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as folder:
+            fetch = getattr(torchvision_datasets(), kind.torchvision)
+            fetch(folder, download=True)
+            for path in _missing_from_torchvision(root, kind):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                (Path(folder) / path.relative_to(root)).replace(path)
+    except (OSError, RuntimeError, ImportError) as error:
+        raise UserError(_three_ways(root, kind, error)) from error
+
+
+def _three_ways(root: Path, kind: ImageKind, error: Exception | str) -> str:
+    def listed(paths: list[Path]) -> str:
+        return ", ".join(map(str, paths))
+
+    reason = " ".join(str(error).split())
+    return (
+        f"data.name={kind.name}: no images found under {root} (NTKEXP_DATA says where to look), "
+        f"and `ntkexp data {kind.name}` cannot fetch them: {reason}\n"
+        f"  either torchvision's files, missing: {listed(_missing_from_torchvision(root, kind))}\n"
+        f"  or image parquet (columns image or img, label), missing: "
+        f"{listed(_missing_parquet(root, kind))}"
+    )

@@ -1,0 +1,135 @@
+"""Images in the files that torchvision keeps: idx for MNIST and its kin, pickles for CIFAR-10.
+
+Read here and not by torchvision, because it checks less and says less when a file is torn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ntkexp.data.images.labelled import (
+    LabelledImages,
+    Labels,
+    Pixels,
+    SourceFile,
+    check_labels,
+    opened,
+)
+from ntkexp.data.images.options import ImageKind, SplitName
+from ntkexp.errors import UserError
+
+LAYOUT = "torchvision"
+IDX_PREFIXES: dict[SplitName, str] = {"train": "train", "test": "t10k"}
+CIFAR_FOLDER = "cifar-10-batches-py"
+CIFAR_FILES: dict[SplitName, tuple[str, ...]] = {
+    "train": tuple(f"data_batch_{i}" for i in range(1, 6)),
+    "test": ("test_batch",),
+}
+IDX_BYTES = 0x08  # the type code of unsigned bytes in an idx file's magic number
+
+
+def files(root: Path, kind: ImageKind, split: SplitName) -> tuple[Path, ...]:
+    """The files that one split consists of, whether they exist or not; the folder of idx files is
+    named as torchvision names the set, or as it is called itself."""
+    if kind.pickled:
+        return tuple(root / CIFAR_FOLDER / name for name in CIFAR_FILES[split])
+    folder, prefix = root / (kind.torchvision or kind.name) / "raw", IDX_PREFIXES[split]
+    return folder / f"{prefix}-images-idx3-ubyte", folder / f"{prefix}-labels-idx1-ubyte"
+
+
+def read(root: Path, kind: ImageKind, split: SplitName) -> LabelledImages:
+    """One split, out of torchvision's folders under `root`."""
+    paths = files(root, kind, split)
+    if kind.pickled:
+        return _read_pickles(paths, kind, split)
+    return _read_idx_pair(paths[0], paths[1], kind, split)
+
+
+def _read_idx_pair(
+    images: Path, labels_path: Path, kind: ImageKind, split: SplitName
+) -> LabelledImages:
+    pixels, images_file = _read_idx(images, kind.shape[1:], split)
+    labels, labels_file = _read_idx(labels_path, (), split)
+    if len(pixels) != len(labels):
+        raise UserError(f"{labels_path}: {len(labels)} labels for {len(pixels)} images")
+    labels = labels.astype(np.int64)
+    check_labels(labels, kind, labels_path)
+    return LabelledImages(pixels.reshape(-1, *kind.shape), labels, (images_file, labels_file))
+
+
+def _read_idx(path: Path, row: tuple[int, ...], split: SplitName) -> tuple[Any, SourceFile]:
+    """An idx file: 0, 0, type, number of dimensions, the sizes as big-endian uint32, the values."""
+    content = _content(path)
+    dimensions = 1 + len(row)
+    header = 4 + 4 * dimensions
+    if len(content) < header or content[:4] != bytes([0, 0, IDX_BYTES, dimensions]):
+        raise UserError(f"{path}: not an idx file of {dimensions}-dimensional unsigned bytes")
+    sizes = struct.unpack(f">{dimensions}I", content[4:header])
+    if sizes[1:] != row:
+        raise UserError(f"{path}: rows of {_times(sizes[1:])}, expected {_times(row)}")
+    expected = header + int(np.prod(sizes))
+    if len(content) != expected:
+        whole_rows = (len(content) - header) // int(np.prod(row))
+        raise UserError(
+            f"{path}, row {min(whole_rows, sizes[0])}: {len(content):,} bytes, expected "
+            f"{expected:,} for {sizes[0]:,} rows; the file is torn, fetch it again"
+        )
+    # A copy: torch warns of memory that it must not write to.
+    values = np.frombuffer(content, np.uint8, offset=header).reshape(sizes).copy()
+    return values, _source_file(path, split, content, sizes[0])
+
+
+def _content(path: Path) -> bytes:
+    with opened(path) as file:
+        return file.read()
+
+
+class _ArraysOnly(pickle.Unpickler):
+    """CIFAR-10's files are pickles, which could run any code: let them make arrays, no more."""
+
+    allowed = frozenset({"_reconstruct", "ndarray", "dtype", "encode"})
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name not in self.allowed or module.split(".")[0] not in {"numpy", "_codecs"}:
+            raise pickle.UnpicklingError(f"it holds {module}.{name}, which is no array")
+        # The files were written when numpy._core was called numpy.core.
+        return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+
+
+def _read_pickles(paths: tuple[Path, ...], kind: ImageKind, split: SplitName) -> LabelledImages:
+    pixels: list[Pixels] = []
+    labels: list[Labels] = []
+    sources: list[SourceFile] = []
+    for path in paths:
+        content = _content(path)
+        try:
+            batch = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
+            rows, row_labels = batch["data"], np.asarray(batch["labels"], dtype=np.int64)
+        except Exception as error:  # a torn pickle raises nearly anything
+            raise UserError(f"{path}: not a readable CIFAR-10 batch ({error})") from error
+        expected = (len(row_labels), int(np.prod(kind.shape)))
+        if not isinstance(rows, np.ndarray) or rows.dtype != np.uint8 or rows.shape != expected:
+            raise UserError(
+                f"{path}: images of shape {np.shape(rows)}, expected {_times(expected)} bytes"
+            )
+        check_labels(row_labels, kind, path)
+        pixels.append(rows.reshape(-1, *kind.shape))
+        labels.append(row_labels)
+        sources.append(_source_file(path, split, content, len(row_labels)))
+    return LabelledImages(np.concatenate(pixels), np.concatenate(labels), tuple(sources))
+
+
+def _source_file(path: Path, split: SplitName, content: bytes, rows: int) -> SourceFile:
+    checksum = hashlib.sha256(content).hexdigest()
+    return SourceFile(path, split, LAYOUT, rows, len(content), checksum)
+
+
+def _times(sizes: tuple[int, ...]) -> str:
+    return "x".join(map(str, sizes)) or "single values"

@@ -1,0 +1,1 @@
+"""Points that are computed: the disk, the yin-yang, the examples of three points."""

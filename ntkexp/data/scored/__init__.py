@@ -1,0 +1,1 @@
+"""Images in tenths by a difficulty score."""

@@ -1,0 +1,79 @@
+"""What runs on a node of a cluster: one job, which comes back when it is preempted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from omegaconf import DictConfig
+
+from ntkexp.execution.execute import Command
+from ntkexp.execution.life import NOTHING, Asked
+from ntkexp.results.commits.lock import SILENT_SECONDS, RunTakenError
+
+# submitit's word for: the time is nearly up, or somebody else needs this node.
+PREEMPTED = signal.SIGUSR2
+RETRY_SECONDS = 15.0
+
+
+@dataclass
+class ClusterJob:
+    """A callable that submitit pickles, sends and calls; and again after a preemption."""
+
+    command: Command
+    config: DictConfig
+    folder: Path
+    asked: Asked = NOTHING
+
+    def __call__(self) -> int:
+        with _preemption() as preempted:
+            code = self._carry_out()
+        if preempted:
+            # Everything is committed: now submitit may put the job back into the queue.
+            os.kill(os.getpid(), PREEMPTED)
+        if code >= 128:
+            # Whoever sent SIGTERM (scontrol requeue, scancel) decides whether it comes back. To
+            # return would tell submitit that the job is over.
+            sys.exit(code)
+        return code
+
+    def checkpoint(self) -> object:
+        """submitit's way to go on: call the same again. The run knows where it was."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self)
+
+    def _carry_out(self) -> int:
+        patience = time.monotonic() + SILENT_SECONDS + 60
+        while True:
+            try:
+                return self.command.run_if_needed(self.config, self.folder, self.asked)
+            except RunTakenError as error:
+                # A life that was killed on another node looks alive until its lock goes stale.
+                if time.monotonic() > patience:
+                    raise
+                print(f"waiting: {error}", flush=True)
+                time.sleep(RETRY_SECONDS)
+
+
+@contextmanager
+def _preemption() -> Iterator[list[int]]:
+    """Inside, the signal of preemption asks the run to commit and stop, as SIGTERM does."""
+    preempted: list[int] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        preempted.append(number)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(PREEMPTED, ask)
+    try:
+        yield preempted
+    finally:
+        signal.signal(PREEMPTED, before)

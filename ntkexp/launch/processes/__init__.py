@@ -1,0 +1,1 @@
+"""Jobs as processes of one machine: forked, watched, and given their share of it."""

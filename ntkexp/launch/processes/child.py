@@ -1,0 +1,128 @@
+"""The life of a job's process, from the fork to its exit."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from ntkexp import progress
+from ntkexp.errors import UserError
+from ntkexp.execution import threads
+from ntkexp.launch.job import LOG
+from ntkexp.launch.processes.slots import Slot
+from ntkexp.results.commits.atomic import cannot_write, make_folder
+from ntkexp.results.commits.lock import RunTakenError
+
+BAD_INPUT, TAKEN, BROKEN = 2, 3, 1
+STOPS = (signal.SIGINT, signal.SIGTERM)
+REPORT_SECONDS = 0.3
+SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+
+
+def live(work: Callable[[], int], folder: Path, slot: Slot, report: int, launcher: int) -> NoReturn:
+    """Do `work`, telling the file descriptor `report` how it goes; what it prints is its log."""
+    code = BROKEN
+    try:
+        _stand_alone(slot, launcher)
+        make_folder(folder)
+        _print_to(folder / LOG)
+        progress.tell(_Reporter(report))
+        code = work()
+    except RunTakenError as error:
+        code = TAKEN
+        _send(report, {"message": str(error)})
+    except UserError as error:
+        code = BAD_INPUT
+        _send(report, {"message": str(error)})
+        with contextlib.suppress(OSError):  # the disk of the log may be what is full
+            print(f"ntkexp: {error}", file=sys.stderr)
+        _forget_unbegun(folder)
+    except BaseException as error:
+        _send(report, {"message": f"{type(error).__name__}: {error}"})
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+    finally:
+        # Whatever happens, this process must not return into the launcher's code, of which it is
+        # a copy.
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            # The launcher's own business (its bar, its exit handlers) is none of ours.
+            os._exit(code)
+
+
+def _stand_alone(slot: Slot, launcher: int) -> None:
+    # A group of its own: Ctrl-C reaches it once, through the launcher, not twice.
+    os.setpgid(0, 0)
+    for number in STOPS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+    _end_with(launcher)
+    _offer_to_the_memory_killer()
+    if slot.gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = slot.gpu
+    threads.share(slot.threads)
+    threads.use(slot.threads)
+
+
+def _end_with(launcher: int) -> None:
+    """When the launcher is killed, get SIGTERM: its jobs commit and make room for the next one."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() != launcher:
+            os._exit(BROKEN)
+
+
+def _offer_to_the_memory_killer() -> None:
+    """When memory runs out, the job goes and the launcher stays."""
+    adjustment = Path("/proc/self/oom_score_adj")
+    if adjustment.exists():
+        adjustment.write_text("500")
+
+
+def _print_to(log: Path) -> None:
+    try:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise cannot_write(log, error) from error
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    os.close(descriptor)
+
+
+def _forget_unbegun(folder: Path) -> None:
+    """A job that was refused before its run began leaves no folder: its message is told."""
+    if not (folder / "status.json").exists():
+        with contextlib.suppress(OSError):
+            (folder / LOG).unlink()
+            folder.rmdir()
+
+
+class _Reporter:
+    """Sends how far the job is, now and then."""
+
+    def __init__(self, report: int) -> None:
+        self._report, self._sent = report, 0.0
+        os.set_blocking(report, False)
+
+    def __call__(self, task: progress.Progress) -> None:
+        now = time.monotonic()
+        if now - self._sent >= REPORT_SECONDS:
+            self._sent = now
+            _send(self._report, {"done": task.done, "total": task.total, "figures": task.figures})
+
+
+def _send(report: int, message: dict[str, object]) -> None:
+    # Where nobody listens, or not fast enough, the next report says more.
+    with contextlib.suppress(BlockingIOError, BrokenPipeError):
+        os.write(report, (json.dumps(message, default=str) + "\n").encode())

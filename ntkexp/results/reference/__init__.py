@@ -1,0 +1,1 @@
+"""Results that the repository keeps, and installs with the package."""

@@ -1,0 +1,134 @@
+"""Results kept in the repository: finished runs, copied without weights and made small.
+
+A table is thinned only by a rule of `thinning.py`, and every copy says in `thinned.json` which
+tables were, by what rule, and from how many rows to how many. Folders of the machine that made a
+run are cut from what is copied, and its host's name is left out. A run that still goes on can be
+kept as well: its committed rows, with the iteration they come to in `status.json` (`kept_at`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ntkexp.results.commits.atomic import make_folder, write_text
+from ntkexp.results.commits.begun import committed_tables, last_iteration
+from ntkexp.results.commits.chain import StoredFile
+from ntkexp.results.configs import flat_config
+from ntkexp.results.folders import runs
+from ntkexp.results.provenance.card import FILE, read_card
+from ntkexp.results.reading import (
+    TableFile,
+    finished,
+    read_table,
+    table_files,
+)
+from ntkexp.results.reference.packing import write_packed
+from ntkexp.results.reference.thinning import thinning
+from ntkexp.results.status import read_status, status_text
+
+LIMIT_BYTES = 25_000_000
+
+
+def keep(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
+    """Copy every finished run at or below `places` to `reference`/experiment/id."""
+    for folder in list(finished(places)):
+        copy = _place(folder, reference)
+        if folder.resolve() == copy.resolve():
+            continue
+        make_folder(copy)
+        whole = {name: _whole(file) for name, file in table_files(folder).items()}
+        _copy(folder, copy, whole, dict(read_status(folder) or {}))
+        yield copy
+
+
+def keep_begun(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
+    """Copy what the runs at or below `places` that are not finished have committed.
+
+    A copy of a finished run of the same id, or of one that was farther, stays.
+    """
+    for folder in runs(places):
+        status, copy = dict(read_status(folder) or {}), _place(folder, reference)
+        if status.get("state") == "finished" or "kept_at" in status:
+            continue
+        whole = committed_tables(folder)
+        reached, kept = last_iteration(whole), read_status(copy) or {}
+        if not whole or kept.get("state") == "finished" or kept.get("kept_at", -1) >= reached:
+            continue
+        make_folder(copy)
+        marked = {key: status[key] for key in ("schema", "time")}
+        _copy(folder, copy, whole, {"state": "interrupted", **marked, "kept_at": reached})
+        yield copy
+
+
+def _place(folder: Path, reference: Path) -> Path:
+    return reference / str(flat_config(folder)["name"]) / folder.name
+
+
+def size_bytes(reference: Path) -> int:
+    return sum(file.stat().st_size for file in reference.rglob("*") if file.is_file())
+
+
+def _whole(file: TableFile) -> pa.Table:
+    read_table(file)  # as it was published, or refused
+    return pq.read_table(file.path)
+
+
+def _copy(
+    folder: Path, copy: Path, tables: Mapping[str, pa.Table], status: Mapping[str, Any]
+) -> None:
+    rules, listed = {}, {}
+    experiment = str(flat_config(folder)["name"])
+    for name, whole in tables.items():
+        rule = thinning(experiment, name)
+        part = whole if rule is None else rule.apply(whole)
+        write_packed(copy / f"{name}.parquet", part)
+        listed[f"{name}.parquet"] = _facts(copy / f"{name}.parquet") | {"rows": part.num_rows}
+        if rule is not None:
+            rules[name] = {"rule": rule.rule, "rows": [whole.num_rows, part.num_rows]}
+    if rules:
+        write_text(copy / "thinned.json", json.dumps(rules, indent=1) + "\n")
+    config = (folder / "config.yaml").read_text(encoding="utf-8")
+    write_text(copy / "config.yaml", without_folders(config))
+    listed["config.yaml"] = _facts(copy / "config.yaml")
+    if (card := read_card(folder)) is not None:
+        write_text(copy / FILE, card.text())
+        listed[FILE] = _facts(copy / FILE)
+    write_text(copy / "provenance.json", _provenance(folder))
+    # Last, as in a run of its own: with it the copy is whole.
+    write_text(copy / "status.json", status_text({**status, "files": listed}))
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    stored = StoredFile.of_bytes(path.read_bytes(), path.name)
+    return {"bytes": stored.size_bytes, "sha256": stored.sha256}
+
+
+def _provenance(folder: Path) -> str:
+    lives = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["lives"]
+    for life in lives:
+        life.pop("host", None)
+    return json.dumps({"lives": [_cut(life) for life in lives]}, indent=1) + "\n"
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _cut(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_cut(inner) for inner in value]
+    return without_folders(value) if isinstance(value, str) else value
+
+
+def without_folders(text: str) -> str:
+    """Absolute paths cut to their last part.
+
+    >>> without_folders("paths.outputs=/home/me/outputs")
+    'paths.outputs=outputs'
+    """
+    return re.sub(r"(?<![\w./])/(?:[^\s/\"']+/)*([^\s/\"']+)", r"\1", text)

@@ -1,0 +1,1 @@
+"""The features (per-example gradients) of every parameter, by the quickest way that is right."""

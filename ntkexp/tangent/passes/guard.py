@@ -1,0 +1,131 @@
+"""Run a forward without letting it touch weights, precision or anybody's random numbers.
+
+A dispatch mode sees every operation of the forward before it is done, in its own thread only. So
+it needs no global state, and other threads notice nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.checks.operations import Trace, done
+
+LOW_PRECISION = {torch.float16, torch.bfloat16}
+
+
+class PrivateDraws:
+    """A random state of our own, a copy of the global one, for operations inside a forward.
+
+    torch's dropout and its like take no generator. So the global state is exchanged for the
+    duration of one operation, not of the whole forward: other threads keep their numbers.
+    """
+
+    def __init__(self, devices: Sequence[torch.device]) -> None:
+        self._cuda = sorted({d.index for d in devices if d.type == "cuda" and d.index is not None})
+        self._state: list[Tensor] | None = None
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        outside = self._read()
+        self._write(self._state or outside)
+        try:
+            yield
+        finally:
+            self._state = self._read()
+            self._write(outside)
+
+    def _read(self) -> list[Tensor]:
+        return [torch.get_rng_state(), *(torch.cuda.get_rng_state(d) for d in self._cuda)]
+
+    def _write(self, state: list[Tensor]) -> None:
+        torch.set_rng_state(state[0])
+        for device, one in zip(self._cuda, state[1:], strict=True):
+            torch.cuda.set_rng_state(one, device)
+
+
+class Guard(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Around one forward of `model`: refuses changes of its weights and computation in low
+    precision, and lets random operations draw from `draws`."""
+
+    def __init__(self, model: nn.Module, draws: PrivateDraws) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.model, self.draws = model, draws
+        self.trace: Trace | None = None  # where to note what is done, if anywhere
+        parameters = list(model.named_parameters(remove_duplicate=False))
+        self._storages = {p.untyped_storage().data_ptr(): name for name, p in parameters}
+        self._storages.pop(0, None)  # tensors without memory share this address
+        self._low = {p.dtype for _, p in parameters} & LOW_PRECISION
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        written, random = _traits(func)
+        for position, name in written:
+            given = args[position] if position < len(args) else kwargs.get(name)
+            self._refuse_writing(given)
+        if random and kwargs.get("generator") is None:
+            with self.draws.in_place():
+                result = func(*args, **kwargs)
+        else:
+            result = func(*args, **kwargs)
+        if self.trace is not None:
+            self.trace.append(done(func, args, kwargs, result))
+        if isinstance(result, Tensor) and result.dtype in LOW_PRECISION and not self._low:
+            raise UserError(
+                f"{layer_at_work(self.model)}: computes in {result.dtype} while the weights are "
+                "more precise (autocast or a cast inside the forward); take it out"
+            )
+        return result
+
+    def _refuse_writing(self, given: object) -> None:
+        for tensor in given if isinstance(given, list | tuple) else [given]:
+            if not isinstance(tensor, Tensor) or tensor.is_meta:
+                continue
+            name = self._storages.get(tensor.untyped_storage().data_ptr())
+            if name is not None:
+                raise UserError(
+                    f"{layer_at_work(self.model)}: the forward changes parameter {name} "
+                    "(an embedding with max_norm does); the kernel of changing weights is undefined"
+                )
+
+
+@lru_cache(maxsize=4096)
+def _traits(func: Any) -> tuple[tuple[tuple[int, str], ...], bool]:
+    """The arguments an operation writes to, and whether it draws random numbers."""
+    written = tuple(
+        (position, argument.name)
+        for position, argument in enumerate(func._schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+    return written, torch.Tag.nondeterministic_seeded in func.tags
+
+
+def layer_at_work(model: nn.Module, error: BaseException | None = None) -> str:
+    """Which module of `model` is running now, or was when `error` was raised: `layer 0.conv`."""
+    names = {id(module): name for name, module in model.named_modules()}
+    frames: list[Any] = []
+    if error is None:
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+    else:
+        trace = error.__traceback__
+        while trace is not None:
+            frames.insert(0, trace.tb_frame)
+            trace = trace.tb_next
+    for frame in frames:
+        module = frame.f_locals.get("self")
+        if isinstance(module, nn.Module) and id(module) in names:
+            return f"layer {names[id(module)] or type(module).__name__}"
+    return "the model"

@@ -1,0 +1,162 @@
+"""A forward and a plain backward of one or two examples, before anything else.
+
+It serves three ends. Its sizes tell how much memory an example takes. Its gradients are the truth
+the fast rules are compared with: for a random cotangent u, autograd's gradient of sum_ic u_ic f_ic
+must equal sum_ic u_ic grad f_ic computed from the rules' factors, for every parameter. And its
+outputs must be those of the same examples within the whole batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks.independence import check_same
+from ntkexp.tangent.checks.models import refuse_sparse
+from ntkexp.tangent.checks.operations import Trace
+from ntkexp.tangent.factors.factor import Factor
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.gradients.graph import Signature, signature
+from ntkexp.tangent.memory.passes import SavedBytes, bytes_of_calls
+from ntkexp.tangent.passes.calls import parameterised, recorded
+from ntkexp.tangent.passes.memory_format import fastest_layout
+
+EXAMPLES = 2
+# Relative error allowed in a parameter's gradient, and in units of the gradient of all parameters:
+# a gradient that is zero in exact arithmetic is nothing but rounding.
+TOLERANCE = {torch.float64: (1e-8, 1e-13), torch.float32: (2e-4, 1e-6)}
+TOLERANCE_LOW = (5e-2, 1e-2)
+SMALL_BYTES_CPU = 32 * 2**20
+SMALL_BYTES_CUDA = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What few examples tell about passes of many: no value of them, only how large they are."""
+
+    examples: int
+    outputs: int
+    like: Tensor  # of no length, of the outputs' type and device
+    bytes_per_example: int
+    layout: torch.memory_format
+    signature: Signature  # of the graph
+
+    def is_small(self, examples: int) -> bool:
+        """Whether starting operations takes longer than doing them: gradients fit the cache."""
+        few = SMALL_BYTES_CUDA if self.like.is_cuda else SMALL_BYTES_CPU
+        return examples * self.bytes_per_example <= few
+
+
+@dataclass
+class ReferencePass:
+    """Outputs of few examples, a cotangent and its true gradients."""
+
+    batch: Batch
+    raw: Tensor
+    values: Tensor  # (m, k)
+    cotangent: Tensor  # (m, k)
+    gradients: dict[str, Tensor]
+    length: float  # of all gradients together
+    sizes: Sizes
+    trace: Trace
+
+    def check_outputs(self, function: NetworkFunction, raw: Tensor) -> None:
+        """The same examples within the whole batch must give the same outputs."""
+        check_same(function, self.batch, self.raw, raw[: len(self.raw)])
+
+    def of_same_forward(self, function: NetworkFunction, values: Tensor) -> ReferencePass:
+        """The true gradients for the same cotangent, in the forward that gave `values`."""
+        cotangent = torch.zeros_like(values)
+        cotangent[: len(self.cotangent)] = self.cotangent
+        return replace(self, gradients=gradients(values, function.parameters, cotangent))
+
+    def agrees(self, name: str, factor: Factor) -> bool:
+        """Whether a parameter's factor gives its true gradient, up to rounding."""
+        return self.error(name, factor) <= self.allowed(name)
+
+    def error(self, name: str, factor: Factor) -> float:
+        truth = self.gradients[name]
+        found = factor.part(slice(0, len(self.values))).pulled_back(self.cotangent)
+        if found.numel() != truth.numel():
+            return float("inf")
+        return float(torch.linalg.vector_norm(found - truth))
+
+    def allowed(self, name: str) -> float:
+        truth = self.gradients[name]
+        relative, of_all = TOLERANCE.get(truth.dtype, TOLERANCE_LOW)
+        return relative * float(torch.linalg.vector_norm(truth)) + of_all * self.length + 1e-30
+
+
+def first_few(batch: Batch) -> Batch:
+    """Two examples; of two only one, so that it is in other company than in the batch."""
+    return batch[: EXAMPLES if len(batch) != EXAMPLES else 1]
+
+
+def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
+    trace: Trace
+    few = first_few(batch)
+    saved = SavedBytes(function.model)
+    with recorded(parameterised(function.model)) as calls, saved.counting():
+        raw = function.raw(few, trace=(trace := []))
+        values = function.select(raw, few)
+    assert isinstance(raw, Tensor)
+    layout = fastest_layout(function, few, values, calls)
+    if layout is not torch.contiguous_format:
+        raw = function.raw(few, layout, trace=(trace := []))
+        assert isinstance(raw, Tensor)
+        values = function.select(raw, few)
+    function.select(raw, few, trace)
+    # A generator of its own: the caller's random state is not to be moved.
+    generator = torch.Generator().manual_seed(0)
+    cotangent = torch.randn(values.shape, generator=generator, dtype=torch.float64)
+    cotangent = cotangent.to(values.device, values.dtype)
+    truth = gradients(values, function.parameters, cotangent)
+    squares = [float(torch.linalg.vector_norm(gradient)) ** 2 for gradient in truth.values()]
+    kept = saved.bytes + bytes_of_calls(calls, values, function.parameters)
+    return ReferencePass(
+        batch=few,
+        raw=raw.detach(),
+        values=values.detach(),
+        cotangent=cotangent,
+        gradients=truth,
+        length=sum(squares) ** 0.5,
+        sizes=Sizes(
+            examples=len(few),
+            outputs=values.shape[1],
+            like=values.detach().new_empty(0),
+            bytes_per_example=kept // len(few) + 1,
+            layout=layout,
+            signature=signature(values),
+        ),
+        trace=trace,
+    )
+
+
+def gradients(
+    values: Tensor, parameters: dict[str, nn.Parameter], cotangent: Tensor
+) -> dict[str, Tensor]:
+    """Autograd's own, flat, by parameter."""
+    if not values.requires_grad:
+        return {name: torch.zeros_like(p).flatten() for name, p in parameters.items()}
+    try:
+        found = torch.autograd.grad(
+            values, [*parameters.values()], cotangent, retain_graph=True, allow_unused=True
+        )
+    except RuntimeError as error:
+        raise UserError(f"the model cannot be differentiated: {first_line(error)}") from error
+    flat: dict[str, Tensor] = {}
+    for (name, parameter), gradient in zip(parameters.items(), found, strict=True):
+        if gradient is None:
+            gradient = torch.zeros_like(parameter)
+        refuse_sparse(name, gradient)
+        flat[name] = gradient.detach().flatten()
+    return flat
+
+
+def first_line(error: Exception) -> str:
+    """The reason without torch's hints."""
+    return str(error).strip().partition("\n")[0].partition("; ")[0]

@@ -1,0 +1,208 @@
+"""A linearised network trained in function space (ntkexp/training/function_space/stack.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.config import BatchNorm, TrainConfig
+from ntkexp.data import Split
+from ntkexp.data.batches import Batches, Endless
+from ntkexp.objectives.metrics import of_objective
+from ntkexp.probes import NetworkView, Probe, Update
+from ntkexp.tangent import TangentKernel, pull_back
+from ntkexp.training.function_space.frozen_kernels import FrozenKernels, frozen_kernels
+from ntkexp.training.function_space.stack import Coefficients, FunctionStack
+from ntkexp.training.learners.evaluate import judged
+from ntkexp.training.learners.learner import BeforeUpdate
+from ntkexp.training.prepared import Prepared
+from ntkexp.transforms.functions.linearised import Linearised
+
+EXAMPLES_AT_ONCE = 500
+
+
+class FunctionLearner:
+    """Trains the coefficients a; the weights theta_0 + J_0^T a are there when someone asks.
+
+    `model` is the linearised network, whose weights follow then and not before.
+    """
+
+    route = "function"
+    hides = frozenset({"changes"})
+
+    def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
+        assert isinstance(prepared.model, Linearised) and isinstance(batches, Batches)
+        self.config, self.dataset = prepared.config, prepared.dataset
+        self.model: nn.Module = prepared.model
+        self.linearised = prepared.model
+        self.objective, self.probe_batches = prepared.objective, prepared.batches
+        self.batches = batches
+        like = self.dataset.train.inputs
+        self.a = like.new_zeros(len(like) * self.objective.outputs, requires_grad=True)
+        self.update = self.config.optim.build([self.a])
+        self._stack: FunctionStack | None = None
+        self._followed: Tensor | None = None
+        self._kernels_seen: dict[str, TangentKernel] = {}
+
+    @cached_property
+    def kernels(self) -> FrozenKernels:
+        return self._kernels_in(None)
+
+    def _kernels_in(self, folder: Path | None) -> FrozenKernels:
+        return frozen_kernels(
+            self.linearised.start,
+            self.dataset.train,
+            self.dataset.test,
+            evaluated(self.dataset.test, self.config.evaluate.test_examples),
+            keeps_start=self.linearised.keeps_start,
+            folder=folder,
+            progress=self.config.progress,
+        )
+
+    @property
+    def coefficients(self) -> Coefficients:
+        return Coefficients(self.a, self.update, self.kernels, self.batches)
+
+    def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
+        train = self.dataset.train
+        inputs, targets = self.batches.take(step, train.inputs, train.targets)
+        return inputs, targets
+
+    def step(
+        self, step: int, lr: float, watching: Sequence[Probe], before_update: BeforeUpdate
+    ) -> tuple[Tensor, ...]:
+        if self._stack is None:
+            self._stack = FunctionStack([self.coefficients], self.objective)
+        numbers = None if self.batches.batch_size is None else self.batches.indices(step)[None]
+        (targets,) = self.batches.take(step, self.dataset.train.targets)
+        outputs, loss = self._stack.compute(numbers, targets[None])
+        if watching:
+            before_update(lr)
+        self._stack.apply([lr])
+        return loss[0], self.objective.correct(outputs[0], targets).double().mean()
+
+    def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
+        config = self.config.evaluate
+        train = split == "train"
+        of = self.dataset.train if train else self.dataset.test
+        return judged(
+            self._outputs_of(split),
+            of,
+            self.objective,
+            examples=config.train_examples if train else config.test_examples,
+            batch_size=config.batch_size,
+            subsets=config.subsets,
+            metrics=of_objective(self.objective, config.metrics),
+        )
+
+    def _outputs_of(self, split: str) -> Callable[[slice], Tensor]:
+        kernel, start = self.kernels.to_train(split), self.kernels.start(split)
+
+        def outputs_of(chosen: slice) -> Tensor:
+            own = start[chosen]
+            rows = slice(chosen.start * own.shape[1], chosen.stop * own.shape[1])
+            return own + (kernel[rows] @ self.a).view(own.shape)
+
+        return outputs_of
+
+    def update_to_see(self, step: int, lr: float) -> Update:
+        """Its norm is |eta J_0^T v| = eta sqrt(v^T K v)."""
+        (velocity,) = self.update.memory["velocity"]
+        squared = velocity @ (self.kernels.train @ velocity)
+        return Update(
+            step=step,
+            seed=self.config.seed,
+            model=self.linearised.start,
+            step_norm=lr * squared.clamp(min=0).sqrt(),
+            batches=self.probe_batches,
+        )
+
+    def view(self, **facts: Any) -> NetworkView:
+        return FunctionView(
+            self,
+            self.model,
+            self.dataset,
+            self.objective,
+            kernel_of=self.linearised.start,
+            known=self._kernels_seen,
+            batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
+            seed=self.config.seed,
+            batches=self.probe_batches,
+            **facts,
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {"coefficients": self.a.detach().clone(), "optim": self.update.state()}
+
+    @torch.no_grad()
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.a.copy_(state["coefficients"])
+        self.update.restore(state["optim"])
+
+    def weights(self) -> dict[str, Tensor]:
+        return dict(self.followed().state_dict())
+
+    def followed(self) -> Linearised:
+        """The linearised network at theta_0 + J_0^T a: a backward through all training examples."""
+        if self._followed is None or not torch.equal(self._followed, self.a):
+            self.linearised.move_to(self._pulled_back())
+            self._followed = self.a.detach().clone()
+        return self.linearised
+
+    def _pulled_back(self) -> dict[str, Tensor]:
+        inputs = self.dataset.train.inputs
+        along = self.a.detach().view(len(inputs), -1)
+        found: dict[str, Tensor] = {}
+        for first in range(0, len(inputs), EXAMPLES_AT_ONCE):
+            part = slice(first, first + EXAMPLES_AT_ONCE)
+            pulled = pull_back(self.linearised.start, inputs[part], along[part])
+            found = {name: found[name] + g if found else g for name, g in pulled.items()}
+        return found
+
+
+class FunctionLearnerOnDisk(FunctionLearner):
+    """The same with a kernel larger than memory; test examples are sent through the network."""
+
+    route = "disk"
+
+    @cached_property
+    def kernels(self) -> FrozenKernels:
+        return self._kernels_in(kernel_folder(self.config))
+
+    def _outputs_of(self, split: str) -> Callable[[slice], Tensor]:
+        if split == "train":
+            return super()._outputs_of(split)
+        linearised, inputs = self.followed(), self.dataset.test.inputs
+        return lambda chosen: linearised(inputs[chosen])
+
+
+def kernel_folder(config: TrainConfig) -> Path:
+    """Beside the runs, in a folder that no list of runs shows."""
+    return Path(config.paths.outputs) / ".kernels"
+
+
+class FunctionView(NetworkView):
+    """A look at a run in function space: its weights are found when a probe asks for them."""
+
+    def __init__(self, learner: FunctionLearner, *parts: Any, **facts: Any) -> None:
+        super().__init__(*parts, **facts)
+        self._learner = learner
+
+    def network(self, role: str = "model") -> nn.Module:
+        if role == "model":
+            self._learner.followed()
+        return super().network(role)
+
+    def outputs(self, batch: str) -> Tensor:
+        self._learner.followed()
+        return super().outputs(batch)
+
+
+def evaluated(split: Split, examples: int | None) -> int:
+    """How many examples of a split are evaluated."""
+    return min(examples or len(split), len(split))

@@ -1,0 +1,184 @@
+"""Linearised networks trained in function space, many at once: no network takes part.
+
+For f = f_0 + J_0 (theta - theta_0) and a loss with slopes s = dl/df on a minibatch, put in the
+places of its examples among all training examples, SGD with momentum m at the rate eta is
+
+    theta - theta_0 = J_0^T a,   f = f_0 + K a,   v <- m v + s,   a <- a - eta v,
+
+as the gradient is J_0^T s and the velocity J_0^T v (George's thesis, section 5.2). K is the tangent
+kernel of the training examples at theta_0, (n c, n c), and an update reads the rows of its
+minibatch. Runs that differ in labels or rates alone have one K: their a stand side by side, and one
+product serves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ntkexp.objectives.losses import Loss
+from ntkexp.optim.update import WeightUpdate, one_or_each
+from ntkexp.training.function_space.frozen_kernels import FrozenKernels
+
+
+@dataclass
+class Coefficients:
+    """The a of one run, (n c,), what its optimiser remembers, and the kernel that it is about.
+
+    Runs of equal `order` see the same minibatches.
+    """
+
+    a: Tensor
+    update: WeightUpdate
+    kernels: FrozenKernels
+    order: object
+
+
+@dataclass
+class _Block:
+    """G kernels, for each of which there are L runs that see the same minibatches."""
+
+    kernels: Sequence[FrozenKernels]  # G
+    kernel: Tensor  # (G, N, N)
+    start: Tensor  # (G, n, c)
+    runs: slice  # of the sorted runs, G L of them
+    together: int  # L
+    _rooms: dict[tuple[str, int], Tensor] = field(default_factory=dict)
+
+    def outputs(self, a: Tensor, numbers: Tensor | None) -> Tensor:
+        """(G L, b, c): f on the training examples `numbers` (G L, b), None for all of them."""
+        groups, examples, outputs = self.start.shape
+        size = examples * outputs
+        if numbers is None:
+            rows, start = self.kernel, self.start
+        else:
+            first = numbers[:: self.together]
+            for kernels, own in zip(self.kernels, first, strict=True):
+                kernels.expect(own)
+            rows = self._gathered("rows", self.kernel.view(groups, examples, -1), first)
+            start = self._gathered("start", self.start, first)
+            examples = numbers.shape[1]
+        side_by_side = a.view(groups, self.together, size)
+        moved = torch.bmm(side_by_side, rows.reshape(groups, examples * outputs, size).mT)
+        moved = moved.view(groups, self.together, examples, outputs)
+        return (moved + start.unsqueeze(1)).flatten(0, 1)
+
+    def _gathered(self, what: str, of: Tensor, numbers: Tensor) -> Tensor:
+        """(G, b, ...): into a room that is taken once; fresh memory would cost more than the sum.
+
+        The last batch of an epoch may be a smaller one.
+        """
+        key = what, numbers.shape[1]
+        if key not in self._rooms:
+            self._rooms[key] = of.new_empty(len(of), numbers.shape[1], *of.shape[2:])
+        room = self._rooms[key]
+        for place, one, own in zip(room, of, numbers, strict=True):
+            torch.index_select(one, 0, own, out=place)
+        return room
+
+
+class FunctionStack:
+    """M runs and one optimiser for all; each run's own tensors become views into the common ones.
+
+    `compute` and `apply` are the two halves of an update, as a `Stack` of networks has them.
+    """
+
+    def __init__(self, runs: Sequence[Coefficients], objective: Loss) -> None:
+        self.objective, self._runs = objective, list(runs)
+        groups: dict[tuple[int, object], list[int]] = {}
+        for place, run in enumerate(runs):
+            groups.setdefault((id(run.kernels), run.order), []).append(place)
+        order = [place for group in groups.values() for place in group]
+        self._sorted = [runs[place] for place in order]
+        self._places = order
+        self._order = torch.tensor(order, device=runs[0].a.device)
+        self._back, self._in_order = self._order.argsort(), order == sorted(order)
+        self._blocks = self._blocked([*groups.values()])
+        self.a = torch.stack([run.a for run in self._sorted])
+        for place, run in enumerate(self._sorted):
+            run.a.data = self.a[place]
+        self.update = type(runs[0].update).of_members(
+            [run.update for run in self._sorted], [self.a.requires_grad_()]
+        )
+
+    def _blocked(self, groups: Sequence[Sequence[int]]) -> list[_Block]:
+        """One block where every kernel has as many runs and is in memory, else one for each."""
+        on_disk = any(run.kernels.on_disk for run in self._runs)
+        alike = len({len(group) for group in groups}) == 1 and not on_disk
+        blocks, first = [], 0
+        for part in [groups] if alike else [[group] for group in groups]:
+            kernels = [self._runs[group[0]].kernels for group in part]
+            count = sum(map(len, part))
+            blocks.append(
+                _Block(
+                    kernels,
+                    _stacked([one.train for one in kernels]),
+                    _stacked([one.start("train") for one in kernels]),
+                    slice(first, first + count),
+                    len(part[0]),
+                )
+            )
+            first += count
+        return blocks
+
+    @torch.no_grad()
+    def compute(self, numbers: Tensor | None, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Take in the slopes of every run on its minibatch.
+
+        `numbers` (M, b) says which training examples it has, None for all of them; `targets` are
+        (M, b, ...). Returns the outputs (M, b, c) and mean losses (M,), both of before the update.
+        """
+        if not self._in_order:
+            targets = targets[self._order]
+            numbers = None if numbers is None else numbers[self._order]
+        parts = [
+            block.outputs(self.a[block.runs], None if numbers is None else numbers[block.runs])
+            for block in self._blocks
+        ]
+        outputs = parts[0] if len(parts) == 1 else torch.cat(parts)
+        losses, slopes = self.objective.losses_and_slopes(outputs, targets)
+        self.update.take([self._placed(slopes / slopes.shape[1], numbers)])
+        for run in self._sorted:
+            run.update.updates = self.update.updates
+        means = losses.mean(1)
+        return (outputs, means) if self._in_order else (outputs[self._back], means[self._back])
+
+    def _placed(self, slopes: Tensor, numbers: Tensor | None) -> Tensor:
+        """(M, N): the slopes in the places of their examples."""
+        if numbers is None:
+            return slopes.flatten(1)
+        runs, examples, outputs = slopes.shape
+        placed = torch.zeros_like(self.a).view(runs, -1, outputs)
+        places = numbers.unsqueeze(2).expand(runs, examples, outputs)
+        return placed.scatter_(1, places, slopes).flatten(1)
+
+    def apply(self, lrs: Sequence[float]) -> None:
+        """Change the coefficients, every run's by its own rate."""
+        self.update.apply(one_or_each([lrs[place] for place in self._places], self.a))
+
+    def remembered(self) -> tuple[Tensor, dict[str, Any]]:
+        """All that an update changes, to be put back."""
+        return self.a.detach().clone(), self.update.state()
+
+    @torch.no_grad()
+    def put_back(self, remembered: tuple[Tensor, dict[str, Any]]) -> None:
+        a, memory = remembered
+        self.a.copy_(a)
+        self.update.restore(memory)
+
+    def release(self) -> None:
+        """Give the runs tensors of their own again."""
+        for run in self._runs:
+            run.a.data = run.a.data.clone()
+            run.update.memory = {
+                name: [part.clone() for part in parts] for name, parts in run.update.memory.items()
+            }
+
+
+def _stacked(tensors: Sequence[Tensor]) -> Tensor:
+    """Along a new first dimension; of a single one nothing is copied."""
+    return tensors[0].unsqueeze(0) if len(tensors) == 1 else torch.stack(list(tensors))

@@ -1,0 +1,1 @@
+"""What is trained, and how one update of it is made."""

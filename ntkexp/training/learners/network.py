@@ -1,0 +1,192 @@
+"""A module trained by gradients that go back through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from torch import Tensor, nn
+
+from ntkexp.config import BatchNorm
+from ntkexp.data.batches import Batches, Endless, crop_flip
+from ntkexp.data.images.options import Augment
+from ntkexp.objectives.metrics import of_objective
+from ntkexp.optim import Schedule
+from ntkexp.probes import Forward, NetworkView, Probe, Update
+from ntkexp.tangent import TangentKernel
+from ntkexp.training.learners.captured import Captured
+from ntkexp.training.learners.drawing import drawing, drawing_layers
+from ntkexp.training.learners.evaluate import evaluate, evaluating
+from ntkexp.training.learners.learner import BeforeUpdate
+from ntkexp.training.learners.memory_format import quick_layout
+from ntkexp.training.prepared import Prepared
+from ntkexp.transforms.functions.linearised import Linearised
+from ntkexp.transforms.functions.of_network import OfNetwork
+
+
+class NetworkLearner:
+    """Trains `prepared.model`: the network, or what a transform made of it."""
+
+    route = "network"
+    hides: frozenset[str] = frozenset()
+
+    def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
+        self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
+        self.transformed, self.objective = prepared.transformed, prepared.objective
+        self.probe_batches, self.batches = prepared.batches, batches
+        self.update = self.config.optim.build(self.model.parameters())
+        self.device = self.dataset.train.inputs.device
+        self.layout = quick_layout(self.model, self.device)
+        self.draws = bool(drawing_layers(self.model))
+        self._captured: Captured | None = None
+        # The kernel of a linearised network is the same at every look.
+        holds_still = isinstance(self.model, Linearised)
+        self._kernels_seen: dict[str, TangentKernel] | None = {} if holds_still else None
+
+    def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
+        """The examples of the update after `step` updates: a function of seed and step."""
+        train = self.dataset.train
+        inputs, targets = self.batches.take(step, train.inputs, train.targets)
+        if self.dataset.augment is Augment.crop_flip:
+            assert self.dataset.pad_value is not None
+            inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
+        return inputs.contiguous(memory_format=self.layout), targets
+
+    def step(
+        self, step: int, lr: float, watching: Sequence[Probe], before_update: BeforeUpdate
+    ) -> tuple[Tensor, ...]:
+        inputs, targets = self.minibatch(step)
+        numbers = self.batches.indices(step)
+        if not watching and self._repeats(inputs):
+            return self._replayed(inputs, targets, numbers, lr)
+        loss, accuracy = self._gradients(step, inputs, targets, numbers, watching)
+        if watching:
+            before_update(lr)
+        self.update.apply(lr)
+        return loss, accuracy
+
+    def _gradients(
+        self,
+        step: int,
+        inputs: Tensor,
+        targets: Tensor,
+        numbers: Tensor,
+        watching: Sequence[Probe] = (),
+    ) -> tuple[Tensor, Tensor]:
+        """Take in the gradient of a minibatch; its loss and accuracy."""
+        outputs = self._forward(step, inputs, numbers, watching)
+        loss = self.objective.losses(outputs, targets).mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.update.compute()
+        return loss.detach(), self.objective.correct(outputs, targets).double().mean()
+
+    def _repeats(self, inputs: Tensor) -> bool:
+        """Whether this update is, but for its numbers, the same as most others on a GPU."""
+        optim = self.config.optim
+        return (
+            self.config.cuda_graph
+            and self.device.type == "cuda"
+            and self.update.repeats
+            and not self.draws
+            and self.dataset.stream is None
+            and optim.schedule is Schedule.constant
+            and len(inputs) == min(optim.batch_size or len(inputs), self.batches.examples)
+        )
+
+    def _replayed(
+        self, inputs: Tensor, targets: Tensor, numbers: Tensor, lr: float
+    ) -> tuple[Tensor, ...]:
+        def update(x: Tensor, y: Tensor, numbers: Tensor) -> tuple[Tensor, ...]:
+            figures = self._gradients(-1, x, y, numbers)
+            self.update.apply(lr)
+            return figures
+
+        if self._captured is None:
+            remembered = [part for parts in self.update.memory.values() for part in parts]
+            state = [*self.model.state_dict().values(), *remembered]
+            self._captured = Captured(update, state, inputs, targets, numbers)
+        return self._captured(inputs, targets, numbers)
+
+    def _forward(
+        self, step: int, inputs: Tensor, numbers: Tensor, watching: Sequence[Probe]
+    ) -> Tensor:
+        with ExitStack() as stack:
+            if self.draws:
+                stack.enter_context(drawing(self.config.seed, step, self.device))
+            for probe in watching:
+                stack.enter_context(probe.around_forward(self.model))
+            outputs = self._outputs(inputs, numbers)
+        for probe in watching:
+            probe.on_forward(Forward(step, self.config.seed, self.model, inputs, outputs))
+        return outputs
+
+    def _outputs(self, inputs: Tensor, numbers: Tensor) -> Tensor:
+        quick = self.transformed.on_training_set
+        if quick is None or not self.dataset.sees_examples_as_they_are:
+            outputs: Tensor = self.model(inputs)
+            return outputs
+        return quick(inputs, numbers)
+
+    def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
+        config = self.config.evaluate
+        train = split == "train"
+        with evaluating(self.model):
+            return evaluate(
+                self.model,
+                self.dataset.train if train else self.dataset.test,
+                self.objective,
+                examples=config.train_examples if train else config.test_examples,
+                batch_size=config.batch_size,
+                subsets=config.subsets,
+                metrics=of_objective(self.objective, config.metrics),
+                layout=self.layout,
+            )
+
+    def update_to_see(self, step: int, lr: float) -> Update:
+        return Update(
+            step=step,
+            seed=self.config.seed,
+            model=self.transformed.kernel or self.model,
+            step_norm=self.update.step_norm(lr),
+            batches=self.probe_batches,
+            kernel_factor=self.transformed.kernel_factor,
+            changes=lambda: self._changes(lr),
+        )
+
+    def _changes(self, lr: float) -> dict[str, Tensor]:
+        """By the names that the weights have in the network, whatever was made of it."""
+        trained = {id(w): name for name, w in self._network().named_parameters()}
+        changes = zip(self.update.parameters, self.update.change(lr), strict=True)
+        return {trained[id(w)]: change for w, change in changes}
+
+    def _network(self) -> nn.Module:
+        return self.model.network if isinstance(self.model, OfNetwork) else self.model
+
+    def view(self, **facts: Any) -> NetworkView:
+        return NetworkView(
+            self.model,
+            self.dataset,
+            self.objective,
+            kernel_of=self.transformed.kernel,
+            kernel_factor=self.transformed.kernel_factor,
+            known=self._kernels_seen,
+            batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
+            seed=self.config.seed,
+            batches=self.probe_batches,
+            **facts,
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {
+            # Clones: the weights may be part of a larger tensor, which would be saved whole.
+            "model": {name: part.clone() for name, part in self.model.state_dict().items()},
+            "optim": self.update.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.update.restore(state["optim"])
+
+    def weights(self) -> dict[str, Tensor]:
+        return dict(self.model.state_dict())

@@ -1,0 +1,1 @@
+"""Many works in one run: side by side, or as one stack of networks."""

@@ -1,0 +1,91 @@
+"""Which networks can train in step as one stack, and what each of them asks for on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ntkexp.errors import UserError
+from ntkexp.probes import Probe
+from ntkexp.training.function_space.learner import FunctionLearner
+from ntkexp.training.learners.drawing import drawing_layers
+from ntkexp.training.learners.network import NetworkLearner
+from ntkexp.training.supervised import Supervised
+from ntkexp.transforms.functions.alpha_scaled import OnTrainingSet
+from ntkexp.transforms.functions.linearised import Linearised
+
+
+def refuse_unlike(works: Sequence[Supervised]) -> None:
+    """Refuse networks that cannot be one stack."""
+    for work in works:
+        refuse_what_mixes_examples(work)
+        refuse_forward_observers(work)
+        refuse_layers_that_draw(work)
+    refuse_other_numbers_of_examples(works)
+    refuse_other_transforms(works)
+
+
+def scaled_of(work: Supervised) -> OnTrainingSet | None:
+    """What scales the outputs of a network, which then stands in the stack itself."""
+    found = work.transformed.on_training_set
+    return found if isinstance(found, OnTrainingSet) else None
+
+
+def needs_every_update(work: Supervised) -> bool:
+    """Whether someone must be asked after each update: a probe that may watch it, the evaluation
+    that finds a network fitted, or the running mean of minibatches that waits for a loss."""
+    watched = any(type(probe).watches is not Probe.watches for probe in work.probes.values())
+    evaluated = work.config.optim.stop_loss is not None
+    return watched or evaluated or (work.waits_for_a_loss and work.batches.steps_per_epoch > 1)
+
+
+def refuse_other_transforms(works: Sequence[Supervised]) -> None:
+    """A stack has one architecture; the outputs of all or of none are scaled."""
+    if len({work.config.transform.name for work in works}) > 1:
+        raise UserError("members.transform: differs; expected one transform for all")
+    for work in works:
+        if isinstance(work.learner, NetworkLearner) and isinstance(work.model, Linearised):
+            raise UserError(
+                "members: transform=linearise by forward mode has one network a run; expected a "
+                "sweep (-m)"
+            )
+        if scaled_of(work) is not None and not work.dataset.sees_examples_as_they_are:
+            raise UserError(
+                "members: transform=alpha_scale knows the first outputs of examples as they are; "
+                "expected data without a stream and data.augment=none, or a sweep (-m)"
+            )
+
+
+def refuse_what_mixes_examples(work: Supervised) -> None:
+    """Running statistics are no function of the weights: they cannot be stacked with them. In
+    function space coefficients are stacked, and no network."""
+    if isinstance(work.learner, FunctionLearner):
+        return
+    for name, _ in work.model.named_buffers():
+        raise UserError(
+            f"members: the network has running statistics ({name}), which cannot be stacked; "
+            "take model.norm=none, or a sweep (-m)"
+        )
+
+
+def refuse_layers_that_draw(work: Supervised) -> None:
+    """In a stack all networks would draw from one stream: none would be as it is alone."""
+    for name in drawing_layers(work.model):
+        raise UserError(f"members: layer {name} draws at random; expected a sweep (-m)")
+
+
+def refuse_forward_observers(work: Supervised) -> None:
+    """The forward is that of the stack: no member has one of its own to look at."""
+    for name, probe in work.probes.items():
+        if probe.sees_forward():
+            raise UserError(
+                f"members: probe.{name} looks at the forward of each minibatch; "
+                "take probe.complexity.batch=fixed, or a sweep (-m)"
+            )
+
+
+def refuse_other_numbers_of_examples(works: Sequence[Supervised]) -> None:
+    if len({(work.batches.examples, work.batches.batch_size) for work in works}) > 1:
+        raise UserError(
+            "members: train in step, so all have one optim.batch_size and as many training "
+            "examples; take a sweep (-m)"
+        )

@@ -1,0 +1,211 @@
+"""Networks of one architecture that train in step as one stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ntkexp.compose.members import Columns
+from ntkexp.errors import Diverged
+from ntkexp.optim import Schedule
+from ntkexp.probes import View
+from ntkexp.results.table import Table
+from ntkexp.training.function_space.learner import FunctionLearner
+from ntkexp.training.function_space.stack import FunctionStack
+from ntkexp.training.members.batches import StackedBatches
+from ntkexp.training.members.mlp import StackedMLP, is_mlp
+from ntkexp.training.members.side_by_side import Members
+from ntkexp.training.members.stack import Stack
+from ntkexp.training.members.stackable import needs_every_update, refuse_unlike, scaled_of
+from ntkexp.training.recorder import AT_ONCE
+from ntkexp.training.supervised import Supervised
+from ntkexp.training.work import Written
+from ntkexp.transforms.functions.alpha_scaled import Heads
+
+
+class StackedMembers(Members[Supervised]):
+    """Each member is a `Supervised` of its own, with its data, batches and probes: it looks,
+    evaluates and ends as it would alone. Only the updates are made together."""
+
+    def __init__(
+        self, works: Sequence[Supervised], columns: Sequence[Columns], tables: Sequence[Table]
+    ) -> None:
+        super().__init__(works, columns, tables)
+        refuse_unlike(works)
+        self._stacked_members: list[int] = []
+        self._stack: Stack | FunctionStack | None = None
+        self._batches: StackedBatches | None = None
+        self._heads: Heads | None = None
+        self._rates: Sequence[float] | None = None
+        self._constant_rates = self._in_bursts = False
+        self._waiting: list[tuple[tuple[int, int, Sequence[float]], Tensor, Tensor]] = []
+
+    def _make_steps(self, active: Sequence[int], to: int) -> None:
+        # A member may be found fitted here, or to have diverged.
+        going = [m for m in active if self._goes_on(m)]
+        if not going:
+            return
+        if going != self._stacked_members:
+            self._restack(going)
+        works = [self.works[m] for m in going]
+        if self._in_bursts:
+            something = self._burst(works, to)
+        else:
+            self._update(works, works[0].step, watched=True)
+            something = any(work.waits_for_a_loss for work in works)
+        if something or len(self._waiting) >= AT_ONCE:
+            self._fetch()
+        for m, work in zip(going, works, strict=True):
+            if m in self.diverged:
+                continue
+            if something and (event := work.crossing()) is not None:
+                self._events[m] = event
+            elif work.over:
+                self._events[m] = "over"
+
+    def _update(self, works: Sequence[Supervised], step: int, *, watched: bool) -> None:
+        """One update of all; its figures go to `_waiting`."""
+        assert self._stack is not None
+        if self._rates is None or not self._constant_rates:
+            self._rates = [work.lr(step) for work in works]
+        lrs = self._rates
+        outputs, targets, loss = self._compute(step)
+        if watched:
+            for work, lr in zip(works, lrs, strict=True):
+                work.before_update(lr)
+        self._stack.apply(lrs)
+        accuracy = torch.full_like(loss, torch.nan, dtype=torch.float64)
+        if works[0].recorder.keeps(step):
+            hits = works[0].objective.correct(outputs.flatten(0, 1), targets.flatten(0, 1))
+            accuracy = hits.double().view(outputs.shape[:2]).mean(1)
+        self._waiting.append(((step, works[0].batches.epoch(step), lrs), loss, accuracy))
+        for work in works:
+            work.step += 1
+
+    def _burst(self, works: Sequence[Supervised], to: int) -> bool:
+        """Updates on updates, up to `to` or until a member has something to tell: whether it has.
+
+        In function space an update takes less than asking a hundred members how they are. So they
+        are asked once, by the losses of the whole burst; and where the first of these that tells
+        something is not the last, the burst is made again up to there.
+        """
+        assert isinstance(self._stack, FunctionStack)
+        step, done = works[0].step, len(self._waiting)
+        count = min(to - step, AT_ONCE)
+        before = self._stack.remembered()
+        for _ in range(count):
+            self._update(works, works[0].step, watched=False)
+        losses = torch.stack([loss for _, loss, _ in self._waiting[done:]]).double()
+        waited_for = losses.new_tensor([work.waited_for for work in works])
+        telling = ((losses < waited_for) | ~losses.isfinite()).any(1).nonzero()[:, 0]
+        if not len(telling):
+            return False
+        wanted = int(telling[0]) + 1
+        if wanted < count:
+            self._stack.put_back(before)
+            first = self._waiting[: done + wanted]
+            for work in works:
+                work.step = step
+            for _ in range(wanted):
+                self._update(works, works[0].step, watched=False)
+            self._waiting = first
+        return True
+
+    def _compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Outputs, targets and mean losses of all minibatches, whose gradients are taken in."""
+        assert self._batches is not None
+        if isinstance(self._stack, FunctionStack):
+            full = self._batches.works[0].batches.batch_size is None
+            targets = self._batches.targets(step)
+            numbers = None if full else self._batches.numbers(step)
+            outputs, loss = self._stack.compute(numbers, targets)
+            return outputs, targets, loss
+        assert self._stack is not None
+        inputs, targets = self._batches.take(step)
+        head = None if self._heads is None else self._heads.at(self._batches.numbers(step))
+        outputs, loss = self._stack.compute(inputs, targets, head)
+        return outputs, targets, loss
+
+    def _goes_on(self, m: int) -> bool:
+        """Let a member evaluate itself where that is due; whether it has another update to make."""
+        work = self.works[m]
+        if not work.may_evaluate:
+            return True
+        self._fetch()
+        try:
+            if m not in self.diverged and not work.found_fitted():
+                return True
+        except Diverged as error:
+            self._end(m, error)
+            return False
+        if m not in self.diverged:
+            self._events[m] = "over"
+        return False
+
+    def _restack(self, going: list[int]) -> None:
+        self._fetch()
+        if self._stack is not None:
+            self._stack.release()
+        self._stacked_members = going
+        works = [self.works[m] for m in going]
+        self._batches = StackedBatches(works)
+        self._stack, self._heads = self._stacked(works)
+        self._rates = None
+        self._constant_rates = all(
+            work.config.optim.schedule is Schedule.constant for work in works
+        )
+        self._in_bursts = isinstance(self._stack, FunctionStack) and not any(
+            needs_every_update(work) for work in works
+        )
+
+    @staticmethod
+    def _stacked(works: Sequence[Supervised]) -> tuple[Stack | FunctionStack, Heads | None]:
+        objective = works[0].objective
+        learners = [work.learner for work in works]
+        in_function_space = [one for one in learners if isinstance(one, FunctionLearner)]
+        if in_function_space:
+            return FunctionStack([one.coefficients for one in in_function_space], objective), None
+        scaled = [one for work in works if (one := scaled_of(work)) is not None]
+        models = [one.module.network for one in scaled] or [work.model for work in works]
+        kind = StackedMLP if all(map(is_mlp, models)) else Stack
+        stack = kind(models, [work.update for work in works], objective)
+        return stack, Heads(scaled) if scaled else None
+
+    def _fetch(self) -> None:
+        """Hand every member the figures of its minibatches; those that diverged end here."""
+        if not self._waiting:
+            return
+        losses = torch.stack([loss for _, loss, _ in self._waiting], dim=1).double().tolist()
+        accuracies = torch.stack([hits for _, _, hits in self._waiting], dim=1).tolist()
+        updates = [facts for facts, _, _ in self._waiting]
+        self._waiting.clear()
+        for row, m in enumerate(self._stacked_members):
+            own = [(step, epoch, lrs[row]) for step, epoch, lrs in updates]
+            try:
+                self.works[m].recorder.take(own, losses[row], accuracies[row])
+            except Diverged as error:
+                self._end(m, error)
+
+    @contextmanager
+    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
+        self._fetch()
+        with super().looked_at(event, scheduled=scheduled) as views:
+            yield views
+
+    def rows(self) -> list[Written]:
+        self._fetch()
+        return super().rows()
+
+    def state(self) -> dict[str, Any]:
+        self._fetch()
+        return super().state()
+
+    def files(self) -> Mapping[str, bytes]:
+        if self._stack is not None:
+            self._stack.release()
+            self._stack, self._stacked_members = None, []
+        return super().files()

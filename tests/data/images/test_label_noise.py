@@ -1,0 +1,67 @@
+"""Random labels are as many, as uniform and as stable as they should be."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from ntkexp.data.images.label_noise import redraw_labels
+
+COUNT, CLASSES = 50_000, 10
+LABELS = torch.arange(COUNT) % CLASSES
+
+
+def redraw(share: float, seed: int = 0, *, excludes_true: bool = False) -> tuple[Tensor, Tensor]:
+    return redraw_labels(LABELS, share, CLASSES, seed, "noise", excludes_true=excludes_true)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_a_share_is_redrawn_and_a_tenth_of_it_comes_out_right(share: float) -> None:
+    labels, redrawn = redraw(share)
+    tolerance = 5 * math.sqrt(0.25 / COUNT)
+    assert redrawn.double().mean().item() == pytest.approx(share, abs=tolerance)
+    changed = (labels != LABELS).double().mean().item()
+    assert changed == pytest.approx(0.9 * share, abs=tolerance)
+    assert torch.equal(labels[~redrawn], LABELS[~redrawn])
+
+
+def test_without_the_true_class_every_redrawn_label_is_wrong() -> None:
+    labels, redrawn = redraw(0.5, excludes_true=True)
+    assert torch.equal(labels != LABELS, redrawn)
+
+
+@pytest.mark.parametrize("excludes_true", [False, True])
+def test_drawn_labels_are_uniform_whatever_the_true_one(excludes_true: bool) -> None:
+    labels, _ = redraw(1.0, excludes_true=excludes_true)
+    counts = torch.zeros(CLASSES, CLASSES, dtype=torch.float64)
+    counts.index_put_((LABELS, labels), torch.ones(COUNT, dtype=torch.float64), accumulate=True)
+    possible = (
+        ~torch.eye(CLASSES, dtype=torch.bool) if excludes_true else torch.ones_like(counts) > 0
+    )
+    expected = COUNT / int(possible.sum())
+    chi_square = ((counts[possible] - expected) ** 2 / expected).sum().item()
+    freedom = int(possible.sum()) - CLASSES
+    assert abs(chi_square - freedom) < 5 * math.sqrt(2 * freedom)
+    assert not counts[~possible].any()
+
+
+def test_no_noise_changes_nothing() -> None:
+    labels, redrawn = redraw(0.0)
+    assert torch.equal(labels, LABELS)
+    assert not redrawn.any()
+
+
+def test_more_noise_keeps_what_less_noise_did() -> None:
+    (few, less), (many, more) = redraw(0.2), redraw(0.5)
+    assert bool((more | ~less).all())
+    assert torch.equal(few[less], many[less])
+
+
+def test_labels_depend_on_the_seed_alone() -> None:
+    first, _ = redraw(0.5)
+    torch.manual_seed(123)
+    assert torch.equal(first, redraw(0.5)[0])
+    assert not torch.equal(first, redraw(0.5, seed=1)[0])

@@ -1,0 +1,31 @@
+"""torchvision imports beside a torch that its compiled part was not built for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+BREAK = """
+import torch
+def refuse(path):  # as beside a torch of another build
+    raise OSError("undefined symbol")
+torch.ops.load_library = refuse
+"""
+USE = """
+import sys, ntkexp.data, ntkexp.models
+from ntkexp.data.images.torchvision_import import torchvision_datasets
+assert "torchvision" not in sys.modules  # which takes a second, and seldom is needed
+datasets = torchvision_datasets()
+assert datasets is torchvision_datasets()
+print(datasets.MNIST.__name__, datasets.CIFAR10.__name__)
+"""
+
+
+@pytest.mark.parametrize("before", ["", BREAK], ids=["as installed", "operators missing"])
+def test_torchvision_datasets_import(before: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", before + USE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "MNIST CIFAR10"

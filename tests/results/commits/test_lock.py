@@ -1,0 +1,198 @@
+"""One run, one process: whoever else comes is told, and whoever is gone is replaced."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ntkexp.errors import UserError
+from ntkexp.results.commits import lock as locks
+from ntkexp.results.commits.lock import SILENT_SECONDS, Lock, RunTakenError, held
+from ntkexp.results.status import forget_work
+from ntkexp.results.store import Run
+
+TAKES = """
+import sys, time
+from pathlib import Path
+from ntkexp.results.commits.lock import Lock, RunTakenError
+lock = Lock(Path(sys.argv[1]))
+time.sleep(max(0, float(sys.argv[2]) - time.time()))
+try:
+    lock.take()
+except RunTakenError:
+    print("taken", flush=True)
+else:
+    print("mine", flush=True)
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+def process(path: Path, *, at: float = 0.0, stays: float = 0.0) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", TAKES, str(path), str(at), str(stays)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+
+def elsewhere(path: Path) -> None:
+    path.write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1, "born": "0"}))
+
+
+def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
+    first = Lock(tmp_path / "lock")
+    first.take()
+    assert held(tmp_path / "lock")
+    with pytest.raises(RunTakenError, match=f"process {os.getpid()} on "):
+        Lock(tmp_path / "lock").take()
+    first.release()
+    assert not held(tmp_path / "lock")
+    second = Lock(tmp_path / "lock")
+    second.take()
+    second.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
+    process(tmp_path / "lock").communicate()
+    assert (tmp_path / "lock").exists()
+    assert not held(tmp_path / "lock")
+    Lock(tmp_path / "lock").take()
+    assert f'"pid": {os.getpid()}' in (tmp_path / "lock").read_text()
+
+
+def test_of_many_that_find_a_stale_lock_one_gets_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    process(path).communicate()
+    racers = [process(path, at=time.time() + 1.0, stays=2.0) for _ in range(6)]
+    words = [racer.communicate()[0].strip() for racer in racers]
+    assert sorted(words) == ["mine"] + ["taken"] * 5
+
+
+def test_a_living_owner_keeps_its_lock_however_silent_and_in_whichever_container(
+    tmp_path: Path,
+) -> None:
+    """Stopped, untouched for a day, and with a process number of another namespace."""
+    path = tmp_path / "lock"
+    owner = process(path, stays=60)
+    try:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "mine\n"
+        told = json.loads(path.read_text())
+        with path.open("r+") as file:
+            file.write(json.dumps(told | {"pid": 2**22 + 1, "born": "1"}))
+            file.truncate()
+        owner.send_signal(signal.SIGSTOP)
+        os.utime(path, (0, 0))
+        with pytest.raises(RunTakenError):
+            Lock(path).take()
+        assert held(path)
+    finally:
+        owner.kill()
+        owner.communicate()
+    Lock(path).take()
+
+
+def test_a_lock_on_another_machine_holds_until_it_falls_silent(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    elsewhere(path)
+    assert held(path)
+    with pytest.raises(RunTakenError, match="process 1 on another"):
+        Lock(path).take()
+    now = time.time()
+    os.utime(path, (now, now - SILENT_SECONDS + 30))
+    with pytest.raises(RunTakenError):
+        Lock(path).take()
+    os.utime(path, (now, now - SILENT_SECONDS - 30))
+    assert not held(path)
+    Lock(path).take()
+
+
+def test_the_owner_shows_that_it_lives_while_it_computes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "TOUCH_SECONDS", 0.02)
+    lock = Lock(tmp_path / "lock")
+    lock.take()
+    os.utime(tmp_path / "lock", (0, 0))
+    deadline = time.monotonic() + 10
+    while (tmp_path / "lock").stat().st_mtime == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert time.time() - (tmp_path / "lock").stat().st_mtime < 60
+    lock.release()
+
+
+def test_one_that_lost_its_lock_does_not_remove_that_of_its_heir(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first = Lock(path)
+    first.take()
+    elsewhere(tmp_path / "other")
+    (tmp_path / "other").replace(path)
+    first.release()
+    assert json.loads(path.read_text())["host"] == "another"
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "garbage", '{"pid": "x"}'])
+def test_a_damaged_lock_blocks_nobody(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "lock"
+    path.write_text(content)
+    os.utime(path, (0, 0))
+    assert not held(path)
+    Lock(path).take()
+
+
+def test_where_files_cannot_be_locked_the_process_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*arguments: object) -> None:
+        raise OSError(locks.errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    path = tmp_path / "lock"
+    lock = Lock(path)
+    lock.take()
+    with pytest.raises(RunTakenError):
+        Lock(path).take()
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps(told | {"born": "another process had this number"}))
+    assert not held(path)
+    Lock(path).take()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"cannot write .*lock") as refused:
+        Lock(tmp_path / "absent" / "lock").take()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_changed_byte_does_not_make_it_another_machines(tmp_path: Path) -> None:
+    with_lock = Lock(tmp_path / "lock")
+    with_lock.take()
+    whole = (tmp_path / "lock").read_bytes()
+    with_lock.release()
+    for place in range(len(whole)):
+        changed = bytes([*whole[:place], whole[place] ^ 1, *whole[place + 1 :]])
+        (tmp_path / "lock").write_bytes(changed)
+        ours = Lock(tmp_path / "lock")
+        ours.take()  # nobody holds it on this machine
+        ours.release()
+
+
+def test_a_finished_run_keeps_no_lock_of_an_owner_that_is_gone(tmp_path: Path) -> None:
+    """Killed between the status and the release."""
+    with Run(tmp_path / "run", []) as run:
+        run.begin("seed: 0\n", {})
+        run.finish()
+        forget_work(run.folder)
+        assert held(run.folder / "lock")
+        assert run._lock._descriptor is not None
+        os.close(run._lock._descriptor)
+        run._lock._descriptor = None
+    assert (tmp_path / "run" / "lock").exists()
+    forget_work(tmp_path / "run")
+    assert not (tmp_path / "run" / "lock").exists()

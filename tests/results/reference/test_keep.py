@@ -1,0 +1,155 @@
+"""Runs kept in the repository: whole where they can be, honest where they are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ntkexp import results
+from ntkexp.results import Run, Table
+from ntkexp.results.commits.chain import Commit
+from ntkexp.results.record import collect
+from ntkexp.results.reference.keep import keep, keep_begun, size_bytes, without_folders
+from ntkexp.results.table import float64, int64
+
+STEPS = Table("steps", "one row a step", {"step": int64("x"), "loss": float64("x")})
+COMPLEXITY = Table("complexity", "one row a step", {"step": int64("x"), "complexity": float64("x")})
+COUNT = 5000
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    root = tmp_path / "outputs"
+    for name in ("complexity_width", "mlp_mnist"):
+        with Run(root / name / "0123", [STEPS, COMPLEXITY]) as run:
+            run.begin(
+                f"name: {name}\nseed: 0\npaths: {{outputs: {root}}}\n",
+                {"argv": [f"{root}/bin/ntkexp", "train", f"paths.outputs={root}"], "host": "here"},
+            )
+            steps = np.arange(COUNT)
+            run.add("steps", {"step": steps, "loss": 1.0 / (1 + steps)})
+            run.add("complexity", {"step": steps, "complexity": steps.astype(float)})
+            run.stage("weights.pt", b"heavy")
+            run.finish()
+    return root
+
+
+def test_a_kept_run_reads_like_the_run_itself(runs: Path, tmp_path: Path) -> None:
+    (copy,) = keep(runs / "mlp_mnist", tmp_path / "reference")
+    before, after = results.load(runs / "mlp_mnist"), results.load(copy)
+    assert before.keys() == after.keys()
+    pd.testing.assert_frame_equal(before["complexity"], after["complexity"])
+    assert not (copy / "weights.pt").exists()
+    assert set(json.loads((copy / "thinned.json").read_text())) == {"steps"}
+
+
+def test_thinning_keeps_both_ends_and_says_what_it_did(runs: Path, tmp_path: Path) -> None:
+    (copy,) = keep(runs / "complexity_width", tmp_path / "reference")
+    steps = results.load(copy)["complexity"]["step"]
+    told = json.loads((copy / "thinned.json").read_text())["complexity"]
+    assert (steps.min(), steps.max()) == (0, COUNT - 1)
+    assert told["rows"] == [COUNT, len(steps)]
+    assert len(steps) < COUNT / 10
+    assert "log-spaced" in told["rule"]
+
+
+def test_nothing_names_the_machine_that_made_it(runs: Path, tmp_path: Path) -> None:
+    for copy in keep(runs, tmp_path / "reference"):
+        for name in ("config.yaml", "provenance.json"):
+            text = (copy / name).read_text()
+            assert str(tmp_path) not in text
+            assert "host" not in text
+        argv = json.loads((copy / "provenance.json").read_text())["lives"][0]["argv"]
+        assert argv == ["ntkexp", "train", "paths.outputs=outputs"]
+
+
+def test_keeping_twice_changes_nothing(runs: Path, tmp_path: Path) -> None:
+    reference = tmp_path / "reference"
+    list(keep(runs, reference))
+    before = {file: file.read_bytes() for file in reference.rglob("*") if file.is_file()}
+    list(keep(runs, reference))
+    assert before == {file: file.read_bytes() for file in reference.rglob("*") if file.is_file()}
+    assert list(keep(reference, reference)) == []
+    assert size_bytes(reference) == sum(map(len, before.values()))
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A run of two commits, and a part of a third that it did not live to commit."""
+    folder = tmp_path / "outputs" / "vgg19_clean" / "4567"
+    with Run(folder, [COMPLEXITY]) as run:
+        run.begin("name: vgg19_clean\nseed: 0\n", {"argv": ["ntkexp", "train"]})
+        for first in (0, 10):
+            steps = np.arange(first, first + 10)
+            run.add("complexity", {"step": steps, "complexity": steps / 3})
+            run.commit(b"state")
+        run.add("complexity", {"step": [20], "complexity": [0.0]})
+        with pytest.MonkeyPatch.context() as broken, pytest.raises(OSError, match="no room"):
+            broken.setattr(Commit, "text", _no_room)
+            run.commit(b"state")
+        run.write_status("interrupted")
+    return folder
+
+
+def _no_room(commit: Commit) -> bytes:
+    raise OSError("no room")
+
+
+def test_a_run_of_version_1_is_kept_up_to_its_last_commit(tmp_path: Path) -> None:
+    folder = tmp_path / "outputs" / "vgg19_clean" / "4567"
+    (folder / "parts").mkdir(parents=True)
+    for number in (1, 2, 3):
+        frame = COMPLEXITY.frame({"step": [number], "complexity": [0.5]})
+        frame.to_parquet(folder / "parts" / f"complexity.{number:08d}.parquet")
+    torch.save({"commits": 2}, folder / "checkpoint.pt")
+    (folder / "config.yaml").write_text("name: vgg19_clean\nseed: 0\n")
+    (folder / "provenance.json").write_text('{"lives": [{"argv": []}]}')
+    status = {"state": "interrupted", "schema": 1, "time": "now"}
+    (folder / "status.json").write_text(json.dumps(status))
+    (copy,) = keep_begun(folder, tmp_path / "reference")
+    assert pd.read_parquet(copy / "complexity.parquet")["step"].tolist() == [1, 2]
+
+
+def test_of_a_run_that_goes_on_the_committed_rows_are_kept_with_their_iteration(
+    begun: Path, tmp_path: Path
+) -> None:
+    (copy,) = keep_begun(begun, tmp_path / "reference")
+    assert pd.read_parquet(copy / "complexity.parquet")["step"].tolist() == list(range(20))
+    assert json.loads((copy / "status.json").read_text())["kept_at"] == 19
+    assert list(results.finished(tmp_path / "reference")) == []
+    (record,) = collect([tmp_path / "reference"])
+    assert (record.iteration, record.finished) == (19, False)
+    assert "goes on, kept at 19" in " ".join(record.notes)
+
+
+def test_a_copy_is_replaced_by_more_rows_only_and_by_the_finished_run(
+    begun: Path, tmp_path: Path
+) -> None:
+    reference = tmp_path / "reference"
+    (copy,) = keep_begun(begun, reference)
+    assert list(keep_begun(begun, reference)) == []
+    with Run(begun, [COMPLEXITY]) as run:
+        assert run.resume() == b"state"
+        run.add("complexity", {"step": [20], "complexity": [7.0]})
+        run.finish()
+    assert list(keep_begun(begun, reference)) == []
+    assert list(keep(begun, reference)) == [copy]
+    (record,) = collect([reference])
+    assert (record.iteration, record.finished) == (20, True)
+
+
+def test_a_run_without_a_commit_has_nothing_to_keep(tmp_path: Path) -> None:
+    with Run(tmp_path / "runs" / "early", [COMPLEXITY]) as run:
+        run.begin("name: disk\n", {})
+    assert list(keep_begun(tmp_path / "runs", tmp_path / "reference")) == []
+
+
+def test_other_slashes_stay() -> None:
+    assert without_folders("a/b and https://x.org/y and +exp=disk") == (
+        "a/b and https://x.org/y and +exp=disk"
+    )

@@ -1,0 +1,55 @@
+"""The kernel of every net of the grid is the product of Jacobians by plain autograd loops."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ntkexp.tangent import tangent_kernel
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
+from tests.tangent.grid.nets import NETS, built
+
+
+def test_there_are_enough_nets() -> None:
+    assert len(NETS) >= 80
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_it_is_the_kernel_of_autograd(name: str) -> None:
+    model, inputs = built(name)
+    truth = layer_kernels(jacobian(model, inputs))
+    total = torch.stack([*truth.values()]).sum(0)
+    kernel = tangent_kernel(model, inputs)
+    assert distance(kernel.gram, total) < 1e-10
+    scale = float(total.abs().max())
+    for layer, gram in kernel.layers.items():
+        assert (gram - truth[layer]).abs().max() <= 1e-10 * scale
+    _disturb(model)
+    inputs = torch.flip(inputs, [0])
+    total = torch.stack([*layer_kernels(jacobian(model, inputs)).values()]).sum(0)
+    assert (
+        distance(tangent_kernel(model, inputs).gram, total) < 1e-10
+    )  # what is known is not checked
+    blocks = tangent_kernel(model, inputs, budget_bytes=4000)
+    assert distance(blocks.gram, total) < 1e-10
+
+
+@torch.no_grad()
+def _disturb(model: torch.nn.Module) -> None:
+    draws = torch.Generator().manual_seed(1)
+    for parameter in model.parameters():
+        noise = torch.randn(parameter.shape, generator=draws, dtype=parameter.dtype)
+        parameter.add_(noise, alpha=0.1)
+
+
+LSTMS = [name for name in NETS if name.startswith("LSTM,") or name == "LSTM"]
+
+
+@pytest.mark.parametrize("name", LSTMS)
+def test_a_fused_lstm_takes_no_fallback(name: str) -> None:
+    """In float32 torch's LSTM is one operation: it is computed step by step instead."""
+    model, inputs = built(name)
+    exact = tangent_kernel(model, inputs)
+    single = tangent_kernel(model.float(), inputs.float())
+    assert exact.fallback == single.fallback == []
+    assert distance(single.gram.double(), exact.gram) < 1e-5

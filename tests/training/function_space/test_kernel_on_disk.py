@@ -1,0 +1,149 @@
+"""Function space with its kernel in a file is function space: the same numbers up to rounding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ntkexp.errors import UserError
+from ntkexp.execution import execute
+from ntkexp.tangent import tiles
+from ntkexp.training.function_space import routes
+from ntkexp.training.supervised import Supervised
+from tests.tiny_runs import composed, train
+from tests.training.function_space.test_function_space import (
+    CASES,
+    MEMBERS,
+    WORDS,
+    advanced,
+    assert_agree,
+    table,
+)
+
+ON_DISK = "transform.route=disk"
+
+
+@pytest.fixture(autouse=True)
+def several_tiles(monkeypatch: pytest.MonkeyPatch, made_images: None) -> None:
+    monkeypatch.setattr(tiles, "MOST_EXAMPLES", 15)
+
+
+@pytest.mark.parametrize("case", ["full batch", "from zero", "one logit"])
+def test_updates_and_evaluations_are_those_of_the_kernel_in_memory(
+    case: str, tmp_path: Path
+) -> None:
+    words = (*CASES[case], f"paths.outputs={tmp_path}")
+    there, expected = advanced(words, "function")
+    here, losses = advanced(words, "disk")
+    np.testing.assert_allclose(losses, expected, rtol=1e-10)
+    assert abs(expected[-1] - expected[0]) > 1e-3
+    for split in ("train", "test"):
+        mine, theirs = here.learner.evaluate(split), there.learner.evaluate(split)
+        np.testing.assert_allclose(mine["all"], theirs["all"], rtol=1e-10)
+    for name, weight in here.learner.weights().items():
+        torch.testing.assert_close(weight, there.learner.weights()[name], rtol=1e-10, atol=1e-12)
+
+
+def kernels(outputs: Path) -> list[Path]:
+    return sorted((outputs / ".kernels").glob("*.npy"))
+
+
+def test_a_run_leaves_the_same_tables_and_its_kernel_as_it_was(tmp_path: Path) -> None:
+    memory = train(tmp_path / "memory", *WORDS, "transform.route=function")
+    disk = train(tmp_path / "disk", *WORDS, ON_DISK)
+    assert disk.name == memory.name
+    for name in ("complexity", "evals", "events", "spectrum", "steps"):
+        assert_agree(table(disk, name), table(memory, name))
+    [file] = kernels(tmp_path / "disk")
+    written = file.read_bytes()
+    train(tmp_path / "disk", *WORDS, ON_DISK, "optim.lr=0.02")
+    assert kernels(tmp_path / "disk") == [file]
+    assert file.read_bytes() == written
+
+
+@pytest.mark.parametrize("stop_at", [9])
+def test_it_goes_on_where_it_was_cut_short_and_by_its_route(stop_at: int, tmp_path: Path) -> None:
+    whole = train(tmp_path / "whole", *WORDS, ON_DISK)
+    train(tmp_path / "cut", *WORDS, ON_DISK, stop_at=stop_at)
+    cut = train(tmp_path / "cut", *WORDS, "transform.route=forward")
+    for file in (*whole.glob("*.parquet"), whole / "weights.pt"):
+        assert file.read_bytes() == (cut / file.name).read_bytes(), file.name
+
+
+def test_a_kernel_that_was_cut_short_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed = []
+    block = tiles._Tiles.block
+
+    def counted(self: tiles._Tiles, row: int, column: int) -> np.ndarray:
+        if len(computed) == 4:
+            raise KeyboardInterrupt
+        computed.append((row, column))
+        return block(self, row, column)  # type: ignore[return-value]
+
+    monkeypatch.setattr(tiles._Tiles, "block", counted)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "cut", *WORDS, ON_DISK)
+    assert not kernels(tmp_path / "cut")
+    first, computed[:] = list(computed), []
+    monkeypatch.setattr(tiles._Tiles, "block", lambda *at: (computed.append(at[1:]), block(*at))[1])
+    cut = train(tmp_path / "cut", *WORDS, ON_DISK)
+    assert computed and not set(first) & set(computed)
+    monkeypatch.setattr(tiles._Tiles, "block", block)
+    whole = train(tmp_path / "whole", *WORDS, ON_DISK)
+    assert (cut / "steps.parquet").read_bytes() == (whole / "steps.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("which", ["labels, one kernel", "both"])
+def test_many_at_once_share_the_kernels_on_disk(which: str, tmp_path: Path) -> None:
+    words = (*WORDS, "optim.steps=25", "probe=[spectrum]", MEMBERS[which])
+    memory = train(tmp_path / "memory", *words)
+    disk = train(tmp_path / "disk", *words, ON_DISK)
+    for name in ("steps", "evals", "spectrum"):
+        assert_agree(table(disk, name), table(memory, name))
+    seeds = pd.read_parquet(disk / "members.parquet").get("seed", pd.Series([0])).nunique()
+    assert len(kernels(tmp_path / "disk")) == seeds
+
+
+def chosen(outputs: Path, *words: str) -> tuple[str, dict[str, object]]:
+    config = composed([*WORDS, "probe=[]", f"paths.outputs={outputs}", *words])
+    ready = execute.train.prepare(config)
+    assert isinstance(ready.work, Supervised)
+    return ready.work.learner.route, dict(ready.about["route"])
+
+
+def test_what_exceeds_memory_goes_to_disk_where_that_is_quicker_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = ("optim.steps=100000", "optim.batch_size=2")
+    few = ("optim.steps=1", "data.train_examples=300")
+    assert chosen(tmp_path, *many)[0] == "function"
+    monkeypatch.setattr(routes, "available_bytes", lambda: 1000)
+    route, about = chosen(tmp_path, *many)
+    assert (route, about["taken"]) == ("disk", "disk")
+    assert "of the two estimates the smaller: the kernels need" in str(about["because"])
+    assert set(about["estimated_seconds"]) == {"forward", "disk"}  # type: ignore[call-overload]
+    assert chosen(tmp_path, *few)[0] == "network"
+    monkeypatch.setattr(routes, "SHARE_OF_DISK", 0.0)
+    route, about = chosen(tmp_path, *many)
+    assert route == "network"
+    assert "of memory" in str(about["because"]) and "of disk" in str(about["because"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_does_not_fit_is_refused_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(routes, "SHARE_OF_DISK", 0.0)
+    for word, what in (("function", "of memory"), ("disk", "of disk")):
+        with pytest.raises(UserError, match=rf"^transform.route={word}: the kernels need .*{what}"):
+            train(tmp_path, *WORDS, f"transform.route={word}")
+    with pytest.raises(UserError, match=r"transform\.route=disk: optim=adam"):
+        train(tmp_path, *WORDS, "optim=adam", ON_DISK)
+    assert not list(tmp_path.iterdir())

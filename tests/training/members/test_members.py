@@ -1,0 +1,155 @@
+"""Many networks in one run are the runs that each would be alone: equal up to rounding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ntkexp.errors import UserError
+from ntkexp.training import supervised
+from ntkexp.training.members import side_by_side as members
+from tests.tiny_runs import TINY, train
+
+pytestmark = pytest.mark.usefixtures("made_images")
+
+# float32 sums taken in another order differ by parts in 1e7; updates make more of it.
+RELATIVE, ABSOLUTE = 2e-3, 2e-4
+WORDS = (
+    *TINY,
+    "model=mlp",
+    "data=mnist",
+    "model.depth=2",
+    "model.width=9",
+    "optim.steps=30",
+    "optim.lr=0.05",
+    "probe=[spectrum,complexity]",
+)
+SEEDS = (3, 1, 7)
+
+
+def table_of(run: Path, name: str) -> pd.DataFrame:
+    return pd.read_parquet(run / f"{name}.parquet")
+
+
+def assert_agree(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
+    assert ours.columns.tolist() == theirs.columns.tolist()
+    assert ours.dtypes.tolist() == theirs.dtypes.tolist()
+    assert len(ours) == len(theirs)
+    for column in ours:
+        mine, other = ours[column].to_numpy(), theirs[column].to_numpy()
+        if ours[column].dtype.kind == "f":
+            np.testing.assert_allclose(mine, other, rtol=RELATIVE, atol=ABSOLUTE, err_msg=column)
+        else:
+            np.testing.assert_array_equal(mine, other, err_msg=column)
+
+
+@pytest.mark.parametrize("model", ["mlp", "vgg11"])
+def test_every_table_is_those_of_the_runs_alone_with_a_column(model: str, tmp_path: Path) -> None:
+    words = WORDS
+    if model == "vgg11":
+        words = (*TINY, "model=vgg11", "model.base=2", "data=cifar10", "optim.steps=6")
+        words += ("optim.lr=0.01", "probe=[complexity]")
+    together = train(tmp_path, *words, f"members={{seed: {list(SEEDS)}}}")
+    tables = sorted(path.stem for path in together.glob("*.parquet"))
+    assert "members" in tables and "evals" in tables
+    weights = torch.load(together / "weights.pt")
+    for place, seed in enumerate(SEEDS):
+        alone = train(tmp_path, *words, f"seed={seed}")
+        for name in tables:
+            if name == "members":
+                continue
+            both = table_of(together, name)
+            assert both.columns[0] == "seed"
+            own = both[both["seed"] == seed].drop(columns="seed").reset_index(drop=True)
+            assert_agree(own, table_of(alone, name))
+        for name, weight in torch.load(alone / "weights.pt").items():
+            torch.testing.assert_close(weights[name][place], weight, rtol=1e-2, atol=1e-4)
+    ends = table_of(together, "members")
+    assert ends["outcome"].tolist() == ["finished"] * 3
+
+
+def test_keys_make_all_combinations(tmp_path: Path) -> None:
+    words = (*WORDS, "probe=[]", "optim.steps=4")
+    run = train(
+        tmp_path, *words, 'members={seed: "range(2)", optim.lr: [0.1, 0.2], data.noise: [0]}'
+    )
+    ends = table_of(run, "members")
+    assert ends[["seed", "optim.lr"]].to_numpy().tolist() == [
+        [0, 0.1],
+        [0, 0.2],
+        [1, 0.1],
+        [1, 0.2],
+    ]
+    steps = table_of(run, "steps")
+    assert (steps["optim.lr"] == steps["lr"]).all()
+    assert len(steps) == 16
+
+
+def test_one_may_diverge_and_one_be_fitted_early(tmp_path: Path) -> None:
+    words = [word for word in WORDS if "steps" not in word and "stop_loss" not in word]
+    words += ["optim.steps=200", "optim.stop_loss=0.25", "optim.lr=0.1", "probe=[spectrum]"]
+    rates = [0.0002, 0.1, 1e30]
+    together = train(tmp_path, *words, f"members={{optim.lr: {rates}}}")
+    ends = table_of(together, "members").set_index("optim.lr")
+    assert ends["outcome"].to_dict() == {0.0002: "finished", 0.1: "finished", 1e30: "diverged"}
+    assert ends["step"][0.1] < ends["step"][0.0002] == 200
+    for rate in rates[:2]:
+        alone = train(tmp_path, *words, f"optim.lr={rate}")
+        for name in ("steps", "evals", "spectrum"):
+            both = table_of(together, name)
+            own = both[both["optim.lr"] == rate]
+            assert own["step"].tolist() == table_of(alone, name)["step"].tolist()
+
+
+@pytest.mark.parametrize("stop_at", [1, 7, 23])
+def test_they_go_on_where_they_were_cut_short(
+    stop_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (
+        *WORDS,
+        'members={seed: "range(3)"}',
+        "probing.losses=[2.0, 1.5]",
+        "optim.stop_loss=1.0",
+    )
+    whole = train(tmp_path / "whole", *words)
+    monkeypatch.setattr(supervised, "BURST_SECONDS", 0.0)
+    monkeypatch.setattr(members, "BURST_SECONDS", 0.0)
+    train(tmp_path / "cut", *words, stop_at=stop_at)
+    cut = train(tmp_path / "cut", *words)
+    for table in sorted(whole.glob("*.parquet")):
+        pd.testing.assert_frame_equal(pd.read_parquet(table), table_of(cut, table.stem))
+        assert table.read_bytes() == (cut / table.name).read_bytes(), table.name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["members={seed: 3}"], "members.seed=3: expected a list"),
+        (["members={seed: []}"], "expected a list"),
+        (["members={seed: [1, 1]}"], "stands there twice"),
+        (["members={seed: [1, a]}"], "all of one kind"),
+        (["members={sead: [1, 2]}"], "members.sead: no such option"),
+        (["members={device: [cpu, cuda]}"], "all networks of a run have one device"),
+        (['members={seed: "range(1000000)"}'], "at most 100,000"),
+        (["members={data.train_examples: [30, 60]}"], "as many training"),
+        (
+            ["members={seed: [1, 2]}", "probe=[complexity]", "probe.complexity.batch=minibatch"],
+            "looks at the forward",
+        ),
+        (
+            ["members={seed: [1, 2]}", "model=resnet18", "data=cifar10", "model.base=2"],
+            "running statistics",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_path: Path) -> None:
+    base = [w for w in WORDS if not any(w.split("=")[0] == x.split("=")[0] for x in words)]
+    if any("resnet" in word for word in words):
+        base = [w for w in base if not w.startswith("model.")]
+    with pytest.raises(UserError, match=said):
+        train(tmp_path, *base, *words)
+    assert not list(tmp_path.iterdir())

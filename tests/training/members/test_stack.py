@@ -1,0 +1,159 @@
+"""A stack of networks takes the steps that its networks would take alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ntkexp import models
+from ntkexp.errors import UserError
+from ntkexp.models.base import Model
+from ntkexp.models.mlp import Mlp
+from ntkexp.models.resnet18 import Norm, Resnet18
+from ntkexp.models.vgg import Vgg
+from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, SquaredErrorLoss
+from ntkexp.optim.adam_update import AdamUpdate
+from ntkexp.optim.sgd_update import SgdUpdate
+from ntkexp.optim.update import WeightUpdate
+from ntkexp.training.members.mlp import StackedMLP, is_mlp
+from ntkexp.training.members.stack import Stack
+
+NETS: dict[str, tuple[Model, tuple[int, ...], int]] = {
+    "mlp": (Mlp(depth=3, width=7), (1, 5, 5), 4),
+    "mlp of one logit": (Mlp(depth=1, width=5), (2,), 1),
+    "vgg": (Vgg(depth=11, base=2), (3, 32, 32), 10),
+    "resnet": (Resnet18(base=2, norm=Norm.none), (3, 32, 32), 10),
+}
+HYPER = {
+    "alike": ([0.9, 0.9, 0.9], [0.0, 0.0, 0.0], [0.1, 0.1, 0.1]),
+    "lr": ([0.9, 0.9, 0.9], [0.0, 0.0, 0.0], [0.1, 0.02, 0.3]),
+    "decay": ([0.9, 0.9, 0.9], [0.01, 0.01, 0.01], [0.1, 0.1, 0.1]),
+    "all": ([0.9, 0.0, 0.5], [0.0, 0.01, 0.1], [0.1, 0.02, 0.3]),
+}
+
+
+def networks(
+    name: str, kind: str, momentum: list[float], decay: list[float]
+) -> tuple[list[nn.Module], list[WeightUpdate]]:
+    config, shape, outputs = NETS[name]
+    made = [models.build(config, shape, outputs, seed).double() for seed in range(3)]
+    updates: list[WeightUpdate] = []
+    for model, mu, wd in zip(made, momentum, decay, strict=True):
+        if kind == "adam":
+            options = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "weight_decay": wd}
+            updates.append(AdamUpdate(model.parameters(), **options))
+        else:
+            updates.append(SgdUpdate(model.parameters(), momentum=mu, weight_decay=wd))
+    return made, updates
+
+
+def minibatch(name: str, step: int) -> tuple[Tensor, Tensor]:
+    _, shape, outputs = NETS[name]
+    stream = torch.Generator().manual_seed(step)
+    inputs = torch.randn(3, 6 - step % 2, *shape, generator=stream, dtype=torch.float64)
+    return inputs, torch.randint(max(2, outputs), inputs.shape[:2], generator=stream)
+
+
+def objectives(name: str) -> list[Loss]:
+    outputs = NETS[name][2]
+    return [BinaryLoss() if outputs == 1 else CrossEntropyLoss(outputs), SquaredErrorLoss(outputs)]
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("hyper", HYPER)
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("common", [False, True])
+def test_a_stack_steps_as_each_of_its_networks_alone(
+    name: str, hyper: str, optimiser: str, common: bool
+) -> None:
+    for objective in objectives(name):
+        steps_as_each_alone(name, hyper, optimiser, common, objective)
+
+
+def steps_as_each_alone(
+    name: str, hyper: str, optimiser: str, common: bool, objective: Loss
+) -> None:
+    momentum, decay, lrs = HYPER[hyper]
+    # Squared errors here are large, and Adam's changes do not depend on a gradient's size.
+    if optimiser == "adam" or isinstance(objective, SquaredErrorLoss):
+        lrs = [lr / 100 for lr in lrs]
+    alone, their_updates = networks(name, optimiser, momentum, decay)
+    stacked, our_updates = networks(name, optimiser, momentum, decay)
+    kind = StackedMLP if is_mlp(stacked[0]) else Stack
+    assert (kind is StackedMLP) == name.startswith("mlp")
+    stack = kind(stacked, our_updates, objective)
+    for step in range(4):
+        inputs, targets = minibatch(name, step)
+        inputs = inputs[:1].expand(inputs.shape) if common else inputs
+        outputs, loss = stack.compute(inputs, targets)
+        norms = [update.step_norm(lr) for update, lr in zip(our_updates, lrs, strict=True)]
+        stack.apply(lrs)
+        for m, (model, update) in enumerate(zip(alone, their_updates, strict=True)):
+            theirs = model(inputs[m])
+            their_loss = objective.losses(theirs, targets[m]).mean()
+            their_loss.backward()
+            update.compute()
+            torch.testing.assert_close(norms[m], update.step_norm(lrs[m]), rtol=1e-7, atol=0)
+            update.apply(lrs[m])
+            torch.testing.assert_close(outputs[m], theirs.detach(), rtol=1e-7, atol=1e-8)
+            torch.testing.assert_close(loss[m], their_loss.detach(), rtol=1e-7, atol=1e-8)
+    # The networks themselves have moved: their parameters are parts of the stacked ones.
+    for ours, theirs_ in zip(stacked, alone, strict=True):
+        for mine, other in zip(ours.parameters(), theirs_.parameters(), strict=True):
+            torch.testing.assert_close(mine.data, other.data, rtol=1e-7, atol=1e-8)
+    for our_update, their_update in zip(our_updates, their_updates, strict=True):
+        mine_state, other_state = our_update.state(), their_update.state()
+        assert mine_state.pop("updates") == other_state.pop("updates")
+        for memory, parts in mine_state.items():
+            for mine_part, other_part in zip(parts, other_state[memory], strict=True):
+                torch.testing.assert_close(mine_part, other_part, rtol=1e-7, atol=1e-8)
+
+
+def test_the_written_out_gradient_is_that_of_autograd() -> None:
+    for name in ("mlp", "mlp of one logit"):
+        inputs, targets = minibatch(name, 0)
+        for objective in objectives(name):
+            found = []
+            for kind in (Stack, StackedMLP):
+                made, updates = networks(name, "sgd", [0.0] * 3, [0.0] * 3)
+                kind(made, updates, objective).compute(inputs, targets)
+                found.append([part for update in updates for part in update.memory["velocity"]])
+            for ours, theirs in zip(*found, strict=True):
+                torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_released_networks_have_weights_of_their_own() -> None:
+    made, updates = networks("mlp", "sgd", [0.9] * 3, [0.0] * 3)
+    stack = Stack(made, updates, CrossEntropyLoss(4))
+    before = [parameter.clone() for parameter in made[0].parameters()]
+    stack.release()
+    for part in stack.parameters.values():
+        part.data.zero_()
+    for parameter, kept in zip(made[0].parameters(), before, strict=True):
+        torch.testing.assert_close(parameter, kept)
+
+
+def test_members_may_not_differ_in_what_one_formula_needs_once() -> None:
+    made, updates = networks("mlp", "adam", [0.9] * 3, [0.0] * 3)
+    assert isinstance(updates[0], AdamUpdate)
+    updates[0].beta1 = 0.5
+    with pytest.raises(UserError, match=r"optim\.beta1 differs"):
+        Stack(made, updates, CrossEntropyLoss(4))
+
+
+@pytest.mark.parametrize(
+    ("model", "answer"),
+    [
+        (lambda: nn.Sequential(nn.Flatten(), nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)), True),
+        (lambda: nn.Sequential(nn.Flatten(), nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)), False),
+        (lambda: nn.Sequential(nn.Flatten(), nn.Linear(2, 3, bias=False)), False),
+        (lambda: nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)), False),
+        (lambda: nn.Sequential(nn.Flatten(), nn.Linear(2, 3), nn.ReLU()), False),
+        (lambda: nn.Linear(2, 3), False),
+    ],
+)
+def test_what_counts_as_an_mlp(model: Callable[[], nn.Module], answer: bool) -> None:
+    assert is_mlp(model()) is answer
