@@ -68,9 +68,9 @@ docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 pages: $(VENV)/.installed-base
-	$(BIN)/python -m scripts.document_results
-	$(BIN)/python -m scripts.document_figures
-	$(BIN)/python -m scripts.document_verdicts
+	$(BIN)/python -m scripts.pages.results
+	$(BIN)/python -m scripts.pages.gallery
+	$(BIN)/python -m scripts.pages.verdicts
 
 figures: $(VENV)/.installed-base
 	$(BIN)/ntkexp figures $(OF_PAPER) $(FIG)
@@ -80,7 +80,7 @@ report: $(VENV)/.installed-report
 	$(BIN)/ntkexp report
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python scripts/bench_tangent.py
+	$(BIN)/python scripts/bench/tangent.py
 
 small: $(VENV)/.installed-base
 	$(BIN)/python scripts/small.py $(OF_PAPER)

@@ -108,7 +108,7 @@ gpu_checks() {
     mkdir -p "$done"
     [ -e "$done/tests" ] || { "$PYTHON" -m pytest -q -m cuda tests && touch "$done/tests"; }
     [ -e "$done/bench" ] || {
-        "$PYTHON" scripts/bench_tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda" &&
+        "$PYTHON" scripts/bench/tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda" &&
             touch "$done/bench"
     }
 }
@@ -150,8 +150,8 @@ gpu_call() {
 }
 
 benchmarks() {
-    for name in tangent training ensemble; do
-        "$PYTHON" scripts/bench_$name.py --out outputs/reference/bench
+    for name in tangent training members; do
+        "$PYTHON" scripts/bench/$name.py --out outputs/reference/bench
     done
 }
 

@@ -8,29 +8,29 @@ from ntkexp.claims.claim import Section
 from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
 from ntkexp.papers import MAIN
-from ntkexp.scripts import document_figures, document_verdicts
+from ntkexp.scripts.pages import gallery, verdicts
 
 ANEW = "make pages writes it anew"
 
 
 def test_the_gallery_is_what_the_figures_say() -> None:
-    pages = document_figures.pages()
-    assert {file.stem for file in document_figures.GALLERY.glob("*.md")} == set(pages)
+    pages = gallery.pages()
+    assert {file.stem for file in gallery.GALLERY.glob("*.md")} == set(pages)
     for paper, text in pages.items():
-        file = document_figures.GALLERY / f"{paper}.md"
+        file = gallery.GALLERY / f"{paper}.md"
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
-    for image in (document_figures.DOCS / "figures").rglob("fig*.png"):
+    for image in (gallery.DOCS / "figures").rglob("fig*.png"):
         assert f"{image.name})" in "".join(pages.values()), image.name
 
 
 def test_every_claim_on_the_main_paper_stands_beside_a_sentence_of_its_text() -> None:
     """But for the notebooks' curves, which are no sentences; and the page names no other claim."""
     text = {claim.id for claim in ledger([MAIN]) if claim.section is not Section.notebooks}
-    assert set(document_verdicts.statements()) == text
+    assert set(verdicts.statements()) == text
 
 
 @pytest.mark.on_demand
 def test_the_verdicts_are_those_of_the_reference_results() -> None:
-    findings = judged(records_of([document_verdicts.REFERENCE]))
-    for file, text in document_verdicts.written(findings).items():
+    findings = judged(records_of([verdicts.REFERENCE]))
+    for file, text in verdicts.written(findings).items():
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ntkexp.scripts import site_hooks
+from ntkexp.scripts.pages import site_hooks
 from tests.docs.pages import TOP
 
 DOCS = TOP / "docs"

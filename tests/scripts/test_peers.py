@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from ntkexp.scripts.peers import PEERS, absent
+from ntkexp.scripts.bench.peers import PEERS, absent
 from ntkexp.tangent import tangent_kernel
 
 

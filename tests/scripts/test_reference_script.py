@@ -82,7 +82,7 @@ def test_tables_are_kept_after_every_call_and_the_device_is_tried_once(machine: 
     machine.call()
     assert machine.asked[-1] == keeping
     assert any("pytest -q -m cuda" in line for line in machine.asked)
-    assert any("bench_tangent.py --device cuda" in line for line in machine.asked)
+    assert any("bench/tangent.py --device cuda" in line for line in machine.asked)
     machine.call()
     assert machine.asked == [keeping]
 

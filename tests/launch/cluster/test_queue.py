@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from ntkexp.launch.cluster import queue, slurm
+from ntkexp.launch import slurm
+from ntkexp.launch.cluster import queue
 from ntkexp.launch.cluster.queue import Queue
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.progress import Progress

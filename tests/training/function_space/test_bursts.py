@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ntkexp.errors import UserError
-from ntkexp.training.members.side_by_side import stacked
+from ntkexp.training.members import stacked
 from tests.tiny_runs import TINY, composed, train
 
 WORDS = (

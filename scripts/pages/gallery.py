@@ -1,6 +1,6 @@
 """Writes the gallery, docs/gallery: a page a paper, every figure, and the commands that draw it.
 
-    python -m scripts.document_figures
+    python -m scripts.pages.gallery
 
 Captions are the figures' own, the docstrings of their scripts; experiments and what they cost are
 what the scripts, configs/exp and the papers' costs.py say. The images are those of docs/figures.
@@ -20,7 +20,7 @@ from ntkexp.papers import MAIN
 from ntkexp.papers.found import paper
 from ntkexp.papers.scripts import Script, folder_of, scripts
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 GALLERY = DOCS / "gallery"
 LINE_WIDTH = 100
 # How long the convolutional networks of the images were trained.
@@ -31,7 +31,7 @@ needs no run of your own: the results that come with ntkexp are enough. Below ea
 seeds, what is smaller than in the paper, and how far the runs came. What was found in each figure,
 claim by claim: [what was reproduced]({link}).
 
-<!-- made by scripts/document_figures.py -->
+<!-- made by scripts/pages/gallery.py -->
 <!-- page not run: a slow test draws every figure; its runs take seconds to days -->
 """
 
@@ -44,7 +44,7 @@ def main() -> None:
 
 def pages() -> dict[str, str]:
     """Name -> page, a paper each, and README; projects of one's own are theirs to document."""
-    own = Path(__file__).parent.resolve()
+    own = Path(__file__).parents[1].resolve()
     found = [script for script in scripts() if script.path.resolve().is_relative_to(own)]
     papers = list(dict.fromkeys(script.paper for script in found))
     each = {name: [script for script in found if script.paper == name] for name in papers}
@@ -65,7 +65,7 @@ def overview(each: dict[str, list[Script]]) -> str:
             "Every figure with its image, its caption, and the commands that draw it and make its",
             "runs. `ntkexp figures` draws all that have runs.",
             "",
-            "<!-- made by scripts/document_figures.py -->",
+            "<!-- made by scripts/pages/gallery.py -->",
             "",
             "| paper | numbered figures | others |",
             "|---|---|---|",

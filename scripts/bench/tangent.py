@@ -1,12 +1,12 @@
 """Time the tangent kernel engine against other ways to the same matrix.
 
-    python scripts/bench_tangent.py                      every case: 30 minutes on two CPU cores
-    python scripts/bench_tangent.py --case vgg19-100     one case; --list names them
-    python scripts/bench_tangent.py --device cuda
-    OMP_NUM_THREADS=1 python scripts/bench_tangent.py --cpu-seconds    on a machine others use, too
+    python scripts/bench/tangent.py                      every case: 30 minutes on two CPU cores
+    python scripts/bench/tangent.py --case vgg19-100     one case; --list names them
+    python scripts/bench/tangent.py --device cuda
+    OMP_NUM_THREADS=1 python scripts/bench/tangent.py --cpu-seconds    on a machine others use, too
 
 Each case runs in a process of its own, so that its peak memory is its own. Ours and a peer
-(scripts/peers.py) are both warm and take turns in it; medians are reported. Peers that are not
+(peers.py) are both warm and take turns in it; medians are reported. Peers that are not
 installed are named and left out; `pip install -e ".[peers,jax]"` brings all. The rate of the
 machine's matrix product is measured in the same process, before and after; where the share of it is
 what counts, before and after every run, and the run of the median share is reported.
@@ -37,7 +37,7 @@ from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Resnet18
 from ntkexp.models.vgg import Vgg
 from ntkexp.results.benchmarks import write_timings
-from ntkexp.scripts.peers import PEERS, absent, in_turns
+from ntkexp.scripts.bench.peers import PEERS, absent, in_turns
 from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
 from ntkexp.training.device import resolve, threads_or_gpu
 

@@ -1,7 +1,7 @@
 """Time the routes of lazy and linearised training, and a loop of torch.func beside them.
 
-    python scripts/bench_linearised.py                    some ten minutes on one core
-    python scripts/bench_linearised.py --examples 1000    one of them, and no large kernel
+    python scripts/bench/linearised.py                    some ten minutes on one core
+    python scripts/bench/linearised.py --examples 1000    one of them, and no large kernel
 
 An MLP of 3 x 256 on MNIST at batch 128, SGD with momentum 0.9: with one logit (digits below 5
 against the others) and with ten classes. All ways start from the same weights and see the same

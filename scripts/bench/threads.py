@@ -1,8 +1,8 @@
 """Time steps and kernels with one thread and with all, idle and beside busy processes.
 
-    python scripts/bench_threads.py                    half an hour on two idle cores (not measured)
-    python scripts/bench_threads.py --case disk mlp    some cases; --list names them
-    python scripts/bench_threads.py --seconds 1 --rounds 3
+    python scripts/bench/threads.py                    half an hour on two idle cores (not measured)
+    python scripts/bench/threads.py --case disk mlp    some cases; --list names them
+    python scripts/bench/threads.py --seconds 1 --rounds 3
 
 Every case runs three ways: one thread; several, as many as ntkexp chooses (a thread a core where
 it chooses one), that soon sleep where they wait; a thread a core, spinning, as ntkexp had it

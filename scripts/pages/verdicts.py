@@ -1,6 +1,6 @@
 """Writes the verdicts on the reference results wherever the documentation has them.
 
-    python -m scripts.document_verdicts
+    python -m scripts.pages.verdicts
 
 The end of docs/verdicts.md, README's table, the horizons of docs/reproduction.md and the verdicts
 in docs/statements.md. Counted from outputs/reference alone, whatever runs there are besides. A few
@@ -20,12 +20,12 @@ from ntkexp.claims.rendering import as_summary, works
 from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.papers import MAIN
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 REFERENCE = TOP / "outputs" / "reference"
 PAGE, README = TOP / "docs" / "verdicts.md", TOP / "README.md"
 REPRODUCTION, STATEMENTS = TOP / "docs" / "reproduction.md", TOP / "docs" / "statements.md"
-BEGINNING = "<!-- from here on made by scripts/document_verdicts.py -->"
-TABLE, END = "<!-- made by scripts/document_verdicts.py -->", "<!-- end -->"
+BEGINNING = "<!-- from here on made by scripts/pages/verdicts.py -->"
+TABLE, END = "<!-- made by scripts/pages/verdicts.py -->", "<!-- end -->"
 # The verdicts on one claim: `fig02-t40`: fails / fails
 JUDGED = re.compile(r"`([a-z0-9-]+)`: [a-z/ ]*[a-z]")
 

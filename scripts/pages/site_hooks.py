@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 FROM_README = re.compile(r"<!-- README: (?P<title>.+?) -->.*?<!-- end -->", re.DOTALL)

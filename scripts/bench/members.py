@@ -1,6 +1,6 @@
 """Time many networks of Figure 13, as the runs of a sweep and as the members of one run.
 
-    python scripts/bench_members.py [--steps 2000] [--members 1 2 4 8 16 32] [--jobs 2]
+    python scripts/bench/members.py [--steps 2000] [--members 1 2 4 8 16 32] [--jobs 2]
 
 Runs the real commands, on 10,000 MNIST and 1,000 random-label digits without probes, in a temporary
 folder, each twice: for a tenth of the steps and for all. `updates /s` is updates of one network a

@@ -1,8 +1,8 @@
 """Today's networks: our kernel against torch.func's, in turns, warm, in one process.
 
-    python scripts/bench_nets.py                   # all, about 20 minutes on two idle cores
-    python scripts/bench_nets.py --net resnet18 --rounds 5
-    python scripts/bench_nets.py --net resnet18@224 vit_b_16@224 mobilenet_v2@224 --room 2000000000
+    python scripts/bench/nets.py                   # all, about 20 minutes on two idle cores
+    python scripts/bench/nets.py --net resnet18 --rounds 5
+    python scripts/bench/nets.py --net resnet18@224 vit_b_16@224 mobilenet_v2@224 --room 2000000000
 
 For each network: n = 8 inputs, c = 10 outputs, 3 x 32 x 32 unless it says otherwise. The peer takes
 per-example Jacobians with vmap(jacrev) and multiplies them, by groups of parameters where the whole
@@ -32,7 +32,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.data.images.torchvision_import import torchvision_datasets
 from ntkexp.results.benchmarks import write_timings
-from ntkexp.scripts.peers import ROOM_BYTES, in_turns, of_loops, of_torch_func
+from ntkexp.scripts.bench.peers import ROOM_BYTES, in_turns, of_loops, of_torch_func
 from ntkexp.tangent import tangent_kernel
 
 EXAMPLES, CLASSES = 8, 10
