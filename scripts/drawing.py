@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,8 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
+# Of the notes below a figure.
+CHARACTERS_PER_INCH = 19
 FEW = 9
 BAD_INPUT = 2
 
@@ -207,6 +210,13 @@ def letter_panels(panels: Iterable[Axes]) -> None:
     """a, b, c ... above the upper left corner of each panel."""
     for letter, axes in zip("abcdefghijklmnopqrstuvwxyz", panels, strict=False):
         axes.set_title(letter, loc="left", fontweight="bold")
+
+
+def note(figure: Figure, lines: Iterable[str]) -> None:
+    """Below the panels, what a reader must know who has the image alone."""
+    width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
+    text = "\n".join(textwrap.fill(line, width) for line in lines)
+    figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
 
 
 def save(figure: Figure, out: Path, stem: str) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +16,6 @@ from ntkexp.results.record import FULL_BASE, Record
 from ntkexp.scripts import drawing, runs
 
 TRAIN, TEST = "-", "--"
-# Of the notes below a figure.
-CHARACTERS_PER_INCH = 19
 
 
 @dataclass(frozen=True)
@@ -123,9 +120,11 @@ def columns(
     return make
 
 
-def note(figure: Figure, found: Iterable[SeedRuns], seeds_note: str = "") -> None:
+def note(
+    figure: Figure, found: Iterable[SeedRuns], seeds_note: str = "", more: Iterable[str] = ()
+) -> None:
     """Below the panels: how many seeds, unless told otherwise, how the networks were trained, what
-    is a miniature, and what is said of the images."""
+    is a miniature, what is said of the images, and `more`."""
     found = list(found)
     seeds = sorted({group.seeds for group in found})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
@@ -134,9 +133,7 @@ def note(figure: Figure, found: Iterable[SeedRuns], seeds_note: str = "") -> Non
         words.append(drawing.band_label(seeds[-1]))
     lines = [seeds_note or "; ".join(words), *_trainings(found), *_miniatures(found)]
     lines += dict.fromkeys(remark for group in found for remark in group.remarks)
-    width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
-    text = "\n".join(textwrap.fill(line, width) for line in lines)
-    figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+    drawing.note(figure, [*lines, *more])
 
 
 def _trainings(found: Sequence[SeedRuns]) -> list[str]:

@@ -70,11 +70,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     names = ("accuracy", "eigenvalues", "effective rank", "trace ratio $T_k$")
     for axes, name in zip(panels[:, 0], names, strict=True):
         axes.set_ylabel(name)
-    panels[0, 0].legend(loc="lower right")
-    panels[1, 0].legend(*kinds(), loc="upper left", ncols=2, columnspacing=0.8, labelspacing=0.3)
-    # Room for the legend above the largest eigenvalue.
-    low, high = panels[1, 0].get_ylim()
-    panels[1, 0].set_ylim(low, high * (high / low) ** 0.5)
+    figure.legend(*kinds(), loc="outside upper center", ncols=5)
     panels[2, 0].set_ylim(bottom=0)
     colours = ScalarMappable(LogNorm(1, size), "viridis")
     figure.colorbar(colours, ax=panels[3, :], label="$k$", aspect=12, pad=0.01)
@@ -97,7 +93,7 @@ def eigenvalues(axes: Axes, spectrum: pd.DataFrame) -> None:
 def kinds() -> tuple[list[plt.Line2D], list[str]]:
     lines = [plt.Line2D([], [], color=colour) for _, colour in EIGENVALUES]
     lines += [plt.Line2D([], [], color="black", linestyle=style) for style in ("-", "--")]
-    return lines, [*(name for name, _ in EIGENVALUES), "train", "test"]
+    return lines, [*(f"{name} eigenvalue" for name, _ in EIGENVALUES), "train", "test"]
 
 
 def ranks(axes: Axes, spectrum: pd.DataFrame) -> None:

@@ -22,12 +22,13 @@ FIGURE = "4"
 EXPERIMENTS = "easy_difficult_noise,easy_difficult_kmnist"
 TABLES = ("evals", "alignment")
 SUBSETS = (("easy", drawing.BLUE), ("difficult", drawing.VERMILION))
+KMNIST = "kmnist: from its official test split, which stands in for its training set"
 KINDS = {"random_labels": "random labels", "kmnist": "KMNIST"}
 
 
 def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     figure, panels = plt.subplots(
-        2, len(found), figsize=(drawing.PAGE * 0.8, 3.6), sharex="col", sharey="row", squeeze=False
+        2, len(found), figsize=(drawing.PAGE * 0.8, 4.0), sharex="col", sharey="row", squeeze=False
     )
     for column, group in zip(panels.T, found, strict=True):
         accuracies(column[0], group.tables["evals"])
@@ -42,9 +43,14 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
         column[0].set_title(f"{easy:,} MNIST + {difficult:,} {kind}")
     panels[0, 0].set_ylabel("accuracy")
     panels[1, 0].set(ylabel="CKA", ylim=(0, None))
-    panels[0, 0].legend(loc=(0.03, 0.2))
-    trained.note(figure, found)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    trained.note(figure, found, more=[KMNIST] if any(_part_of_kmnist(g) for g in found) else ())
     return figure
+
+
+def _part_of_kmnist(group: trained.SeedRuns) -> bool:
+    return any(remark.startswith("kmnist") for remark in group.remarks)
 
 
 def accuracies(axes: Axes, evals: pd.DataFrame) -> None:

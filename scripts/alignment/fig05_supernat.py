@@ -27,22 +27,26 @@ ALGORITHMS = (
 )
 # (kappa, loss): label, colour, style. The loss changes nothing but kappa = 1.
 KAPPAS = {
-    ("grad_norm", "mean"): (r"$\kappa = |\nabla L|$ (as in a)", drawing.BLUE, "-"),
-    ("grad_max", "mean"): (r"$\kappa = \max_j |u_j^\top \nabla L|$", drawing.GREEN, "-"),
-    ("const", "mean"): (r"$\lambda_{\max}$ kept", drawing.PURPLE, (0, (5, 2))),
-    ("none", "mean"): (r"$\kappa = 1$, mean squared loss", drawing.ORANGE, "--"),
-    ("none", "half_sum"): (r"$\kappa = 1$, $|f - y|^2/2$: diverges", drawing.ORANGE, ":"),
+    ("grad_norm", "mean"): (r"SuperNat, $\kappa = |\nabla L|$", drawing.BLUE, "-"),
+    ("grad_max", "mean"): (r"SuperNat, $\kappa = \max_j |u_j^\top \nabla L|$", drawing.GREEN, "-"),
+    ("const", "mean"): (r"SuperNat, $\lambda_{\max}$ kept", drawing.PURPLE, (0, (5, 2))),
+    ("none", "mean"): (r"SuperNat, $\kappa = 1$, mean squared loss", drawing.ORANGE, "--"),
+    ("none", "half_sum"): (r"SuperNat, $\kappa = 1$, $|f - y|^2/2$: diverges", drawing.ORANGE, ":"),
 }
+LOSS = "a, c: κ = |∇L|; the loss, mean squared unless told otherwise, matters to κ = 1 alone"
 # The run starts from an error of one; beyond this it has diverged.
 DIVERGED = 3.0
 
 
 def draw(errors: pd.DataFrame, kappas: pd.DataFrame, alignment: pd.DataFrame) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(1.25 * drawing.PAGE, 2.8))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(1.25 * drawing.PAGE, 3.4))
     algorithms(left, errors)
     compared(middle, kappas, errors)
     alignments(right, alignment[alignment["algorithm"] == "supernat"])
     drawing.letter_panels((left, middle, right))
+    figure.legend(*middle.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    seeds = errors["seed"].nunique()
+    drawing.note(figure, [f"{seeds} regressions; {drawing.band_label(seeds)}, b: means", LOSS])
     return figure
 
 
@@ -54,9 +58,7 @@ def algorithms(axes: Axes, errors: pd.DataFrame) -> None:
             axes, steps, drawing.by_seed(chosen, "error"), colour=colour, label=label
         )
     from_first_step(axes, errors)
-    # Room for the legend above the error of one that both start from.
-    axes.set(yscale="log", ylabel="clean test error", ylim=(None, 8))
-    axes.legend(loc="upper right")
+    axes.set(yscale="log", ylabel="clean test error")
 
 
 def compared(axes: Axes, kappas: pd.DataFrame, errors: pd.DataFrame) -> None:
@@ -69,8 +71,7 @@ def compared(axes: Axes, kappas: pd.DataFrame, errors: pd.DataFrame) -> None:
         if len(means):
             axes.plot(means.index, means, color=colour, linestyle=style, label=label)
     from_first_step(axes, errors)
-    axes.set(yscale="log", ylabel="clean test error", ylim=(None, 1000))
-    axes.legend(loc="upper right", labelspacing=0.3, fontsize=6.5)
+    axes.set(yscale="log", ylabel="clean test error")
 
 
 def alignments(axes: Axes, alignment: pd.DataFrame) -> None:

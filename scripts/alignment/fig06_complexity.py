@@ -56,6 +56,10 @@ OTHERS = (
     ("inverse_squared_margin", "1 / margin$^2$"),
     ("parameters", "parameters"),
 )
+NUMBERS = (
+    "numbers: agreement of a measure with the order of the gap, mean over seeds; 1 is all pairs of "
+    "networks in that order, -1 all against it"
+)
 ROW, LARGE_ROW = 0.47, 2.1
 
 
@@ -103,7 +107,7 @@ def draw(found: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(LARGE))
     drawing.letter_panels(panels[0])
-    trained.note(figure, [group for groups in found for group in groups])
+    trained.note(figure, [group for groups in found for group in groups], more=[NUMBERS])
     return figure
 
 

@@ -18,11 +18,16 @@ from matplotlib.figure import Figure
 from ntkexp.scripts import drawing
 
 FIGURE = "8"
+CENTRED = {
+    "class": "kernel centred by class",
+    "joint": "kernel centred over all rows",
+    "none": "kernel not centred",
+}
 COLOURS = (drawing.BLUE, drawing.ORANGE, drawing.GREEN, drawing.PURPLE, drawing.VERMILION)
 
 
 def draw(magnitudes: pd.DataFrame, eigenvectors: pd.DataFrame, peaks: pd.DataFrame) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.3))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     first = magnitudes["seed"].min()
     if (peaks["centring"] != "none").all():
         last = peaks["mode"].max()
@@ -31,6 +36,9 @@ def draw(magnitudes: pd.DataFrame, eigenvectors: pd.DataFrame, peaks: pd.DataFra
     functions(middle, eigenvectors[eigenvectors["seed"] == first])
     spectrum(right, peaks)
     drawing.letter_panels((left, middle, right))
+    kinds = ", ".join(CENTRED[kind] for kind in peaks["centring"].unique())
+    seeds = peaks["seed"].nunique()
+    drawing.note(figure, [f"a, b: seed {first}; c: {seeds} seeds, a line each; {kinds}"])
     return figure
 
 

@@ -25,6 +25,10 @@ from ntkexp.scripts import drawing, runs
 
 FIGURE = "9"
 TABLES = ("scaling", "solutions")
+RATIO = (
+    "ratio: the widest over the narrowest spread of the solutions at the largest c; each scatter "
+    "has a scale of its own"
+)
 SHOWN = (0.0, 0.5, 0.9, 0.99)
 CURVES = (
     ("l2_bound", r"$\ell^2$ bound", drawing.BLUE),
@@ -35,20 +39,28 @@ CURVES = (
 
 def draw(found: Sequence[Record]) -> Figure:
     """Runs in order of their half-width."""
-    figure, panels = plt.subplots(
-        2, len(found), figsize=(drawing.PAGE, 4.0), squeeze=False, sharey="row"
-    )
-    reach = max(_reach(record) for record in found)
+    figure, panels = plt.subplots(2, len(found), figsize=(drawing.PAGE, 4.6), squeeze=False)
     for column, record in zip(panels.T, found, strict=True):
         largest = float(record.tables["solutions"]["c"].max())
-        scatter(column[0], record.tables["solutions"], reach)
-        column[0].set_title(
-            f"$a = {record.axis:g}$: ratio {spread_ratio(record, largest):.2g} at $c = {largest:g}$"
-        )
+        scatter(column[0], record.tables["solutions"], _reach(record))
+        column[0].set_title(f"$a = {record.axis:g}$: ratio {spread_ratio(record, largest):.2g}")
         curves(column[1], record.tables["scaling"])
     panels[0, 0].set_ylabel(r"$\langle \varphi_{10}, w^* \rangle$, centred")
-    panels[0, 0].legend(loc="lower left", handletextpad=0.1, borderaxespad=0, markerscale=2)
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=len(SHOWN),
+        handletextpad=0.1,
+        markerscale=2,
+    )
     panels[1, 0].legend(loc="upper left", borderaxespad=0)
+    top = max(axes.get_ylim()[1] for axes in panels[1])
+    for axes in panels[1]:
+        axes.set_ylim(0, top)
+    subsamples = found[0].tables["scaling"]["subsample"].nunique()
+    drawing.note(
+        figure, [RATIO, f"{subsamples} subsamples; lower row: {drawing.band_label(subsamples)}"]
+    )
     return figure
 
 

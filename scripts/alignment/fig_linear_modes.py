@@ -23,10 +23,11 @@ FLOOR = 1e-8
 
 
 def draw(curves: pd.DataFrame, constants: pd.DataFrame) -> Figure:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.6))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.8))
     residuals(left, curves)
     times(right, constants)
     drawing.letter_panels((left, right))
+    drawing.note(figure, [f"one regression of {len(constants)} modes; learning rate 1 / λ₁"])
     return figure
 
 

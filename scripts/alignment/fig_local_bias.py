@@ -22,12 +22,14 @@ SMALL_STEP = 1e-4
 
 
 def draw(modes: pd.DataFrame, errors: pd.DataFrame) -> Figure:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.6))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.8))
     iterations = sorted(errors["iteration"].unique())
     colours = dict(zip(iterations, drawing.shades(len(iterations)), strict=True))
     by_mode(left, modes, colours)
     by_rate(right, errors, colours)
     drawing.letter_panels((left, right))
+    seeds = errors["seed"].nunique()
+    drawing.note(figure, [f"{seeds} networks; b: thin lines are networks, thick ones their median"])
     return figure
 
 

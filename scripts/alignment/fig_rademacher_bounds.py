@@ -27,11 +27,15 @@ MULTICLASS = (
 
 
 def draw(ball: pd.DataFrame, flow: pd.DataFrame, multiclass: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.3))
+    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     against_bound(panels[0], ball, flow)
     ratios(panels[1], ball, flow)
     margin_loss(panels[2], multiclass)
     drawing.letter_panels(panels)
+    seeds = ball["seed"].nunique()
+    drawing.note(
+        figure, [f"{seeds} draws of features and metrics; b, c: {drawing.band_label(seeds)}"]
+    )
     return figure
 
 
