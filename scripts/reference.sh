@@ -12,18 +12,22 @@
 #   scripts/reference.sh gpu     VGG and ResNet at full size, in calls of 9 minutes, 40 in all: call
 #                                it again and again. Each goes on where the last was stopped and ends
 #                                with small tables in outputs/reference; the first also runs the tests
-#                                of the device and times it. Not run on a GPU yet.
+#                                of the device and times it, for half of its time at most. Not run on
+#                                a GPU yet.
+#   scripts/reference.sh plan    the jobs of gpu with their commands, what is finished and what comes
+#                                next; trains nothing and needs no GPU
 #   scripts/reference.sh bench   the tables of benchmarks that the report shows: half an hour with
 #                                nothing else running on the machine
 #   scripts/reference.sh keep    copies what is finished, trains nothing
 #
 # Stopped at any point, the same command goes on: finished runs are skipped, begun ones resumed.
-# NTKEXP_DATA names the folder of images, NTKEXP the command (default: ntkexp), SEEDS the seeds
-# (default: 0,1,2), NARROW_SEEDS those of the narrow convolutional nets (default: 0), PYTHON the
-# interpreter that has ntkexp. Of `gpu`: GPU_SECONDS (540) a call, GPU_CALLS (40), GPU_FOLDER for
+# NTKEXP_DATA names the folder of images, NTKEXP the command and PYTHON the interpreter that has it
+# (default: those of .venv, else of the PATH), SEEDS the seeds (default: 0,1,2), NARROW_SEEDS those of
+# the narrow convolutional nets (default: 0). Of `gpu`: GPU_SECONDS (540) a call, GPU_CALLS (40), GPU_FOLDER for
 # what is done and logged, and GPU_TABLES, a folder that gets the small tables as one tar as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+[ -x .venv/bin/ntkexp ] && PATH=$PWD/.venv/bin:$PATH
 NTKEXP=${NTKEXP:-ntkexp}
 SEEDS=${SEEDS:-0,1,2}
 NARROW_SEEDS=${NARROW_SEEDS:-0}
@@ -102,21 +106,46 @@ channels_20 +exp=complexity_channels model.base=20 $evaluated
 JOBS
 }
 
-# Checks and timings of the device, once: they take minutes and come before the long runs.
+# Checks and timings of the device come before the long runs, each once, whatever comes of it, and
+# each for a quarter of a call at most.
 gpu_checks() {
-    local done=$GPU_FOLDER/checks
-    mkdir -p "$done"
-    [ -e "$done/tests" ] || { "$PYTHON" -m pytest -q -m cuda tests && touch "$done/tests"; }
-    [ -e "$done/bench" ] || {
-        "$PYTHON" scripts/bench/tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda" &&
-            touch "$done/bench"
-    }
+    gpu_check tests -m pytest -q -m cuda tests
+    gpu_check bench scripts/bench/tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda"
+}
+
+gpu_check() {
+    local name=$1 code=0
+    shift
+    [ -e "$GPU_FOLDER/checks/$name" ] && return
+    mkdir -p "$GPU_FOLDER/checks"
+    timeout $((GPU_SECONDS / 4 + 1)) "$PYTHON" "$@" > "$GPU_FOLDER/log/$name" 2>&1 || code=$?
+    echo "$code" > "$GPU_FOLDER/checks/$name"
+    [ "$code" -eq 0 ] ||
+        echo "$name of the device: failed ($code), see $GPU_FOLDER/log/$name; training goes on" >&2
+}
+
+# What a machine with a GPU would be asked to do, in order.
+gpu_plan() {
+    local name words state next="comes next"
+    while read -r name words; do
+        state=waits
+        if [ -e "$GPU_FOLDER/finished/$name" ]; then
+            state=finished
+        elif [ -n "$next" ]; then
+            state=$next next=""
+        fi
+        echo "$name, $state: $NTKEXP train $words device=cuda"
+    done < <(gpu_jobs)
 }
 
 # One call: works for GPU_SECONDS, then stops what is begun by SIGTERM, which commits it.
 gpu_call() {
+    local calls began name words left code=0 kept=0
+    "$PYTHON" -c "import sys, torch; sys.exit(not torch.cuda.is_available())" || {
+        echo "$PYTHON: torch sees no CUDA device; a call would be spent on nothing" >&2
+        return 2
+    }
     mkdir -p "$GPU_FOLDER/log" "$GPU_FOLDER/finished"
-    local calls began name words left code=0
     calls=$(cat "$GPU_FOLDER/calls" 2>/dev/null || echo 0)
     if [ "$calls" -ge "$GPU_CALLS" ]; then
         echo "$calls of $GPU_CALLS calls are used; GPU_CALLS=$((calls + 1)) allows another" >&2
@@ -124,9 +153,7 @@ gpu_call() {
     fi
     echo $((calls + 1)) > "$GPU_FOLDER/calls"
     began=$SECONDS
-    if ! gpu_checks > "$GPU_FOLDER/log/checks" 2>&1; then
-        echo "checks failed, see $GPU_FOLDER/log/checks; training goes on" >&2
-    fi
+    gpu_checks
     while read -r name words; do
         [ -e "$GPU_FOLDER/finished/$name" ] && continue
         left=$((GPU_SECONDS - (SECONDS - began)))
@@ -143,10 +170,11 @@ gpu_call() {
         esac
     done < <(gpu_jobs)
     # Small tables after every call: nothing is lost if it was the last.
-    "$PYTHON" scripts/keep_reference.py --begun
+    "$PYTHON" scripts/keep_reference.py --begun || kept=$?
     [ -z "${GPU_TABLES:-}" ] || tar -cf "$GPU_TABLES/reference.tar" outputs/reference
     echo "call $((calls + 1)) of $GPU_CALLS, $((SECONDS - began)) s; finished:" \
         "$(find "$GPU_FOLDER/finished" -type f | wc -l) of $(gpu_jobs | wc -l)"
+    return "$kept"
 }
 
 benchmarks() {
@@ -159,8 +187,9 @@ case "${1:-}" in
     cpu) studies; mlps; narrow_nets ;;
     released) released_nets ;;
     gpu) gpu_call; exit ;;
+    plan) gpu_plan; exit ;;
     bench) benchmarks; exit ;;
     keep) ;;
-    *) echo "usage: scripts/reference.sh cpu|released|gpu|bench|keep" >&2; exit 2 ;;
+    *) echo "usage: scripts/reference.sh cpu|released|gpu|plan|bench|keep" >&2; exit 2 ;;
 esac
 "$PYTHON" scripts/keep_reference.py

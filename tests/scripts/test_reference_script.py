@@ -20,8 +20,15 @@ case "$(cat {folder}/how-"$(echo "$2" | sed 's/.*exp=//')" 2>/dev/null)" in
     fail) exit 1 ;;
 esac
 """
+# `no-device`: torch sees none; `no-tests`: the device's tests fail.
 PYTHON = """#!/usr/bin/env bash
+case "$*" in
+    -c*) [ ! -e {folder}/no-device ]; exit ;;
+esac
 echo "python $*" >> {folder}/asked
+case "$*" in
+    *pytest*) [ ! -e {folder}/no-tests ] ;;
+esac
 """
 JOBS = 16
 
@@ -41,8 +48,11 @@ class Machine:
         given = {"NTKEXP": f"{self.folder}/ntkexp", "PYTHON": f"{self.folder}/python",
                  "GPU_FOLDER": f"{self.folder}/gpu", "GPU_SECONDS": "3", "GPU_LEAST": "1",
                  "GPU_CALLS": str(calls)}  # fmt: skip
+        return self.script("gpu", given)
+
+    def script(self, command: str, given: dict[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["bash", SCRIPTS / "reference.sh", "gpu"],
+            ["bash", SCRIPTS / "reference.sh", command],
             env=os.environ | given,
             capture_output=True,
             text=True,
@@ -95,6 +105,36 @@ def test_a_job_that_fails_stops_no_other_and_is_tried_again(machine: Machine) ->
     machine.how("vgg19_clean", "")
     machine.call()
     assert machine.trained == 2 * ["+exp=vgg19_clean"]
+
+
+def test_tests_of_the_device_that_fail_are_told_once_and_training_goes_on(machine: Machine) -> None:
+    (machine.folder / "no-tests").touch()
+    done = machine.call()
+    assert "tests of the device: failed (1)" in done.stderr
+    assert len(machine.trained) == JOBS
+    assert machine.call().stderr == ""
+
+
+def test_without_a_device_no_call_is_spent(machine: Machine) -> None:
+    (machine.folder / "no-device").touch()
+    done = machine.call()
+    assert done.returncode == 2
+    assert "torch sees no CUDA device" in done.stderr
+    assert machine.asked == []
+    (machine.folder / "no-device").unlink()
+    assert "call 1 of 40" in machine.call().stdout
+
+
+def test_the_plan_says_what_comes_next_and_trains_nothing(machine: Machine) -> None:
+    machine.how("vgg19_noise50", "stop")
+    machine.call()
+    (machine.folder / "asked").write_text("")
+    plan = machine.script("plan", {"GPU_FOLDER": f"{machine.folder}/gpu"}).stdout.splitlines()
+    assert machine.asked == []
+    assert len(plan) == JOBS
+    assert plan[0].startswith("vgg19_clean, finished: ")
+    assert plan[1].startswith("vgg19_noise50_released, comes next: ")
+    assert all(", waits: " in line for line in plan[2:])
 
 
 def test_the_last_call_is_the_last(machine: Machine) -> None:
