@@ -12,12 +12,11 @@ from ntkexp.papers.found import paper
 from ntkexp.results import folders
 from ntkexp.results.commits.chain import DamagedRunError
 from ntkexp.results.commits.lock import held
-from ntkexp.results.folders import runs
+from ntkexp.results.folders import OUTPUTS, runs
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
 from ntkexp.results.provenance.facts import last_life
 from ntkexp.results.status import read_status
 
-OUTPUTS = Path("outputs")
 REFERENCE = OUTPUTS / folders.REFERENCE
 
 

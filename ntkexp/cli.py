@@ -114,14 +114,14 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _train(words: list[str]) -> int:
-    from ntkexp.compose import application
+    from ntkexp import application
     from ntkexp.execution.execute import train
 
     return application.run("train", words, train)
 
 
 def _study(words: list[str]) -> int:
-    from ntkexp.compose import application
+    from ntkexp import application
     from ntkexp.execution.execute import study
 
     return application.run("study", words, study)
@@ -178,14 +178,14 @@ def _migrate(words: list[str]) -> int:
 
 
 def _completion(words: list[str]) -> int:
-    from ntkexp.compose.completion import script
+    from ntkexp.completion import script
 
     print(script(*words), end="")
     return 0
 
 
 def _complete(words: list[str]) -> int:
-    from ntkexp.compose.completion import candidates
+    from ntkexp.completion import candidates
 
     print("\n".join(candidates(words[0])))
     return 0

@@ -6,25 +6,20 @@ Imports neither torch nor pandas: `ntkexp --help` and shell completion pass thro
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import MISSING
 
-from ntkexp import components
-from ntkexp.components import Component
 from ntkexp.data.base import Data
-from ntkexp.errors import UserError
-from ntkexp.models.base import Model
+from ntkexp.models.base import BatchNorm, Model
 from ntkexp.objectives.base import Objective
 from ntkexp.optim.base import Optimiser
 from ntkexp.options import (
     MANY,
     SEED,
     Rule,
-    check_options,
     count,
     each,
     not_negative,
@@ -33,28 +28,9 @@ from ntkexp.options import (
     positive,
     whole,
 )
-from ntkexp.options import refuse_added as refuse_added
 from ntkexp.references import StartFrom
-from ntkexp.results.numbers import metric
 from ntkexp.studies.base import Study
 from ntkexp.transforms.base import Transform
-
-SCHEMA_VERSION = 1
-
-# Keys that say how or where a run is made, never what comes out of it.
-EXECUTION_KEYS = (
-    "device",
-    "cuda_graph",
-    "paths",
-    "checkpoint",
-    "progress",
-    "rerun",
-    "with_parents",
-    "launcher",
-    "objective_metric",
-    "logger",
-)
-DESCRIPTION_KEYS = ("about", "figures", "stands_in_for")
 
 # A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list. One slash
 # parts a paper from its experiment, as in lazy/yin_yang. What `reference` holds was kept from
@@ -85,17 +61,6 @@ class Spacing(StrEnum):
     log = "log"
     linear = "linear"
     list = "list"
-
-
-class BatchNorm(StrEnum):
-    """The mode of batch normalisation when a kernel is taken.
-
-    eval: with running statistics, examples do not interact. train: with the statistics of the
-    probe batch, whose kernel is that of the whole batch as one function, some 50 times dearer.
-    """
-
-    eval = "eval"
-    train = "train"
 
 
 @dataclass
@@ -253,81 +218,3 @@ class TrainConfig(ExperimentConfig):
 @dataclass
 class StudyConfig(ExperimentConfig):
     study: Study = MISSING
-
-
-def shrink(config: DictConfig, typed: Collection[str]) -> None:
-    """Apply the limits of `scale` to everything the user did not type himself."""
-    scale = config.scale
-    check_options(scale, "scale")
-    limits = {
-        "probing.examples": scale.probe_examples,
-        "evaluate.train_examples": scale.evaluate_examples,
-        "evaluate.test_examples": scale.evaluate_examples,
-    }
-    for key, node in component_nodes(config):
-        kind = component_type(node)
-        own = kind.limits(scale) if kind else {}
-        limits |= {f"{key}.{option}": limit for option, limit in own.items()}
-    for key, limit in limits.items():
-        if limit is None or key in typed or key.partition(".")[0] not in config:
-            continue
-        value = OmegaConf.select(config, key)
-        OmegaConf.update(config, key, limit if value is None else min(value, limit))
-    if scale.growth is not None and "probing.growth" not in typed:
-        config.probing.growth = max(config.probing.growth, scale.growth)
-
-
-def check(config: DictConfig) -> None:
-    """Refuse values that no run can have; each message names its key."""
-    from ntkexp.models import size  # it reads the options that are declared here
-
-    complete_chosen(config)
-    check_options(config)
-    if config.probing.spacing == Spacing.list and not config.probing.steps:
-        raise UserError("probing.steps=[]: probing.spacing=list needs one step or more, [0, 10]")
-    plain = OmegaConf.to_object(config)
-    assert isinstance(plain, ExperimentConfig)
-    if plain.objective_metric is not None:
-        metric.parsed(plain.objective_metric)
-    for component in components_of(plain):
-        component.check(plain)
-    if isinstance(plain, TrainConfig):
-        size.check(plain)
-
-
-def complete_chosen(config: DictConfig) -> None:
-    """Give the options of a probe or logger that were written down without choosing it their
-    types."""
-    for group in components.MANY:
-        for key in map(str, config[group]):
-            node = config[group][key]
-            if component_type(node) is None:
-                name = node.get("name", key) if isinstance(node, DictConfig) else key
-                made = components.made(group, str(name), node, f"{group}.{key}")
-                config[group][key] = OmegaConf.structured(made)
-
-
-def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig]]:
-    """(key, node) of every component of a composed config."""
-    for key in map(str, config):
-        if component_type(config[key]):
-            yield key, config[key]
-    for group in components.MANY:
-        for key in map(str, config.get(group, {})):
-            if component_type(config[group][key]):
-                yield f"{group}.{key}", config[group][key]
-
-
-def components_of(config: ExperimentConfig) -> Iterator[Component]:
-    """Every component of a plain config."""
-    for value in vars(config).values():
-        if isinstance(value, Component):
-            yield value
-    yield from config.probe.values()
-    yield from config.logger.values()
-
-
-def component_type(node: object) -> type[Component] | None:
-    """The component whose options a config node has, if it has those of one."""
-    kind = OmegaConf.get_type(node) if isinstance(node, DictConfig) else None
-    return kind if isinstance(kind, type) and issubclass(kind, Component) else None

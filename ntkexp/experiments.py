@@ -18,8 +18,9 @@ from yaml import YAMLError
 
 from ntkexp import projects
 from ntkexp.errors import UserError
-from ntkexp.papers import MAIN
 
+# The paper whose experiments have bare names, and lie in configs/exp itself.
+MAIN = "alignment"
 # Of one run, of a study, and of the networks of one run.
 SEEDS = ("seed", "study.seed", "members.seed")
 

@@ -28,15 +28,10 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.components import GROUPS, find
-from ntkexp.compose.members import expanded
-from ntkexp.config import (
-    DESCRIPTION_KEYS,
-    EXECUTION_KEYS,
-    SCHEMA_VERSION,
-    StudyConfig,
-    TrainConfig,
-)
+from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
+from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS, SCHEMA_VERSION
+from ntkexp.members import expanded
 from ntkexp.options import neutral_of
 from ntkexp.references import hashed_reference, is_reference
 

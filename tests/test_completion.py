@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp import components
+from ntkexp import application, components
 from ntkexp.cli import COMMANDS
-from ntkexp.compose import application
-from ntkexp.compose.completion import candidates, script
+from ntkexp.completion import candidates, script
 
 CASES = [
     ("ntkexp tr", ["train"]),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.papers import MAIN
+from ntkexp.experiments import MAIN
 
 TOP = Path(__file__).parents[1]
 # What a user has not set.

@@ -84,7 +84,7 @@ def test_a_file_in_a_folder_of_exp_is_an_experiment(tmp_path: Path) -> None:
     (exp / "others" / "turns.yaml").write_text(text.replace('"1"', '"5.2"'))
     source = (
         "from ntkexp.cli import main\n"
-        "from ntkexp.compose.completion import candidates\n"
+        "from ntkexp.completion import candidates\n"
         "print(*candidates('ntkexp train +exp=others/t'))\n"
         "words = '+exp=others/turns optim.steps=2 data.examples=20 probing.examples=5'.split()\n"
         "assert main(['train', *words, 'progress=false']) == 0\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ntkexp import models
 from ntkexp.config import TrainConfig
 from ntkexp.execution import multiplications, threads
-from ntkexp.execution.threads import Wanted, by_work, of_life, quota, set_waiting, wanted
+from ntkexp.execution.threads import Wanted, by_work, of_life, set_waiting, wanted
 from tests.tiny_runs import composed
 
 MILLION = 1_000_000
@@ -167,72 +166,6 @@ def test_every_shipped_network_is_known() -> None:
 # The cores
 
 
-def container(folder: Path, membership: str, files: Mapping[str, str]) -> float | None:
-    (folder / "cgroup").write_text(membership)
-    for name, text in files.items():
-        file = folder / "mounted" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return quota(folder / "cgroup", folder / "mounted")
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"job/cpu.max": "150000 100000\n"}, 1.5),
-        ({"job/cpu.max": "max 100000\n"}, None),
-        ({"job/cpu.max": "max 100000\n", "cpu.max": "200000 100000\n"}, 2.0),
-        ({"job/cpu.max": "400000 100000\n", "cpu.max": "300000 100000\n"}, 3.0),
-        # A container that sees the host's path, but its own root.
-        ({"cpu.max": "50000 100000\n"}, 0.5),
-        ({"unified/job/cpu.max": "100000 50000\n"}, 2.0),
-        ({}, None),
-    ],
-)
-def test_the_quota_of_cgroup_v2(
-    tmp_path: Path, files: dict[str, str], expected: float | None
-) -> None:
-    assert container(tmp_path, "0::/job\n", files) == expected
-
-
-@pytest.mark.parametrize(
-    ("allowed", "expected"), [("150000\n", 1.5), ("-1\n", None), ("400000\n", 4.0)]
-)
-@pytest.mark.parametrize("controllers", ["cpu", "cpu,cpuacct"])
-def test_the_quota_of_cgroup_v1(
-    tmp_path: Path, controllers: str, allowed: str, expected: float | None
-) -> None:
-    membership = f"4:memory:/other\n3:cpuset:/\n2:{controllers}:/docker/a:b\n0::/\n"
-    files = {"cpu.cfs_quota_us": allowed, "cpu.cfs_period_us": "100000\n"}
-    inside = {f"{controllers}/docker/a:b/{name}": text for name, text in files.items()}
-    assert container(tmp_path, membership, inside) == expected
-
-
-def test_no_cgroups_no_quota(tmp_path: Path) -> None:
-    assert quota(tmp_path / "absent", tmp_path) is None
-
-
-def cores_told(prelude: str) -> int:
-    source = f"import os\nfrom ntkexp.execution import threads\n{prelude}\nprint(threads.cores())"
-    done = subprocess.run([sys.executable, "-c", source], check=True, capture_output=True)
-    return int(done.stdout)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="affinity is Linux's")
-def test_cores_are_those_of_affinity_and_quota() -> None:
-    first = min(os.sched_getaffinity(0))
-    pinned = f"os.sched_setaffinity(0, {{{first}}})"
-    assert cores_told(f"{pinned}; threads.quota = lambda: None") == 1
-    assert cores_told("threads.quota = lambda: 1.9") == 1
-    assert cores_told("threads.quota = lambda: 0.3") == 1
-    there = len(os.sched_getaffinity(0))
-    assert cores_told("threads.quota = lambda: 1000.0") == there
-    assert cores_told("threads.quota = lambda: None") == there
-
-
-# The waiting
-
-
 @pytest.mark.parametrize("name", ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"])
 def test_what_the_user_said_of_waiting_stands(name: str) -> None:
     environment = {name: "something"}
@@ -263,7 +196,7 @@ sys.exit(code)
 
 
 @pytest.mark.parametrize("said", ["", "active"])
-def test_the_door_says_so_before_torch_is_loaded(tmp_path: Path, said: str) -> None:
+def test_the_command_line_says_so_before_torch_is_loaded(tmp_path: Path, said: str) -> None:
     words = ["train", "+exp=disk", "model.width=4", "model.depth=1", "data.grid=4"]
     words += ["optim.steps=2", "probe=[]", "progress=false", "data.train_examples=10"]
     environment = {name: value for name, value in os.environ.items() if name not in threads.SAID}

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims.claim import Claim
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import FORMS, as_text
@@ -16,6 +15,7 @@ from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
 from ntkexp.papers.found import known
 from ntkexp.papers.numbers import natural
+from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.record import Record, collect
 from ntkexp.results.reference.packaged import roots
 

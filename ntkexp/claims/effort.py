@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ntkexp.claims.horizon import Horizon
-from ntkexp.experiments import experiments
-from ntkexp.papers import MAIN, found
+from ntkexp.experiments import MAIN, experiments
+from ntkexp.papers import found
 
 
 class Cost(NamedTuple):

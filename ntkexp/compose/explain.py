@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from hydra.errors import HydraException
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import components, projects
-from ntkexp.errors import meant, unknown_key
+from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
 from ntkexp.options import plain
 
@@ -93,3 +96,11 @@ def _one_line(text: str) -> str:
         if line.strip() and not re.match(r"\s*(full_key|object_type|reference_type)", line)
     ]
     return " ".join(kept)
+
+
+@contextlib.contextmanager
+def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UserError(other_command(config_name, words) or explained(error)) from error

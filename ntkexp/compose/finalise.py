@@ -10,12 +10,14 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.compose import members
+from ntkexp import members
+from ntkexp.compose.check import check
 from ntkexp.compose.horizon import keep_typed_limit
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
-from ntkexp.config import check, refuse_added, shrink
+from ntkexp.compose.scale import shrink
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
+from ntkexp.options import refuse_added
 from ntkexp.references import checksum, references
 from ntkexp.results.folders import STATUS
 from ntkexp.results.reference.packaged import roots

@@ -20,9 +20,9 @@ from omegaconf.errors import OmegaConfBaseException
 from ntkexp.components import GROUPS
 from ntkexp.compose import composition
 from ntkexp.compose.words import word
-from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import experiments
+from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.options import first_line
 from ntkexp.references import is_reference
 

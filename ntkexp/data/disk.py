@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.data.base import Data, Shape
-from ntkexp.execution.memory import available_bytes, refuse_beyond
+from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.options import count, option, whole
 
 if TYPE_CHECKING:

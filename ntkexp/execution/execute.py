@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.compose import members
+from ntkexp import members
 from ntkexp.compose.finalise import Parent, finalise, located, parents
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.execution.freed_memory import keep_freed_memory
 from ntkexp.execution.life import NOTHING, Asked, live, signals
 from ntkexp.execution.outcome import DONE, known
 from ntkexp.identity import folder_of
+from ntkexp.machine.freed_memory import keep_freed_memory
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:

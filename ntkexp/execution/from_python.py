@@ -17,7 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict
 
 from ntkexp.compose import composition
-from ntkexp.compose.application import plain_errors
+from ntkexp.compose.explain import plain_errors
 from ntkexp.compose.finalise import finalise, forget_parents
 from ntkexp.compose.overrides import check_overrides, ranges_quoted, typed_keys
 from ntkexp.compose.words import Overrides, word, words_of

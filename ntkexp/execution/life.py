@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, cast
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.compose.members import expanded
-from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE, FAILED, compare_data
 from ntkexp.identity import hashed, plain
+from ntkexp.keys import EXECUTION_KEYS
+from ntkexp.members import expanded
 from ntkexp.results.configs import flattened
 from ntkexp.results.provenance.card import Card
 

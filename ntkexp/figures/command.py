@@ -21,10 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from ntkexp.catalogue import OUTPUTS
 from ntkexp.errors import UserError, meant
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
+from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
 
 USAGE = "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--changed]"

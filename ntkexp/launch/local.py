@@ -12,7 +12,8 @@ from ntkexp.execution.execute import Command
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job
 from ntkexp.launch.processes.pool import Pool, Unit
-from ntkexp.launch.processes.slots import slots, visible_gpus
+from ntkexp.launch.processes.slots import slots
+from ntkexp.machine.gpus import visible_gpus
 from ntkexp.progress import Progress
 from ntkexp.results.status import begun_with
 

@@ -29,8 +29,8 @@ from hydra.plugins.launcher import Launcher
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.words import word
-from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
+from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.results.commits.lock import RunTakenError
 from ntkexp.results.numbers.metric import parsed
 

@@ -19,6 +19,17 @@ class Init(StrEnum):
     default = "default"
 
 
+class BatchNorm(StrEnum):
+    """The mode of batch normalisation when a kernel is taken.
+
+    eval: with running statistics, examples do not interact. train: with the statistics of the
+    probe batch, whose kernel is that of the whole batch as one function, some 50 times dearer.
+    """
+
+    eval = "eval"
+    train = "train"
+
+
 @dataclass
 class Model(Component):
     """The base of all networks.

@@ -8,5 +8,3 @@ Beside them a paper has experiments (configs/exp/lazy/) and figures (scripts/laz
 is `alignment`; its experiments lie in configs/exp itself. Papers are found by their folders, here
 and in projects of one's own (`found.py`), and their claims are imported when they are asked for.
 """
-
-MAIN = "alignment"

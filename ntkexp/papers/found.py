@@ -15,7 +15,7 @@ from types import ModuleType
 
 from ntkexp import projects
 from ntkexp.errors import UserError, meant
-from ntkexp.papers import MAIN
+from ntkexp.experiments import MAIN
 from ntkexp.papers.source import strings
 
 

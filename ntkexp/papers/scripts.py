@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntkexp import projects
-from ntkexp.papers import MAIN, found
+from ntkexp.experiments import MAIN
+from ntkexp.papers import found
 from ntkexp.papers.numbers import natural
 from ntkexp.papers.source import strings
 

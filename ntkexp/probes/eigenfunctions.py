@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ntkexp.data.disk import Disk
 from ntkexp.errors import UserError
-from ntkexp.execution.memory import available_bytes, refuse_beyond
+from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, one_of, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
-from ntkexp.execution.memory import available_bytes, refuse_beyond
+from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.options import MANY, count, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View

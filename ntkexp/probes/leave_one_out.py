@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import UserError
-from ntkexp.execution.memory import available_bytes, refuse_beyond
+from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.options import count, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View

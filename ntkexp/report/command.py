@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from ntkexp.catalogue import OUTPUTS
 from ntkexp.claims.command import judged, records_of
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import FIGURES
@@ -15,6 +14,7 @@ from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
 from ntkexp.results.benchmarks import read_timings
 from ntkexp.results.commits.atomic import make_folder, write_text
+from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
 
 USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR ...] [--out FILE]"

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ntkexp.claims.effort import line
-from ntkexp.experiments import axes, experiments
-from ntkexp.papers import MAIN
+from ntkexp.experiments import MAIN, axes, experiments
 from ntkexp.papers.numbers import named
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.record import Record

@@ -16,7 +16,7 @@ from ntkexp.claims.rendering import (
     works,
 )
 from ntkexp.claims.verdict import Finding, Verdict
-from ntkexp.papers import MAIN
+from ntkexp.experiments import MAIN
 from ntkexp.report.markup import code, folded, text
 
 # (paper, number of a figure) -> its id on the page

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS
+from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 from ntkexp.results.commits.chain import DamagedRunError
 
 # Facts of a run that say nothing of what was computed never become columns.

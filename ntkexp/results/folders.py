@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 STATUS = "status.json"
+OUTPUTS = Path("outputs")
 REFERENCE = "reference"
 # From the folder of outputs down to a run whose experiment has a slash in its name.
 DEEPEST = 3

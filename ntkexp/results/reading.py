@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ntkexp.config import SCHEMA_VERSION
 from ntkexp.errors import UserError
+from ntkexp.keys import SCHEMA_VERSION
 from ntkexp.results.commits.chain import DamagedRunError
 from ntkexp.results.configs import flat_config, varied
 from ntkexp.results.folders import runs

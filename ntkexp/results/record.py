@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.config import EXECUTION_KEYS
 from ntkexp.errors import UserError
 from ntkexp.experiments import SEEDS, axes, stand_ins
+from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.results.commits.chain import DamagedRunError
 from ntkexp.results.configs import flat_config, flattened
 from ntkexp.results.folders import REFERENCE, runs

@@ -24,8 +24,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ntkexp.config import SCHEMA_VERSION
 from ntkexp.errors import UserError
+from ntkexp.keys import SCHEMA_VERSION
 from ntkexp.results.commits.atomic import cannot_remove, cannot_write, make_folder
 from ntkexp.results.commits.chain import Commit, DamagedRunError, StoredFile, prefix, read_chain
 from ntkexp.results.commits.drafts import Drafts

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from ntkexp.errors import UserError
-from ntkexp.execution.memory import available_bytes, refuse_beyond
+from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
 from ntkexp.results.table import STEP, Table, float64, int64, string
 from ntkexp.studies.base import Part, Study

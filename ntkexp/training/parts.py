@@ -6,14 +6,16 @@ import io
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ntkexp.probes import View
-from ntkexp.studies.base import Study
 from ntkexp.training.work import Kept, Written
+
+if TYPE_CHECKING:
+    from ntkexp.studies.base import Study
 
 BURST_SECONDS = 0.5
 

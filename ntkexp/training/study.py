@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 
 from ntkexp import probes
-from ntkexp.compose.members import Columns
 from ntkexp.config import StudyConfig
+from ntkexp.members import Columns
 from ntkexp.results.table import Table
 from ntkexp.training import device as devices
 from ntkexp.training.members.side_by_side import Members, tables_of_members

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ntkexp.config import BatchNorm
 from ntkexp.errors import UserError
+from ntkexp.models.base import BatchNorm
 from ntkexp.options import option, positive
 from ntkexp.transforms.base import Transform, Transformed
 

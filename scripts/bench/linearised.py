@@ -40,7 +40,8 @@ from torch.func import functional_call, grad_and_value, jvp
 
 from ntkexp import data, models
 from ntkexp.compose import composition
-from ntkexp.config import TrainConfig, check
+from ntkexp.compose.check import check
+from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.data.images.options import Augment
 from ntkexp.results.benchmarks import write_timings

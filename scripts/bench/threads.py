@@ -156,7 +156,7 @@ def composed(case: str) -> DictConfig:
     from hydra import compose, initialize_config_module
 
     from ntkexp.compose import composition
-    from ntkexp.config import check
+    from ntkexp.compose.check import check
     from ntkexp.launch import plugin
 
     composition.register()

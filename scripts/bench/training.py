@@ -37,7 +37,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from ntkexp import models
 from ntkexp.compose import composition
-from ntkexp.config import TrainConfig, check
+from ntkexp.compose.check import check
+from ntkexp.config import TrainConfig
 from ntkexp.data.images.sources import read
 from ntkexp.data.images.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ntkexp.claims import effort
 from ntkexp.claims.horizon import iteration
+from ntkexp.experiments import MAIN
 from ntkexp.figures.command import chosen
-from ntkexp.papers import MAIN
 from ntkexp.papers.found import paper
 from ntkexp.papers.scripts import Script, folder_of, scripts
 

@@ -18,7 +18,7 @@ from ntkexp.claims.claim import Section
 from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.rendering import as_summary, works
 from ntkexp.claims.verdict import Finding, Verdict
-from ntkexp.papers import MAIN
+from ntkexp.experiments import MAIN
 
 TOP = Path(__file__).parents[2]
 REFERENCE = TOP / "outputs" / "reference"

@@ -7,7 +7,7 @@ import pytest
 from ntkexp.claims.claim import Section
 from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
-from ntkexp.papers import MAIN
+from ntkexp.experiments import MAIN
 from ntkexp.scripts.pages import gallery, verdicts
 
 ANEW = "make pages writes it anew"

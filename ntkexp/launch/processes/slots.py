@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from ntkexp.config import LauncherConfig
-from ntkexp.execution.threads import cores, exported
+from ntkexp.execution.threads import exported
+from ntkexp.machine.cores import cores
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,3 @@ def slots(
     fair = max(1, room // count)
     threads = max([min(launcher.threads or exported() or fair, fair), *kept])
     return [Slot(threads, gpus[index % len(gpus)] if gpus else None) for index in range(count)]
-
-
-def visible_gpus() -> list[str]:
-    """The GPUs this process may use, told without waking them: CUDA must start in the job."""
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if chosen is not None:
-        return [gpu for gpu in chosen.split(",") if gpu not in ("", "-1")]
-    devices = Path("/proc/driver/nvidia/gpus")
-    return [str(index) for index, _ in enumerate(devices.iterdir())] if devices.is_dir() else []

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,7 +23,9 @@ from ntkexp.probes import View
 from ntkexp.seeds import derived_seed, generator
 from ntkexp.studies.c_scores import C_SCORE_NETS, C_SCORES, CScores, Network
 from ntkexp.theory.lazy.consistency import TENTHS, consistency, tenths_seen
-from ntkexp.training.work import Kept, Written
+
+if TYPE_CHECKING:
+    from ntkexp.training.work import Kept, Written
 
 BURST_SECONDS = 0.5
 # Images whose outputs are computed at a time.

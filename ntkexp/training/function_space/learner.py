@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp.config import BatchNorm, TrainConfig
+from ntkexp.config import TrainConfig
 from ntkexp.data import Split
 from ntkexp.data.batches import Batches, Endless
+from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel, pull_back

@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ntkexp.config import BatchNorm
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.images.options import Augment
+from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
 from ntkexp.probes import Forward, NetworkView, Probe, Update

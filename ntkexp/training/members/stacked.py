@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ntkexp.compose.members import Columns
 from ntkexp.errors import Diverged
+from ntkexp.members import Columns
 from ntkexp.optim import Schedule
 from ntkexp.probes import View
 from ntkexp.results.table import Table

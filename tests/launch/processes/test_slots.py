@@ -8,7 +8,8 @@ import pytest
 
 from ntkexp.config import LauncherConfig
 from ntkexp.launch.processes import slots as module
-from ntkexp.launch.processes.slots import Slot, slots, visible_gpus
+from ntkexp.launch.processes.slots import Slot, slots
+from ntkexp.machine.gpus import visible_gpus
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from hydra.errors import HydraException
 from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose import composition
-from ntkexp.compose.explain import explained, other_command
+from ntkexp.compose.explain import plain_errors
 from ntkexp.compose.overrides import check_overrides, ranges_quoted
 from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
 from ntkexp.execution.execute import Command
@@ -166,11 +164,3 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
         sys.argv = before
         if full_error is None:
             del os.environ["HYDRA_FULL_ERROR"]
-
-
-@contextlib.contextmanager
-def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
-    try:
-        yield
-    except (HydraException, OmegaConfBaseException) as error:
-        raise UserError(other_command(config_name, words) or explained(error)) from error

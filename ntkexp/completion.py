@@ -60,7 +60,7 @@ def commands() -> list[str]:
 def flags(command: str) -> list[str]:
     """Every flag of a subcommand, in order of their names."""
     if command in ("train", "study"):
-        from ntkexp.compose import application as known
+        from ntkexp import application as known
 
         return sorted({*known.KEYS_OF_FLAGS, *known.WITH_VALUE, *known.ALONE, *ALWAYS})
     if command in USAGES:
@@ -82,8 +82,7 @@ def _arguments(command: str) -> list[str]:
 
         return list(dict.fromkeys(one.paper for one in scripts()))
     if command == "show":
-        from ntkexp.catalogue import OUTPUTS
-        from ntkexp.results.folders import runs
+        from ntkexp.results.folders import OUTPUTS, runs
 
         return [run.name for run in runs(OUTPUTS)]
     if command == "data":
@@ -112,7 +111,7 @@ def candidates(line: str) -> list[str]:
         from ntkexp.compose.explain import options_of
 
         return [f"{group}={name}" for name in options_of("exp") if name.startswith(start)]
-    from ntkexp.compose import application
+    from ntkexp import application
 
     overrides = [word for word in rest if not word.startswith("-")]
     return application.complete(command, " ".join(overrides) + (" " if fresh else ""))

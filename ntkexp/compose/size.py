@@ -6,12 +6,9 @@ its gradient, 12 bytes. Activations and kernels come on top, and are not counted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ntkexp.execution.memory import available_bytes, refuse_beyond
-
-if TYPE_CHECKING:
-    from ntkexp.config import LauncherConfig, TrainConfig
+from ntkexp.config import LauncherConfig, SlurmConfig, TrainConfig
+from ntkexp.machine.gpus import visible_gpus
+from ntkexp.machine.memory import available_bytes, refuse_beyond
 
 BYTES_PER_NUMBER = 4
 
@@ -41,15 +38,11 @@ def check(config: TrainConfig) -> None:
 
 
 def _on_gpu(device: str) -> bool:
-    from ntkexp.launch.processes.slots import visible_gpus
-
     return device.startswith("cuda") or (device == "auto" and bool(visible_gpus()))
 
 
 def _room_bytes(launcher: LauncherConfig) -> int | None:
     """None where the job runs on another machine, and nothing is said of its memory."""
-    from ntkexp.config import SlurmConfig
-
     if isinstance(launcher, SlurmConfig):
         return None if launcher.memory_gb is None else launcher.memory_gb * 2**30
     return available_bytes()

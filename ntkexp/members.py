@@ -13,8 +13,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.config import DESCRIPTION_KEYS, EXECUTION_KEYS
 from ntkexp.errors import UserError
+from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 
 Columns = Mapping[str, object]
 RANGE = re.compile(r"range\((-?\d+)(?:,\s*(-?\d+))?(?:,\s*(-?\d+))?\)")

@@ -1,0 +1,1 @@
+"""What this machine has, asked without PyTorch: cores, GPUs, memory."""
