@@ -26,6 +26,7 @@ PAGE, README = TOP / "docs" / "verdicts.md", TOP / "README.md"
 REPRODUCTION, STATEMENTS = TOP / "docs" / "reproduction.md", TOP / "docs" / "statements.md"
 BEGINNING = "<!-- from here on made by scripts/pages/verdicts.py -->"
 TABLE, END = "<!-- made by scripts/pages/verdicts.py -->", "<!-- end -->"
+FULL = "paper"
 # The verdicts on one claim: `fig02-t40`: fails / fails
 JUDGED = re.compile(r"`([a-z0-9-]+)`: [a-z/ ]*[a-z]")
 
@@ -65,17 +66,24 @@ def _with_table(file: Path, table: str) -> str:
 
 
 def _table(findings: Sequence[Finding]) -> str:
-    """A row a paper: its own statements, each under its first recipe."""
-    rows = [f"| paper | statements | {' | '.join(Verdict)} | why |", "|---|" + "---|" * 6]
+    """A row a paper: its own statements, each under its first recipe; how many of them stand on
+    full size alone, and the figures of the others."""
+    head = ("paper", "statements", *Verdict, "at full size", "smaller", "why")
+    rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for paper, its in works(findings).items():
         own = [
-            finding.verdict
+            finding
             for finding in its
             if finding.claim.section is Section.paper and finding.recipe == finding.claim.recipes[0]
         ]
         why = "docs/reproduction.md" if paper.name == MAIN else f"docs/{paper.name}/README.md"
-        counts = " | ".join(str(own.count(verdict)) for verdict in Verdict)
-        rows.append(f"| *{paper.title}* | {len(own)} | {counts} | [page]({why}) |")
+        verdicts = [finding.verdict for finding in own]
+        counts = " | ".join(str(verdicts.count(verdict)) for verdict in Verdict)
+        full = sum(finding.scale == FULL for finding in own)
+        smaller = [finding for finding in own if finding.scale not in (FULL, "")]
+        cells = (f"*{paper.title}*", str(len(own)), counts, str(full), _figures(smaller) or "none",
+                 f"[page]({why})")  # fmt: skip
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
