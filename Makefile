@@ -67,10 +67,11 @@ lint: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-pages: $(VENV)/.installed-base
+pages: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.pages.results
 	$(BIN)/python -m scripts.pages.gallery
 	$(BIN)/python -m scripts.pages.verdicts
+	$(BIN)/python -m scripts.pages.tour
 
 figures: $(VENV)/.installed-base
 	$(BIN)/ntkexp figures $(OF_PAPER) $(FIG)

@@ -28,8 +28,8 @@ ntkexp: watch what a neural network's tangent features do while it learns
   ntkexp claims [--paper NAME] [--json]    does it reproduce? every claim, its verdict
   ntkexp figures [PAPER] [FIG] [--out DIR] draw every figure that has its runs
   ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
-  ntkexp data [--forget] [NAME ...]        fetch or verify images, with sizes and checksums, or
-                                           forget their decoded copies
+  ntkexp data [--forget] [NAME ...]        list the images that are here, fetch those of these
+                                           names; --forget deletes their decoded copies
   ntkexp migrate [DIR ...]                 give runs of ntkexp 0.1 the ids of this version
   ntkexp completion bash|zsh|fish          a script for the shell's tab key
   ntkexp --version | --help

@@ -88,12 +88,26 @@ def slug(text: str, separator: str = "-") -> str:
 
 
 def notebook(text: str) -> str:
-    """A notebook's cells as a page."""
-    cells = []
+    """A notebook's cells as a page, each with what it gave."""
+    parts = []
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
-        cells.append(f"```python\n{source}\n```" if cell["cell_type"] == "code" else source)
-    return "\n\n".join([*cells, f"[As a notebook]({NOTEBOOK})"]) + "\n"
+        parts.append(f"```python\n{source}\n```" if cell["cell_type"] == "code" else source)
+        parts += [given(output["data"]) for output in cell.get("outputs", [])]
+    return "\n\n".join([*parts, f"[As a notebook]({NOTEBOOK})"]) + "\n"
+
+
+def given(data: dict[str, Any]) -> str:
+    """What a cell gave: its figure, or else its text.
+
+    >>> print(given({"text/plain": ["torch.Size([2])"]}))
+    ```text
+    torch.Size([2])
+    ```
+    """
+    if png := data.get("image/png"):
+        return f"![What the cell above draws](data:image/png;base64,{''.join(png).strip()})"
+    return f"```text\n{''.join(data['text/plain'])}\n```"
 
 
 def of_readme(name: str) -> str:
@@ -114,7 +128,7 @@ def _link(found: re.Match[str], folder: Path) -> str:
     """A link as the site has it: the notebook's page for the notebook; of a file that the site has
     not, the text alone."""
     image, text, target = found.groups()
-    if "://" in target or target.startswith("#"):
+    if "://" in target or target.startswith(("#", "data:")):
         return found[0]
     path = (folder / target.partition("#")[0]).resolve()
     if not path.is_relative_to(DOCS):

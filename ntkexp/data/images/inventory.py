@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ntkexp.data.images.decoded import Kept, cache_directory, forget, kept_files
-from ntkexp.data.images.sources import data_directory, image_sets, verify
+from ntkexp.data.images.sources import data_directory, image_sets, is_here, verify
 from ntkexp.errors import UserError
 
 USAGE = "ntkexp data [--forget] [NAME ...]"
 
 
 def inventory(words: Sequence[str]) -> str:
-    """Fetch what is missing, read everything to its end, and tell what was found; `--forget`
-    removes the decoded copies of the cache instead."""
+    """Read everything to its end and tell what was found. What is missing is fetched if it was
+    named; without names nothing is. `--forget` removes the decoded copies of the cache instead.
+    """
     names = [word for word in words if word != "--forget"]
     known = image_sets()
     for name in names:
@@ -25,6 +26,9 @@ def inventory(words: Sequence[str]) -> str:
         return f"forgot {_summary(forget(names))}"
     lines = [f"under {data_directory()}:"]
     for name in names or known:
+        if not names and not is_here(name):
+            lines.append(f"{name}: not here; ntkexp data {name} fetches it")
+            continue
         found = verify(name)
         lines.append(name)
         lines += [

@@ -52,6 +52,12 @@ class Verified:
     remarks: tuple[str, ...]
 
 
+def is_here(name: str) -> bool:
+    """Whether reading this image set needs no download."""
+    root, kind = data_directory(), kind_of(name)
+    return not (_missing_from_torchvision(root, kind) and _missing_parquet(root, kind))
+
+
 def verify(name: str, *, progress: bool = True) -> Verified:
     """Read all of a dataset, having it downloaded first where it is not there."""
     kind = kind_of(name)

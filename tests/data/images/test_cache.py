@@ -53,3 +53,17 @@ def test_the_inventory_tells_the_size_of_the_cache() -> None:
     told = inventory(["mnist"]).splitlines()[-1]
     assert told.startswith(f"cache: {len(kept_files())} decoded files")
     assert str(cache_directory()) in told
+
+
+def test_without_names_nothing_is_fetched(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who only asks for the size of the cache needs no network."""
+    monkeypatch.setenv("NTKEXP_DATA", str(cache / "nowhere"))
+    told = inventory([]).splitlines()
+    assert "mnist: not here; ntkexp data mnist fetches it" in told
+    assert told[-1].startswith("cache: 3 decoded files")
+    assert not (cache / "nowhere").exists()
+
+
+@pytest.mark.usefixtures("made_images")
+def test_without_names_what_is_here_is_read() -> None:
+    assert "\nmnist\n  train" in inventory([])
