@@ -29,6 +29,9 @@ SHARED = (
     "scale",
     "probing",
     "keep",
+    # Settings of the process.
+    "tf32",
+    "deterministic",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -66,7 +67,8 @@ class KernelsOnDisk(FrozenKernels):
     tile. Of what is read of it memory holds as much as is free.
 
     Who begins it a second time goes on with the tiles that are there. The file is named after the
-    weights and examples and stays: runs that differ in labels or rates read the same one.
+    architecture, weights and examples and stays: runs that differ in labels or rates read the same
+    one.
     """
 
     on_disk = True
@@ -76,13 +78,14 @@ class KernelsOnDisk(FrozenKernels):
         network: nn.Module,
         splits: Mapping[str, Tensor],
         keeps_start: bool,
+        architecture: str,
         folder: Path,
         progress: bool,
     ) -> None:
         super().__init__(network, splits, keeps_start)
         self.progress = progress
-        of = description(NetworkFunction(network, None), splits["train"])
-        self.file = folder / f"{of.rpartition(' ')[2][:16]}.npy"
+        of = architecture + description(NetworkFunction(network, None), splits["train"])
+        self.file = folder / f"{hashlib.sha256(of.encode()).hexdigest()[:16]}.npy"
 
     @cached_property
     def train(self) -> Tensor:
@@ -117,23 +120,25 @@ def frozen_kernels(
     test: Split,
     test_examples: int,
     *,
+    architecture: str,
     keeps_start: bool,
     folder: Path | None = None,
     progress: bool = False,
 ) -> FrozenKernels:
     """Those of this network at these weights; runs of one process that have the same share them.
 
-    In memory, or where there is a `folder`, there.
+    In memory, or where there is a `folder`, there. `architecture` says what the network does with
+    its weights: without it one with ReLUs and one without, of equal weights, would share a kernel.
     """
     inputs = {"train": train.inputs, "test": test.inputs[:test_examples]}
     function = NetworkFunction(network, None)
     descriptions = [description(function, of) for of in inputs.values()]
-    key = f"{' '.join(descriptions)} {keeps_start} {train.inputs.device} {folder}"
+    key = f"{' '.join(descriptions)} {keeps_start} {train.inputs.device} {folder} {architecture}"
     found = _KNOWN.get(key)
     if found is None:
         if folder is None:
             found = FrozenKernels(network, inputs, keeps_start)
         else:
-            found = KernelsOnDisk(network, inputs, keeps_start, folder, progress)
+            found = KernelsOnDisk(network, inputs, keeps_start, architecture, folder, progress)
         _KNOWN[key] = found
     return found

@@ -60,6 +60,7 @@ class FunctionLearner:
             self.dataset.train,
             self.dataset.test,
             evaluated(self.dataset.test, self.config.evaluate.test_examples),
+            architecture=str(self.config.model),
             keeps_start=self.linearised.keeps_start,
             folder=folder,
             progress=self.config.progress,

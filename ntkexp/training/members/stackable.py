@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+from torch import nn
+from torch.func import functional_call
+
 from ntkexp.errors import UserError
 from ntkexp.probes import Probe
 from ntkexp.training.function_space.learner import FunctionLearner
@@ -12,6 +16,9 @@ from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.functions.alpha_scaled import OnTrainingSet
 from ntkexp.transforms.functions.linearised import Linearised
+
+# On so many training examples two networks are compared.
+FEW = 8
 
 
 def refuse_unlike(works: Sequence[Supervised]) -> None:
@@ -22,6 +29,15 @@ def refuse_unlike(works: Sequence[Supervised]) -> None:
         refuse_layers_that_draw(work)
     refuse_other_numbers_of_examples(works)
     refuse_other_transforms(works)
+    refuse_other_objectives(works)
+    refuse_other_weights(works)
+    refuse_other_functions(works)
+
+
+def network_in_stack(work: Supervised) -> nn.Module:
+    """The network of a work that is stacked with those of others."""
+    scaled = scaled_of(work)
+    return work.model if scaled is None else scaled.module.network
 
 
 def scaled_of(work: Supervised) -> OnTrainingSet | None:
@@ -89,3 +105,57 @@ def refuse_other_numbers_of_examples(works: Sequence[Supervised]) -> None:
             "members: train in step, so all have one optim.batch_size and as many training "
             "examples; take a sweep (-m)"
         )
+
+
+def refuse_other_objectives(works: Sequence[Supervised]) -> None:
+    """The losses of all are computed at once."""
+    if len({(type(work.objective), work.objective.outputs) for work in works}) > 1:
+        raise UserError("members: train in step, so all have one objective; take a sweep (-m)")
+
+
+def refuse_other_weights(works: Sequence[Supervised]) -> None:
+    """Each parameter of all networks is one tensor, at the latest in weights.pt."""
+    first, *others = works
+    there = _shapes(first)
+    for other in others:
+        here = _shapes(other)
+        for name in {**there, **here}:
+            if (one := there.get(name)) != (two := here.get(name)):
+                raise UserError(
+                    f"{_differing(first, other)}: {name} is {one or 'missing'} in one network and "
+                    f"{two or 'missing'} in another; expected one architecture, or a sweep (-m)"
+                )
+
+
+def refuse_other_functions(works: Sequence[Supervised]) -> None:
+    """Networks with weights of equal shapes may yet do other things with them: the forward of a
+    stack is that of its first network. In function space each has a kernel of its own."""
+    first, *others = works
+    for other in others:
+        if other.config.model == first.config.model or isinstance(other.learner, FunctionLearner):
+            continue
+        ours, theirs = network_in_stack(first), network_in_stack(other)
+        if str(ours) != str(theirs) or not _compute_the_same(ours, theirs, other):
+            raise UserError(
+                f"{_differing(first, other)}: makes another function of the same weights; "
+                "expected one architecture, or a sweep (-m)"
+            )
+
+
+def _differing(one: Supervised, other: Supervised) -> str:
+    """The options of the model in which two networks differ."""
+    ours, theirs = vars(one.config.model), vars(other.config.model)
+    keys = [f"members.model.{key}" for key in ours if ours[key] != theirs[key]]
+    return " and ".join(keys) or "members"
+
+
+@torch.no_grad()
+def _compute_the_same(ours: nn.Module, theirs: nn.Module, work: Supervised) -> bool:
+    """Whether our forward with their weights is theirs, on a few training examples."""
+    inputs = work.dataset.train.inputs[:FEW]
+    weights = dict(theirs.named_parameters())
+    return torch.allclose(functional_call(ours, weights, (inputs,)), theirs(inputs))
+
+
+def _shapes(work: Supervised) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(weight.shape) for name, weight in work.model.state_dict().items()}

@@ -20,7 +20,12 @@ from ntkexp.training.members.batches import StackedBatches
 from ntkexp.training.members.mlp import StackedMLP, is_mlp
 from ntkexp.training.members.side_by_side import Members
 from ntkexp.training.members.stack import Stack
-from ntkexp.training.members.stackable import needs_every_update, refuse_unlike, scaled_of
+from ntkexp.training.members.stackable import (
+    needs_every_update,
+    network_in_stack,
+    refuse_unlike,
+    scaled_of,
+)
 from ntkexp.training.recorder import AT_ONCE
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
@@ -170,7 +175,7 @@ class StackedMembers(Members[Supervised]):
         if in_function_space:
             return FunctionStack([one.coefficients for one in in_function_space], objective), None
         scaled = [one for work in works if (one := scaled_of(work)) is not None]
-        models = [one.module.network for one in scaled] or [work.model for work in works]
+        models = [network_in_stack(work) for work in works]
         kind = StackedMLP if all(map(is_mlp, models)) else Stack
         stack = kind(models, [work.update for work in works], objective)
         return stack, Heads(scaled) if scaled else None

@@ -89,6 +89,31 @@ def test_keys_make_all_combinations(tmp_path: Path) -> None:
     assert len(steps) == 16
 
 
+@pytest.mark.parametrize(
+    ("key", "values", "words"),
+    [
+        ("model.weights", ["he", "lecun"], ["probe=[spectrum]"]),
+        ("model.gain", [1.0, 0.5], ["probe=[spectrum]", "transform=alpha_scale"]),
+        # In function space each has a kernel of its own, also where their weights are equal.
+        ("model.activation", ["relu", "linear"], ["probe=[spectrum]", "transform=linearise"]),
+        ("model.activation", ["relu", "linear"], ["transform=linearise", "transform.route=disk"]),
+    ],
+    ids=["weights", "gain", "in function space", "on disk"],
+)
+def test_options_of_the_network_may_differ_that_leave_it_one_function_of_its_weights(
+    key: str, values: list[object], words: list[str], tmp_path: Path
+) -> None:
+    words = ["probe=[]", *words]
+    base = (*WORDS, "model=bias_free_mlp", "optim.lr=0.02", "optim.steps=8", *words)
+    together = train(tmp_path, *base, f"members={{{key}: [{', '.join(map(str, values))}]}}")
+    for value in values:
+        alone = train(tmp_path, *base, f"{key}={value}")
+        for table in ("steps", "evals"):
+            both = table_of(together, table)
+            own = both[both[key] == value].drop(columns=key).reset_index(drop=True)
+            assert_agree(own, table_of(alone, table))
+
+
 def test_one_may_diverge_and_one_be_fitted_early(tmp_path: Path) -> None:
     words = [word for word in WORDS if "steps" not in word and "stop_loss" not in word]
     words += ["optim.steps=200", "optim.stop_loss=0.25", "optim.lr=0.1", "probe=[spectrum]"]
@@ -136,6 +161,22 @@ def test_they_go_on_where_they_were_cut_short(
         (["members={device: [cpu, cuda]}"], "all networks of a run have one device"),
         (['members={seed: "range(1000000)"}'], "at most 100,000"),
         (["members={data.train_examples: [30, 60]}"], "as many training"),
+        (["members={tf32: [true, false]}"], "all networks of a run have one tf32"),
+        (["members={model.width: [9, 8]}"], r"members.model.width: hidden1.weight is \(9, 784\)"),
+        (["members={model.depth: [2, 3]}"], "members.model.depth: .* is missing in one network"),
+        (
+            ["members={model.width: [9, 8]}", "transform=linearise", "probe=[]"],
+            r"members.model.width: hidden1.weight is \(9, 784\) in one network and \(8, 784\)",
+        ),
+        # Weights of equal shapes, of which the networks make different functions.
+        (
+            ["model=bias_free_mlp", "members={model.activation: [relu, linear]}"],
+            "members.model.activation: makes another function",
+        ),
+        (
+            ["model=bias_free_mlp", "members={model.weights: [he, ntk_he], model.gain: [1, 2]}"],
+            "members.model.weights: makes another function",
+        ),
         (
             ["members={seed: [1, 2]}", "probe=[complexity]", "probe.complexity.batch=minibatch"],
             "looks at the forward",
