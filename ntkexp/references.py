@@ -61,8 +61,13 @@ class FromRun:
 
     def checked(self) -> Path:
         """The path of the file, if it is as its run wrote it."""
-        with self.path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            with self.path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise UserError(
+                f"{self.path} cannot be read ({error.strerror}); make its run again"
+            ) from error
         if found != checksum(Path(self.folder), self.file):
             raise UserError(f"{self.path} is damaged (its checksum is another); make its run again")
         return self.path

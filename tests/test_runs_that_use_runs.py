@@ -126,6 +126,29 @@ def test_another_file_under_the_same_name_is_refused(
     assert f"from another file than disk/{parent.name}/weights.pt is now" in refused.stderr
 
 
+def test_a_reference_run_without_the_file_does_not_stand_for_the_run(
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NTKEXP_REFERENCE", str(tmp_path / "kept"))
+    assert inside(*child("--with-parents", "optim.steps=3")).returncode == 0
+    parent, words = only("disk"), child("optim.steps=4")
+    (tmp_path / "kept" / "disk").mkdir(parents=True)
+    kept = parent.rename(tmp_path / "kept" / "disk" / parent.name)
+    assert inside(*child("optim.steps=3")).stdout.startswith("done already")
+    assert inside(*words).returncode == 0
+
+    (kept / "weights.pt").unlink()
+    missing = inside(*child("optim.steps=5"))
+    assert missing.returncode == 2
+    assert f"weights: needs weights.pt of outputs/disk/{parent.name}" in missing.stderr
+    # Where it is one's own, the run must be made again.
+    kept.rename(parent)
+    lost = inside(*child("optim.steps=5"))
+    assert lost.returncode == 2
+    assert f"{parent.name}/weights.pt cannot be read" in lost.stderr
+    assert len(lost.stderr.splitlines()) == 1
+
+
 def test_the_folder_of_a_run_stands_for_it(
     inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:

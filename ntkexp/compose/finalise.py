@@ -104,7 +104,7 @@ def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
             raise UserError(f"{key}.set: {given} is a run that there is; nothing in it can be set")
         return Parent(key, node.file, given, None)
     how = _made_by(key, node, child)
-    return Parent(key, node.file, _place(how.config), how)
+    return Parent(key, node.file, _place(how.config, node.file), how)
 
 
 def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
@@ -121,11 +121,19 @@ def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
     return _composed[given]
 
 
-def _place(config: DictConfig) -> Path:
-    """Where a run lies: among the results of one's own, else among those kept as a reference."""
+def _place(config: DictConfig, file: str) -> Path:
+    """Where a run lies: among the results of one's own, else among those kept as a reference. Of
+    these few have their weights, and none has what its status does not list."""
     own = folder_of(config)
-    places = [root / config.name / own.name for root in roots(Path(config.paths.outputs))]
-    return next((place for place in places if (place / STATUS).exists()), own)
+    kept = [root / config.name / own.name for root in roots(Path(config.paths.outputs))[1:]]
+    if (own / STATUS).exists():
+        return own
+    return next((place for place in kept if _has(place, file)), own)
+
+
+def _has(kept: Path, file: str) -> bool:
+    status = read_status(kept)
+    return status is not None and file in status.get("files", {}) and (kept / file).exists()
 
 
 @contextmanager
