@@ -60,7 +60,10 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
         # A signal: the exit code tells which. A failure that a sweeper would not bear: its jobs
         # have been told.
         with contextlib.suppress(SweepStopped, RunFailed):
-            _entry(config_name)(task)()
+            try:
+                _entry(config_name)(task)()
+            except SystemExit:
+                return 2  # Hydra has said itself what is wrong, as with --cfg job -p NONE
     if task.complaints:
         raise task.complaints[0]
     return max(task.codes)

@@ -24,6 +24,7 @@ from typing import NoReturn
 from ntkexp.errors import UserError, meant
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
+from ntkexp.results.commits.atomic import refuse_unwritable
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
 
@@ -37,6 +38,7 @@ def figures(words: Sequence[str]) -> int:
     for folder in given.runs:
         if not folder.is_dir():
             raise UserError(f"--runs {folder}: no such folder")
+    refuse_unwritable(given.out)
     record = Drawn(given.out, given.runs or roots(OUTPUTS))
     asked = chosen(given.names, given.paper)
     wanted = [script for script in asked if not (given.changed and record.stands(script))]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 HOME = "hydra_plugins.ntkexp"
 # Exit codes above it tell of the signal that ended a process.
 SIGNALS = 128
+# Sweepers that are registered here.
+OWN = ("ntkexp", "search")
 
 
 class SweepSweeper(Sweeper):
@@ -105,7 +108,7 @@ class SweepLauncher(Launcher):
 
         assert isinstance(task_function, Task)
         self.context, self.task, self.config = hydra_context, task_function, config
-        if config.hydra.runtime.choices["hydra/sweeper"] != "ntkexp":
+        if config.hydra.runtime.choices["hydra/sweeper"] != OWN[0]:
             from ntkexp.launch.returns import refuse_without_metric
 
             refuse_without_metric(config)
@@ -123,6 +126,9 @@ class SweepLauncher(Launcher):
         jobs = sweep(self.context.config_loader, self.config, job_overrides, self.task)
         if max(self.task.codes[before:], default=0) > SIGNALS:
             raise SweepStopped
+        if self.config.hydra.runtime.choices["hydra/sweeper"] not in OWN:
+            # What a sweeper of others writes about itself goes there.
+            Path(self.config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
         return returns(jobs, job_overrides, self.config.objective_metric)
 
 

@@ -6,7 +6,6 @@ Hydra's sweepers expect one return a job, in the order in which they asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig
@@ -44,8 +43,6 @@ def refuse_without_metric(config: DictConfig) -> None:
             f"--dry-run: hydra/sweeper={sweeper} chooses by what it has seen, so nothing can be "
             "told before; expected no --dry-run"
         )
-    # What such a sweeper writes about itself goes there.
-    Path(config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
 
 
 def _number(job: Job, metric: str | None) -> float | Exception | None:

@@ -13,7 +13,7 @@ from ntkexp.papers.scripts import FIGURES
 from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
 from ntkexp.results.benchmarks import read_timings
-from ntkexp.results.commits.atomic import make_folder, write_text
+from ntkexp.results.commits.atomic import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
 
@@ -23,6 +23,10 @@ USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR ...] [--out
 def report(words: Sequence[str]) -> Path:
     """Write the page and say where it is."""
     given = _parser().parse_args(words)
+    out: Path = given.out
+    if out.is_dir():
+        raise UserError(f"--out {out}: is a folder; expected a file, such as {out / 'index.html'}")
+    refuse_unwritable(out.parent)
     records = records_of(given.runs)
     found = groups(records)
     text = page(
@@ -33,7 +37,6 @@ def report(words: Sequence[str]) -> Path:
         read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
         plotly_script(),
     )
-    out: Path = given.out
     make_folder(out.parent)
     write_text(out, text)
     return out

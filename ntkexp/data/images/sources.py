@@ -3,6 +3,7 @@ image parquet, then a download by torchvision."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -154,6 +155,7 @@ def _download(root: Path, kind: ImageKind) -> None:
     """Let torchvision download into a folder of its own, and move the files in when complete."""
     if kind.torchvision is None:
         raise UserError(_three_ways(root, kind, "no class of torchvision.datasets has them"))
+    made = [one for one in (root, *root.parents) if not one.exists()]
     try:
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as folder:
@@ -163,6 +165,9 @@ def _download(root: Path, kind: ImageKind) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / path.relative_to(root)).replace(path)
     except (OSError, RuntimeError, ImportError) as error:
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise UserError(_three_ways(root, kind, error)) from error
 
 

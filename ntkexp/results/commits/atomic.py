@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,20 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, before the minutes of work for it; leaves none."""
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    make_folder(folder)
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    finally:
+        for one in made:
+            with contextlib.suppress(OSError):
+                one.rmdir()
 
 
 def remove_tree(folder: Path) -> None:

@@ -260,6 +260,11 @@ def test_a_download_that_breaks_off_leaves_nothing_and_names_the_three_ways(
     assert "`ntkexp data kmnist`" in message
     assert "NTKEXP_DATA" in message
     assert list(made_up.root.iterdir()) == []
+    # Nor a folder that was not there before.
+    made_up.root.rmdir()
+    with pytest.raises(UserError, match="cannot fetch"):
+        read("kmnist", "train", progress=False)
+    assert not made_up.root.exists()
 
 
 def test_a_data_directory_that_cannot_be_made_is_named(
