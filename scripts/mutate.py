@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -219,19 +219,26 @@ class Copy:
         try:
             if path and change:
                 path.write_text(change.applied(whole), encoding="utf-8")
-            return self._tested(limit)
+            return self._tested(limit, self._nearest_first(change))
         finally:
             if path:
                 path.write_text(whole, encoding="utf-8")
 
-    def _tested(self, limit: float) -> tuple[str, str]:
+    def _nearest_first(self, change: Change | None) -> list[str]:
+        """The tests of the room, before them those that are named after the changed file."""
+        stem = Path(change.file).stem if change else ""
+        found = [path for test in self.tests for path in (self.folder / test).rglob("test_*.py")]
+        nearest = [str(path.relative_to(self.folder)) for path in found if stem in path.stem]
+        return [*sorted(nearest), *self.tests] if stem else [*self.tests]
+
+    def _tested(self, limit: float, tests: Sequence[str]) -> tuple[str, str]:
         with tempfile.TemporaryFile("w+") as said:
             pid = os.fork()
             if pid == 0:
                 os.setsid()
                 os.dup2(said.fileno(), 1)
                 os.dup2(said.fileno(), 2)
-                _test(self.folder, self.tests)
+                _test(self.folder, tests)
             deadline = time.monotonic() + limit
             while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
                 if time.monotonic() > deadline:
@@ -248,7 +255,7 @@ class Copy:
         return ("survived" if code == 0 else "caught"), text
 
 
-def _test(folder: Path, tests: tuple[str, ...]) -> None:
+def _test(folder: Path, tests: Sequence[str]) -> None:
     """In a fork: pytest on the copy, in this process; commands of the tests see the copy, too."""
     code = 3
     try:
