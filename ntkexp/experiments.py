@@ -158,3 +158,15 @@ def stand_ins() -> dict[str, str]:
 def axes(experiment: str) -> tuple[str, ...]:
     """What an experiment sweeps over by itself besides the seed; nothing for one not known here."""
     return tuple(key for key in swept_by_themselves().get(experiment, ()) if key not in SEEDS)
+
+
+@cache
+def members_by_themselves() -> dict[str, frozenset[str]]:
+    """Experiment -> the keys in which the networks of one of its runs differ; none where a run has
+    one network."""
+    files = list(_files())
+    known = {config.name: config for _, config in files}
+    return {
+        config.name: frozenset(map(str, _first(config, "members", known) or ()))
+        for _, config in files
+    }

@@ -29,7 +29,7 @@ def chosen(
     own = [
         record
         for record in of_recipe(collect(root for root in roots if root.is_dir()), recipe)
-        if record.experiment == experiment
+        if record.experiment == experiment and record.one_of_its_experiment
     ]
     complete = has_rows(own, tables)
     found = shown(complete)

@@ -115,7 +115,8 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
     whose = recipe or claim.recipes[0]
     fitting: dict[str, list[Record]] = {name: [] for name in claim.experiments}
     for record in of_recipe(records, whose):
-        if record.experiment in fitting and _complete(record.tables, claim.tables):
+        known = record.experiment in fitting and record.one_of_its_experiment
+        if known and _complete(record.tables, claim.tables):
             fitting[record.experiment].append(record)
     if claim.jointly:
         chosen = choose_jointly(fitting, claim.horizon)

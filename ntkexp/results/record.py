@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.experiments import SEEDS, axes, stand_ins
+from ntkexp.experiments import SEEDS, axes, members_by_themselves, stand_ins
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.results.commits.chain import DamagedRunError
 from ntkexp.results.configs import flat_config, flattened
@@ -83,6 +83,16 @@ class Record:
     def swept(self) -> tuple[Any, ...]:
         """The values of all that its experiment sweeps over."""
         return tuple(self.config.get(key) for key in self.axes)
+
+    @property
+    def one_of_its_experiment(self) -> bool:
+        """Whether its tables are as its experiment's: of one network, or of many that differ in
+        the same options, but for their seeds. What is said of an experiment reads no others."""
+        expected = members_by_themselves().get(self.experiment)
+        found = {key.removeprefix("members.") for key in self.config if key.startswith("members.")}
+        if expected is None or self.folder is None:  # of none that is known here, or made up
+            return True
+        return bool(found) == bool(expected) and found - {"seed"} == expected - {"seed"}
 
     @property
     def recipe(self) -> str | None:

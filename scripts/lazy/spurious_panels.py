@@ -51,7 +51,8 @@ def _runs_of(experiment: str, places: Sequence[Path]) -> list[Record]:
     """Also those that go on: the first phase is over after some hundred updates."""
     roots = list(places) or runs.folders(experiment)
     found = of_recipe(collect(root for root in roots if root.is_dir()), "paper")
-    return choose(has_rows((one for one in found if one.experiment == experiment), ["evals"]))
+    own = [one for one in found if one.experiment == experiment and one.one_of_its_experiment]
+    return choose(has_rows(own, ["evals"]))
 
 
 def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:

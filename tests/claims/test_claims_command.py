@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ntkexp.results.record import Record, collect
+from ntkexp.scripts.runs import chosen
 from tests.conftest import TINY_DISK, Ntkexp
 
 
@@ -42,6 +44,44 @@ def test_json_holds_cases_verdict_and_runs(inside: Ntkexp, disk_runs: Path) -> N
     end = next(entry for entry in entries if entry["id"] == "fig01-ratio-at-end")
     assert (end["verdict"], end["cases"]) == ("no runs", [])
     assert end["commands"] == ["ntkexp train +exp=disk  (a minute a seed)"]
+
+
+def test_a_run_of_other_members_than_its_experiments_is_no_evidence(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
+    """A statistic reads the tables of one network, or of those in which its experiment has it."""
+    words = [*TINY_DISK, "optim.steps=2", "members={seed: [0, 1]}"]
+    assert inside("train", *words).returncode == 0
+    [disk] = collect([tmp_path / "outputs"])
+    assert not disk.one_of_its_experiment
+    done = inside("claims", "--runs", "outputs", "--paper", "alignment", "--figure", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {entry["verdict"] for entry in json.loads(done.stdout)} == {"no runs"}
+    assert chosen("disk", [tmp_path / "outputs"], ["evals"]) == []
+
+
+@pytest.mark.parametrize(
+    ("experiment", "members", "same"),
+    [
+        ("disk", (), True),
+        ("disk", ("seed",), False),
+        ("lazy/spurious_mlp", ("transform.alpha", "seed"), True),
+        ("lazy/spurious_mlp", ("transform.alpha",), True),
+        ("lazy/spurious_mlp", ("seed",), False),
+        ("lazy/spurious_mlp", (), False),
+        ("lazy/yin_yang", ("seed",), True),
+        ("lazy/yin_yang", (), False),
+        ("nobody_knows", ("seed",), True),
+        # Goes on from lazy/noise_mlp, which has them.
+        ("lazy/group_alignment_mlp", ("transform.alpha", "seed"), True),
+    ],
+)
+def test_whether_a_runs_tables_are_as_its_experiments(
+    experiment: str, members: tuple[str, ...], same: bool
+) -> None:
+    config = {f"members.{key}": [0, 1] for key in members}
+    run = Record(experiment, "0123456789ab", config, {}, folder=Path("outputs"))
+    assert run.one_of_its_experiment is same
 
 
 def test_markdown_is_one_table(inside: Ntkexp, disk_runs: Path) -> None:

@@ -165,9 +165,9 @@ def _download(root: Path, kind: ImageKind) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / path.relative_to(root)).replace(path)
     except (OSError, RuntimeError, ImportError) as error:
-        for folder in made:
+        for empty in made:
             with contextlib.suppress(OSError):
-                folder.rmdir()
+                empty.rmdir()
         raise UserError(_three_ways(root, kind, error)) from error
 
 

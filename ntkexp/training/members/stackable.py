@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.func import functional_call
 
 from ntkexp.errors import UserError
@@ -153,7 +153,7 @@ def _differing(one: Supervised, other: Supervised) -> str:
 def _compute_the_same(ours: nn.Module, theirs: nn.Module, work: Supervised) -> bool:
     """Whether our forward with their weights is theirs, on a few training examples."""
     inputs = work.dataset.train.inputs[:FEW]
-    weights = dict(theirs.named_parameters())
+    weights: dict[str, Tensor] = dict(theirs.named_parameters())
     return torch.allclose(functional_call(ours, weights, (inputs,)), theirs(inputs))
 
 
