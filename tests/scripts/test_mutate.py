@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
 
-from ntkexp.scripts.mutate import ROOMS, changes_of, drawn
+from ntkexp.scripts.mutations.changes import ROOMS, Change, changes_of, drawn
+from ntkexp.scripts.mutations.reach import Reach, Recorder, statement_at
 
 CODE = '''\
 """Says what it is."""
@@ -53,3 +59,81 @@ def test_a_longer_draw_begins_with_the_shorter_one() -> None:
         assert len(set(long)) == 150
         assert drawn(room, 10, seed=0) == long[:10]
         assert drawn(room, 10, seed=1) != long[:10]
+
+
+RATES = '''\
+"""Rates."""
+FLOOR = max(
+    0.1,
+    0.2,
+)
+def rate(n: int, floor: float = FLOOR) -> float:
+    if n < 3:
+        return max(
+            floor, 1 / n
+        )
+    return floor
+'''
+
+
+def test_the_lines_that_run_together_with_a_line() -> None:
+    assert statement_at(RATES, 4) == (range(2, 6), False)
+    assert statement_at(RATES, 7) == (range(7, 8), True)
+    assert statement_at(RATES, 9) == (range(8, 11), True)
+    assert statement_at(RATES, 11) == (range(11, 12), True)
+    # A default is used by whoever calls the function.
+    assert statement_at(RATES, 6) == (range(7, 12), True)
+
+
+def test_a_change_is_shown_to_the_tests_that_come_to_it_the_quickest_first() -> None:
+    reach = Reach(
+        seconds={"small": 3.0, "large": 2.0, "both": 1.0, "command": 0.5, "other": 0.1},
+        lines={
+            "small": {"rates.py": [7, 8, 9]},
+            "large": {"rates.py": [7, 11]},
+            "both": {"rates.py": [7, 8, 9, 11]},
+            "command": {},
+            "other": {"another.py": [7, 8, 11]},
+        },
+        processes=["command"],
+    )
+
+    def asked(line: int) -> list[str]:
+        return reach.tests_for(Change("rates.py", line, 0, 1, "x"), RATES)
+
+    assert asked(7) == ["both", "large", "small", "command"]
+    assert asked(9) == ["both", "small", "command"]
+    assert asked(11) == ["both", "large", "command"]
+    # What a module does when it is imported may show in any test.
+    assert asked(4) == ["both", "large", "small", "other", "command"]
+    # So may what a fixture does that several tests share.
+    reach.lines["shared"] = {"rates.py": [11]}
+    assert asked(11) == ["both", "large", "small", "other", "command"]
+
+
+def test_lines_that_tests_come_to_are_written_down(tmp_path: Path) -> None:
+    (tmp_path / "rates.py").write_text(RATES)
+    (tmp_path / "test_rates.py").write_text(
+        "import subprocess, sys, pytest\n"
+        "from rates import rate\n"
+        "AT_IMPORT = rate(2)\n"
+        "@pytest.fixture(scope='module')\n"
+        "def rates(): return [rate(4)]\n"
+        "def test_small(): assert rate(2) == 0.5\n"
+        "def test_shared(rates): assert rates == [0.2]\n"
+        "def test_command(): subprocess.run([sys.executable, '-c', ''], check=True)\n"
+    )
+    (tmp_path / "record.py").write_text(
+        "import json, pathlib, pytest\n"
+        "from dataclasses import asdict\n"
+        f"from {Recorder.__module__} import Recorder\n"
+        "recorder = Recorder(pathlib.Path.cwd(), ['rates.py'])\n"
+        "pytest.main(['-q', '-p', 'no:cacheprovider'], plugins=[recorder])\n"
+        "pathlib.Path('reach.json').write_text(json.dumps(asdict(recorder.reach)))\n"
+    )
+    subprocess.run([sys.executable, "record.py"], cwd=tmp_path, check=True)
+    reach = Reach(**json.loads((tmp_path / "reach.json").read_text()))
+    assert reach.lines["test_rates.py::test_small"] == {"rates.py": [6, 7, 8, 9]}
+    assert set(reach.lines["shared"]["rates.py"]) >= {7, 8, 9, 11}
+    assert reach.processes == ["test_rates.py::test_command"]
+    assert asdict(reach)["seconds"].keys() == reach.lines.keys() - {"shared"}
