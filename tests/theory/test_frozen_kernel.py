@@ -40,6 +40,13 @@ def test_descent_is_the_iteration(steps: int, momentum: float) -> None:
     assert FROZEN.distance(a) == pytest.approx(np.linalg.norm(w), abs=1e-9)
 
 
+def test_what_the_kernel_does_not_reach_stands_still() -> None:
+    """An eigenvalue that is exactly 0."""
+    half = FrozenKernel.of(np.diag([1.0, 0.0]), f0=[3.0, 3.0], y=[1.0, 1.0])
+    for outputs in (half.at_time(50.0), half.at_step(400, eta=0.1, momentum=0.5)):
+        np.testing.assert_allclose(outputs, [1.0, 3.0], atol=1e-8)
+
+
 def test_critical_damping_is_no_exception() -> None:
     """(1 + m - eta mu)^2 = 4 m: the two roots of the recurrence are one."""
     m, mu = 0.25, FROZEN.values[-1]
@@ -57,6 +64,7 @@ def test_flow_is_the_matrix_exponential(t: float) -> None:
     both = np.block([[-K, np.zeros((12, 4))], [-TO_TRAIN, np.zeros((4, 4))]])
     there = (expm(both * t) @ np.concatenate([(F0 - Y).ravel(), OTHER_F0]))[12:]
     np.testing.assert_allclose(FROZEN.at_time(t, TO_TRAIN, OTHER_F0), there, atol=1e-8)
+    np.testing.assert_allclose(FROZEN.at_time(t, TO_TRAIN), there - OTHER_F0, atol=1e-8)
 
 
 def test_flow_is_descent_of_small_steps() -> None:

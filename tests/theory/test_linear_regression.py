@@ -16,6 +16,15 @@ def descend(phi: np.ndarray, y: np.ndarray, w: np.ndarray, eta: float, steps: in
     return np.array(trajectory)
 
 
+def test_equal_examples_with_different_labels_are_given_the_mean() -> None:
+    """K is singular and y not in its range: the zero eigenvalue is left alone, not divided by."""
+    phi = np.random.default_rng(2).normal(size=(3, 7))
+    twice, y = np.vstack([phi, phi]), np.array([1.0, 2.0, 3.0, 5.0, 4.0, 3.0])
+    w = theory.min_norm_solution(twice, y)
+    np.testing.assert_allclose(phi @ w, [3.0, 3.0, 3.0])
+    np.testing.assert_allclose(w, np.linalg.pinv(phi) @ [3.0, 3.0, 3.0])
+
+
 @pytest.mark.parametrize(("n", "P"), [(6, 9), (9, 4)])
 def test_proposition_7_holds_on_training_and_other_points(n: int, P: int) -> None:
     generator = np.random.default_rng(0)

@@ -8,9 +8,10 @@ from ntkexp.theory.rescaling import optimal_for_update, update_bound
 
 
 @pytest.mark.parametrize(("n", "P"), [(12, 5), (6, 6)])
-def test_every_statement_holds_to_rounding(n: int, P: int) -> None:
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_every_statement_holds_to_rounding_in_any_unit(n: int, P: int, unit: float) -> None:
     generator = np.random.default_rng(0)
-    phi, y = generator.normal(size=(n, P)), generator.normal(size=n)
+    phi, y = unit * generator.normal(size=(n, P)), generator.normal(size=n)
     errors = propositions.identity_errors(phi, y, generator)
     assert set(errors) == set(propositions.IDENTITIES)
     assert max(errors.values()) < 1e-9

@@ -114,6 +114,16 @@ def test_the_margin_loss_class_obeys_lemma_12_and_theorem_13(
     assert lemma <= theorem * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_theorem_13_is_lemma_12_where_the_features_are_orthogonal(classes: int) -> None:
+    """Both are then c^2 M / (gamma sqrt n)."""
+    n, radius, gamma = 4, 1.5, 0.3
+    K = np.eye(n * classes)
+    by_hand = classes**2 * radius / (gamma * 2)
+    assert rademacher.lemma_12_bound(K, classes, radius, gamma) == pytest.approx(by_hand)
+    assert rademacher.multiclass_bound(K, classes, radius, gamma) == pytest.approx(by_hand)
+
+
 def test_the_ramp_is_one_below_zero_and_zero_above_gamma() -> None:
     np.testing.assert_allclose(rademacher.ramp([-1.0, 0.0, 1.0, 2.0, 9.0], 2.0), [1, 1, 0.5, 0, 0])
 

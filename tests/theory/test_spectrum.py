@@ -84,3 +84,7 @@ def test_trace_ratios_rise_to_one_and_lie_above_the_diagonal(values: list[float]
     assert ratios[-1] == pytest.approx(1.0, abs=1e-12)
     assert ratios[0] == pytest.approx(eigs[0] / eigs.sum(), rel=1e-12)
     assert np.all(ratios >= np.arange(1, len(eigs) + 1) / len(eigs) - 1e-12)
+
+
+def test_trace_ratios_of_the_zero_kernel_are_zero() -> None:
+    np.testing.assert_array_equal(trace_ratios([0.0, 0.0]), [0.0, 0.0])

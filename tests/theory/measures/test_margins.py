@@ -28,6 +28,12 @@ def test_the_distribution_of_a_small_sample() -> None:
     assert [summary[f"q{q}"] for q in (0, 25, 50, 75, 100)] == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
+def test_a_quantile_is_named_by_its_percentage() -> None:
+    summary = margins.distribution(np.arange(101.0))
+    told = {name: value for name, value in summary.items() if name.startswith("q")}
+    assert told == pytest.approx({f"q{q}": q for q in (0, 5, 10, 25, 50, 75, 90, 95, 100)})
+
+
 def test_the_inverse_squared_margin() -> None:
     assert margins.inverse_squared(0.5) == 4.0
 

@@ -51,6 +51,12 @@ def test_biases_start_paths_of_their_own() -> None:
     """Two more paths: -0.5 at the first unit, through its outgoing 1, and 2 at the output."""
     biases = [[-0.5, 0.0], [2.0]]
     assert mlp_path_norm(W, p=1, biases=biases) == pytest.approx(11.0 + 0.5 + 2.0)
+    assert mlp_path_norm(W, p=2, biases=biases) == pytest.approx(np.sqrt(73.0 + 0.25 + 4.0))
+
+
+def test_a_path_begins_at_each_input() -> None:
+    """Three inputs, one unit, two outputs: weights of sum 4, times weights of sum 5."""
+    assert mlp_path_norm([[[1.0, -2.0, 1.0]], [[3.0], [-2.0]]], p=1) == pytest.approx(20.0)
 
 
 def test_a_path_norm_from_the_outputs_of_the_net_of_powers() -> None:
@@ -58,9 +64,9 @@ def test_a_path_norm_from_the_outputs_of_the_net_of_powers() -> None:
 
 
 def test_fisher_rao() -> None:
-    """Inner products 1 and -3, two hidden layers."""
-    assert fisher_rao([[1.0, 0.0], [1.0, -1.0]], [[1.0, 5.0], [0.0, 3.0]], layers=2) == (
-        pytest.approx(9 * (1 + 9) / 2)
+    """Inner products 1 and -1, two hidden layers."""
+    assert fisher_rao([[1.0, 0.0], [1.0, -1.0]], [[1.0, 5.0], [2.0, 3.0]], layers=2) == (
+        pytest.approx(9 * (1 + 1) / 2)
     )
 
 

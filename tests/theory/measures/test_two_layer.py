@@ -33,6 +33,17 @@ def test_neyshaburs_bound() -> None:
     assert two_layer.neyshabur_bound(U, V, U0, X, GAMMA) == pytest.approx((R + counting) ** 2)
 
 
+def test_classes_enter_neyshaburs_bound_by_their_root() -> None:
+    """A second class without weights leaves all norms as they are: sqrt(2 C) alone grows."""
+    counting = 3 * np.sqrt(5 * 2 + np.log(1 / 0.01))
+    two = np.vstack([V, np.zeros((1, 2))])
+    one_class, two_classes = (
+        np.sqrt(two_layer.neyshabur_bound(U, weights, U0, X, GAMMA)) - counting
+        for weights in (V, two)
+    )
+    assert two_classes / one_class == pytest.approx((np.sqrt(4) + 1) / (np.sqrt(2) + 1))
+
+
 def test_the_margin_enters_neyshaburs_logarithm_when_it_is_large() -> None:
     small, large = (two_layer.neyshabur_bound(U, 0 * V, U0, 0 * X, g) for g in (1e9, 1e12))
     assert small == pytest.approx(9 * (10 + np.log(1e9 * np.sqrt(2) / 0.01)), rel=1e-6)
