@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import tempfile
 import time
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     changes = drawn(options.room, options.changes, options.seed)
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         copy = Copy(Path(folder).resolve(), options.room)
-        known = Known(options.state, copy)
+        known = Known(options.state, copy, options.seconds)
         began = time.monotonic()
         reach = known.reach()
         print(f"{len(reach.seconds)} tests, {time.monotonic() - began:.0f} seconds", flush=True)
@@ -46,9 +47,8 @@ def run(options: argparse.Namespace) -> int:
             text = (TREE / change.file).read_text(encoding="utf-8")
             outcome = known.outcome(change)
             if options.only is not None or outcome is None:
-                tests = reach.tests_for(change, text)
-                seconds = sum(reach.seconds[test] for test in tests)
-                answer = copy.ask(change, tests, seconds)
+                tests = reach.tests_for(change, text, options.seconds)
+                answer = copy.ask(change, tests, sum(reach.seconds[test] for test in tests))
                 known.keep(change, answer)
                 outcome = answer.outcome
             outcomes.append(outcome)
@@ -69,8 +69,8 @@ class Known:
     the same; one that survived, while all tests of the room are.
     """
 
-    def __init__(self, folder: Path, copy: Copy) -> None:
-        self.folder, self.copy = folder, copy
+    def __init__(self, folder: Path, copy: Copy, seconds: float) -> None:
+        self.folder, self.copy, self.seconds = folder, copy, seconds
         folder.mkdir(parents=True, exist_ok=True)
         self._package = _hash(_contents(copy.folder, ("ntkexp", "tests/conftest.py")))
         self._tests = _hash(_contents(copy.folder, copy.tests))
@@ -89,10 +89,13 @@ class Known:
         path = self._path(change)
         kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         same = kept and kept["tests"] == self._by(kept["by"])
+        if same and kept["outcome"] == "survived":
+            same = kept.get("seconds", math.inf) >= self.seconds
         return str(kept["outcome"]) if same else None
 
     def keep(self, change: Change, answer: Answer) -> None:
         kept = {"outcome": answer.outcome, "by": answer.by, "tests": self._by(answer.by)}
+        kept |= {"seconds": self.seconds}
         text = json.dumps(kept | asdict(change), indent=1)
         self._path(change).write_text(text, encoding="utf-8")
 
@@ -122,6 +125,12 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--changes", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this change alone")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=math.inf,
+        help="of tests, by what they take unchanged, that a change is shown to at most",
+    )
     parser.add_argument(
         "--state",
         type=Path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -155,3 +156,6 @@ def preload() -> None:
     import torch
 
     torch.set_num_threads(1)
+    # What is here stays: the collector of garbage need not look at it again in each fork.
+    gc.collect()
+    gc.freeze()

@@ -13,6 +13,8 @@ of lines are run outside of the tests that depend on them:
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 import os
 import sys
 import threading
@@ -41,8 +43,8 @@ class Reach:
     lines: dict[str, Lines] = field(default_factory=dict)
     processes: list[str] = field(default_factory=list)
 
-    def tests_for(self, change: Change, text: str) -> list[str]:
-        """The tests that can notice, in the order in which they are asked."""
+    def tests_for(self, change: Change, text: str, seconds: float = math.inf) -> list[str]:
+        """The tests that can notice, in the order in which they are asked, for so long at most."""
         statement, inside = statement_at(text, change.line)
         came = self._came(change.file, statement)
         if not inside or SHARED in came:
@@ -53,7 +55,8 @@ class Reach:
         asked: list[str] = []
         for group in groups:
             asked += self._quickest_first(group.difference(asked, [SHARED]))
-        return asked
+        ends = itertools.accumulate(self.seconds[test] for test in asked)
+        return [test for test, end in zip(asked, ends, strict=True) if end <= seconds]
 
     def _came(self, file: str, lines: range) -> set[str]:
         return {test for test, at in self.lines.items() if set(lines) & set(at.get(file, ()))}

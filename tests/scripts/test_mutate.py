@@ -104,6 +104,7 @@ def test_a_change_is_shown_to_the_tests_that_come_to_it_the_quickest_first() -> 
     assert asked(7) == ["both", "large", "small", "command"]
     assert asked(9) == ["both", "small", "command"]
     assert asked(11) == ["both", "large", "command"]
+    assert reach.tests_for(Change("rates.py", 7, 0, 1, "x"), RATES, seconds=4) == ["both", "large"]
     # What a module does when it is imported may show in any test.
     assert asked(4) == ["both", "large", "small", "other", "command"]
     # So may what a fixture does that several tests share.
