@@ -1,0 +1,152 @@
+"""The parts of a claim: units, intervals, cases; and how far a run must have come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from ntkexp.claims.claim import (
+    Case,
+    Interval,
+    above,
+    below,
+    between,
+    each_run,
+    each_seed,
+    each_sweep,
+    each_value,
+    percent,
+    plain,
+    times,
+    within_factor,
+)
+from ntkexp.claims.horizon import either, has_overfitted, iteration, memorised
+from ntkexp.results.record import Record
+from tests.papers.alignment.claim_examples import evals, record
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "spread", "formatted"),
+    [
+        (plain, 0.12345, None, "0.123"),
+        (plain, 999.4, None, "999"),
+        (plain, 1000.0, None, "1,000"),
+        (plain, -12345.6, None, "-12,346"),
+        (plain, math.inf, None, "inf"),
+        (percent, 0.0132, 0.00123, "1.32 ± 0.12 %"),
+        (times, 7.468, None, "7.47 ×"),
+    ],
+)
+def test_a_value_is_written_in_its_unit(unit, value, spread, formatted) -> None:
+    assert unit.formatted(value, spread) == formatted
+
+
+@pytest.mark.parametrize(
+    ("interval", "inside", "outside", "formatted"),
+    [
+        (above(0.5), (0.5, 9.0, math.inf), (0.499, -1.0), "≥ 50 %"),
+        (below(0.5), (0.5, -math.inf), (0.501, 9.0), "≤ 50 %"),
+        (between(0.1, 0.2), (0.1, 0.15, 0.2), (0.09, 0.21), "10 to 20 %"),
+        (within_factor(0.2, 2), (0.1, 0.4), (0.09, 0.41), "10 to 40 %"),
+        (between(1.0, 1.0), (1.0,), (0.999, 1.001), "100 %"),
+    ],
+)
+def test_an_interval_has_its_bounds_and_says_them(
+    interval: Interval, inside: Sequence[float], outside: Sequence[float], formatted: str
+) -> None:
+    assert all(value in interval for value in inside)
+    assert not any(value in interval for value in (*outside, math.nan))
+    assert interval.formatted(percent) == formatted
+
+
+def sized(run: Record) -> float:
+    return float(len(run.tables["t"]))
+
+
+RUNS = [
+    record("net_a", {"t": pd.DataFrame({"x": range(size)})}, seed=seed)
+    for size, seed in ((3, 0), (5, 1))
+] + [record("net_b", {"t": pd.DataFrame({"x": range(7)})}, seed=4)]
+
+
+def test_each_run_is_a_case_whose_panel_is_its_experiment() -> None:
+    panels = {"net_a": "A", "net_b": "B"}
+    found = [Case("A", 0, 3.0), Case("A", 1, 5.0), Case("B", 4, 7.0)]
+    assert list(each_run(sized, panels)(RUNS)) == found
+    assert [case.panel for case in each_run(sized)(RUNS)] == ["", "", ""]
+
+
+def test_each_seed_of_a_studys_table_is_a_case() -> None:
+    table = pd.DataFrame({"seed": [3, 3, 5], "error": [0.1, 0.3, 0.2]})
+    cases = each_seed("errors", lambda frame: float(frame["error"].max()))
+    assert list(cases([record("study", {"errors": table})])) == [
+        Case("", 3, 0.3),
+        Case("", 5, 0.2),
+    ]
+
+
+def test_three_networks_of_a_seed_make_a_sweep_and_two_make_none() -> None:
+    def sweep(seed: int, sizes: Sequence[int]) -> list[Record]:
+        frames = [pd.DataFrame({"x": range(size)}) for size in sizes]
+        return [record("net_a", {"t": frame}, seed=seed) for frame in frames]
+
+    cases = each_sweep(lambda members: max(map(sized, members)), {"net_a": "A"})
+    found = list(cases([*sweep(2, (4, 9, 6)), *sweep(0, (1, 8, 2)), *sweep(1, (5, 5))]))
+    assert found == [Case("A", 0, 8.0), Case("A", 2, 9.0)]
+
+
+def test_each_value_of_a_swept_option_is_a_panel_in_order() -> None:
+    widths = [
+        record("complexity_width", {"t": pd.DataFrame({"x": range(2)})}, seed=seed,
+               **{"model.width": width})
+        for width, seed in ((64, 1), (8, 0), (64, 0))
+    ]  # fmt: skip
+    assert list(each_value(sized, "width")(widths)) == [
+        Case("width = 8", 0, 2.0), Case("width = 64", 0, 2.0), Case("width = 64", 1, 2.0),
+    ]  # fmt: skip
+
+
+def come(step: int, train: float = 1.0, test: Sequence[float] = (0.1, 0.5)) -> Record:
+    table = evals((0.0, 0.0, 0.0, 0.0, train), (0.0, 0.0, 0.0, *test))
+    table["step"] = table["step"].replace(10000, step)
+    return record("net", {"evals": table})
+
+
+def test_a_run_is_evidence_from_its_horizons_iteration_on() -> None:
+    horizon = iteration(5000)
+    assert horizon.description == "iteration 5,000"
+    assert horizon.iterations == 5000
+    assert not horizon.memorised
+    assert [horizon(come(step)) for step in (4999, 5000, 5001)] == [False, True, True]
+
+
+def test_who_knows_more_than_the_true_labels_has_begun_to_memorise() -> None:
+    """A fifth of the labels drawn anew: .82 are known to who knows the true ones alone."""
+    horizon = memorised(5000, 0.2)
+    assert horizon.description == "iteration 5,000, with a train accuracy above 0.82"
+    assert horizon.memorised
+    assert horizon(come(5000, train=0.83))
+    assert not horizon(come(5000, train=0.81))
+    assert not horizon(come(4999, train=0.83))
+    nothing = record("net", {})
+    assert not horizon(nothing)
+
+
+def test_either_of_two_horizons_is_enough() -> None:
+    horizon = either(iteration(5000), memorised(4000, 0.2))
+    assert horizon.iterations == 5000
+    assert horizon.description.startswith("iteration 5,000 or iteration 4,000, with")
+    assert horizon(come(5000, train=0.0))
+    assert horizon(come(4000, train=0.9))
+    assert not horizon(come(4000, train=0.1))
+
+
+def test_a_network_has_overfitted_five_points_below_its_best_test_accuracy() -> None:
+    assert has_overfitted(come(10000, test=(0.5, 0.4)))
+    assert not has_overfitted(come(10000, test=(0.5, 0.46)))
+    assert not has_overfitted(come(10000, test=(0.4, 0.5)))
+    assert not has_overfitted(replace(come(10000), tables={}))
