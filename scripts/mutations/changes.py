@@ -16,6 +16,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "results": (
         (
             "ntkexp/results/*.py",
+            "ntkexp/results/*/*.py",
             "ntkexp/execution/execute.py",
             "ntkexp/execution/life.py",
             "ntkexp/execution/outcome.py",
