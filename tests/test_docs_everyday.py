@@ -37,10 +37,10 @@ def words_of(name: str, part: str) -> list[str]:
 
 
 def test_a_run_tells_the_number_that_is_asked_for(inside: Ntkexp) -> None:
-    (words, *_) = [one[1:] for one in commands("sweeps.md") if "objective_metric" in " ".join(one)]
+    (words, *_) = [one[1:] for one in commands("search.md") if "objective_metric" in " ".join(one)]
     done = inside(*words)
     assert done.returncode == 0, done.stderr
-    shown = (TOP / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    shown = (TOP / "docs" / "search.md").read_text(encoding="utf-8")
     folder, told = done.stdout.splitlines()
     assert folder in shown
     assert told.startswith("evals.test.loss = ")
@@ -48,7 +48,7 @@ def test_a_run_tells_the_number_that_is_asked_for(inside: Ntkexp) -> None:
 
 def test_the_search_of_the_documentation_runs(inside: Ntkexp) -> None:
     pytest.importorskip("optuna")
-    done = inside(*words_of("sweeps.md", "hydra/sweeper=search"))
+    done = inside(*words_of("search.md", "hydra/sweeper=search"))
     assert done.returncode == 0, done.stderr
     *batches, total, best = done.stdout.splitlines()
     assert batches == ["2 jobs: 2 finished"] * 2

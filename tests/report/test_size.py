@@ -1,0 +1,27 @@
+"""The page with every figure of the reference results can be sent and opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Ntkexp
+
+MOST_BYTES = 8_000_000
+
+
+@pytest.mark.on_demand
+def test_the_report_of_all_reference_results_is_under_8_mb(
+    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("plotly")
+    monkeypatch.delenv("NTKEXP_REFERENCE")
+    drawn = inside("figures")
+    assert drawn.returncode == 0, drawn.stderr
+    assert drawn.stdout.splitlines()[-1].endswith(", 0 failed")
+    assert inside("report").returncode == 0
+    page = tmp_path / "outputs" / "report" / "index.html"
+    # Each figure is a drawing of its own that the page carries.
+    assert page.read_text(encoding="utf-8").count('class="sheet"') > 30
+    assert page.stat().st_size < MOST_BYTES
