@@ -10,8 +10,9 @@ from typing import NoReturn
 import pandas as pd
 
 from ntkexp.claims.effort import line
+from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
-from ntkexp.results.record import Record, collect
+from ntkexp.results.record import Record
 from ntkexp.results.reference import packaged
 from ntkexp.results.select import has_rows, of_recipe, shown
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ntkexp.results.record import collect
+from ntkexp.results.collect import collect
 from tests.conftest import TINY_DISK, Ntkexp
 
 # The run that is needed: of the same data, network and seed, trained for twelve steps.

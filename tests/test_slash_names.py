@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ntkexp import results
-from ntkexp.results.record import collect
+from ntkexp.results.collect import collect
 from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp
 from tests.installed_project import install
 

@@ -15,8 +15,9 @@ from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
 from ntkexp.papers.found import known
 from ntkexp.papers.numbers import natural
+from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
-from ntkexp.results.record import Record, collect
+from ntkexp.results.record import Record
 from ntkexp.results.reference.packaged import roots
 
 USAGE = (

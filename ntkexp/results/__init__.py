@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ntkexp.results.collect import read
     from ntkexp.results.folders import runs
     from ntkexp.results.reading import finished, load
-    from ntkexp.results.record import Record, read
+    from ntkexp.results.record import Record
     from ntkexp.results.status import read_status
     from ntkexp.results.store import Run
     from ntkexp.results.table import Table
@@ -23,7 +24,7 @@ HOMES = {
     "Table": "table",
     "finished": "reading",
     "load": "reading",
-    "read": "record",
+    "read": "collect",
     "read_status": "status",
     "runs": "folders",
 }

@@ -29,7 +29,6 @@ import time
 import uuid
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -37,39 +36,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ntkexp.errors import UserError
+from ntkexp.results.array_record import ArrayRecord, Tile, name_of, reserve, tile_of
 from ntkexp.results.commits.atomic import cannot_write, write_text
 
-Tile: TypeAlias = tuple[int, int]
 Array: TypeAlias = npt.NDArray[np.generic]
-FORMAT = 1
 WAIT_SECONDS = 0.2
-
-
-@dataclass(frozen=True)
-class ArrayRecord:
-    """What a file must be to be gone on with. Of a symmetric array the tiles on and below the
-    diagonal are put; their mirror images are written with them."""
-
-    description: str
-    shape: tuple[int, int]
-    dtype: str
-    tile: tuple[int, int]
-    symmetric: bool
-
-    def tiles(self) -> list[Tile]:
-        rows, columns = (-(-n // t) for n, t in zip(self.shape, self.tile, strict=True))
-        return [
-            (row, column)
-            for row in range(rows)
-            for column in (range(row, -1, -1) if self.symmetric else range(columns))
-        ]
-
-    def place(self, tile: Tile) -> tuple[slice, slice]:
-        rows, columns = (
-            slice(at * t, min((at + 1) * t, n))
-            for at, t, n in zip(tile, self.tile, self.shape, strict=True)
-        )
-        return rows, columns
 
 
 class TiledArray:
@@ -142,7 +113,7 @@ class TiledArray:
             checksum = self._checksum(values, tile)
             self._checksums[tile] = checksum
             done = {"checksum": checksum, "by": f"{socket.gethostname()}:{os.getpid()}"}
-            write_text(self._folder / "done" / _name(tile), json.dumps(done))
+            write_text(self._folder / "done" / name_of(tile), json.dumps(done))
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
@@ -166,8 +137,8 @@ class TiledArray:
         try:
             for part in ("claims", "done"):
                 (mine / part).mkdir(parents=True)
-            _reserve(mine / "array.npy", record)
-            write_text(mine / "record.json", json.dumps(asdict(record) | {"format": FORMAT}))
+            reserve(mine / "array.npy", record)
+            write_text(mine / "record.json", record.text())
             # One rename makes it all visible; if another process was first, its folder is used.
             mine.rename(self._folder)
         except OSError as error:
@@ -179,16 +150,7 @@ class TiledArray:
     def _read(self, wanted: ArrayRecord) -> ArrayRecord:
         file = self._folder / "record.json" if self._folder.exists() else self._final
         try:
-            found = json.loads(file.read_text())
-            if found["format"] != FORMAT:
-                raise KeyError("format")
-            record = ArrayRecord(
-                found["description"],
-                tuple(found["shape"]),
-                found["dtype"],
-                tuple(found["tile"]),
-                found["symmetric"],
-            )
+            record = ArrayRecord.parsed(file.read_text())
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(
                 f"{file} is no record of an array; remove it and {self.path}"
@@ -226,9 +188,9 @@ class TiledArray:
             found = json.loads(self._final.read_text())["checksums"]
             if len(found) != len(self.record.tiles()):
                 raise ValueError("tiles are missing")
-            return {_tile(name): int(checksum) for name, checksum in found.items()}
+            return {tile_of(name): int(checksum) for name, checksum in found.items()}
         return {
-            _tile(file.name): int(json.loads(file.read_text())["checksum"])
+            tile_of(file.name): int(json.loads(file.read_text())["checksum"])
             for file in (self._folder / "done").iterdir()
             if not file.name.startswith(".")
         }
@@ -252,11 +214,11 @@ class TiledArray:
         return True
 
     def _done_record(self, tile: Tile) -> dict[str, int]:
-        found: dict[str, int] = json.loads((self._folder / "done" / _name(tile)).read_text())
+        found: dict[str, int] = json.loads((self._folder / "done" / name_of(tile)).read_text())
         return found
 
     def _claim(self, tile: Tile) -> bool:
-        file = self._folder / "claims" / _name(tile)
+        file = self._folder / "claims" / name_of(tile)
         try:
             descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o666)
         except FileNotFoundError:
@@ -283,37 +245,11 @@ class TiledArray:
         if not self._folder.exists():
             return
         try:
-            checksums = {_name(tile): self._checksums[tile] for tile in self.record.tiles()}
-            final = asdict(self.record) | {"format": FORMAT, "checksums": checksums}
-            write_text(self._final, json.dumps(final))
+            checksums = {name_of(tile): self._checksums[tile] for tile in self.record.tiles()}
+            write_text(self._final, self.record.text(checksums=checksums))
             (self._folder / "array.npy").replace(self.path)
         except FileNotFoundError:
             pass  # another process, done at the same moment, has moved it
         except OSError as error:
             raise cannot_write(self.path, error) from error
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _name(tile: Tile) -> str:
-    return f"{tile[0]}-{tile[1]}"
-
-
-def _tile(name: str) -> Tile:
-    row, _, column = name.partition("-")
-    return int(row), int(column)
-
-
-def _reserve(file: Path, record: ArrayRecord) -> None:
-    """A .npy file of zeros whose space is taken now, not at the first write to each page."""
-    values = np.lib.format.open_memmap(
-        file, mode="w+", dtype=np.dtype(record.dtype), shape=record.shape
-    )
-    size = values.offset + values.nbytes
-    del values
-    descriptor = os.open(file, os.O_RDWR)
-    try:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor, 0, size)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

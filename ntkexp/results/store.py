@@ -21,15 +21,21 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ntkexp.errors import UserError
 from ntkexp.keys import SCHEMA_VERSION
-from ntkexp.results.commits.atomic import cannot_remove, cannot_write, make_folder
-from ntkexp.results.commits.chain import Commit, DamagedRunError, StoredFile, prefix, read_chain
+from ntkexp.results.commits.atomic import cannot_write, make_folder, remove
+from ntkexp.results.commits.chain import (
+    Commit,
+    DamagedRunError,
+    StoredFile,
+    last_life,
+    prefix,
+    read_chain,
+)
 from ntkexp.results.commits.drafts import Drafts
 from ntkexp.results.commits.lock import Lock
+from ntkexp.results.commits.parquet import parquet
 from ntkexp.results.provenance.card import FILE, Card
 from ntkexp.results.status import (
     OLD_LAYOUT,
@@ -42,7 +48,6 @@ from ntkexp.results.status import (
 )
 from ntkexp.results.table import Table
 
-ROWS_A_GROUP = 1 << 17
 # What loggers keep of a run (ntkexp/loggers/mirror.py).
 LOGS = "logs"
 
@@ -76,7 +81,7 @@ class Run:
         make_folder(self.folder)
         self._lock.take()
         try:
-            self._drafts.open(after=_last_life(self.committed))
+            self._drafts.open(after=last_life(self.committed))
             make_folder(self.committed)
             sweep_up(self.folder)
         except BaseException:
@@ -104,7 +109,7 @@ class Run:
         except OSError as error:
             raise cannot_write(self.folder, error) from error
         for name in (*OLD_LAYOUT, LOGS, *_results_in(self.folder)):
-            _remove(self.folder / name)
+            remove(self.folder / name)
         make_folder(self.committed)
 
     def resume(self) -> bytes | None:
@@ -128,7 +133,7 @@ class Run:
             self.facts = dict(last.facts)
         for path in self.committed.iterdir():
             if path.name not in kept:
-                _remove(path)
+                remove(path)
         return checkpoint
 
     def begin(self, config: str, provenance: Mapping[str, Any], card: Card | None = None) -> None:
@@ -183,7 +188,7 @@ class Run:
         parts = []
         for name, frames in self._pending.items():
             if frames:
-                content, rows = _parquet(name, pd.concat(frames, ignore_index=True))
+                content, rows = parquet(name, pd.concat(frames, ignore_index=True))
                 parts.append(self._keep(number, f"{name}.parquet", content, table=name, rows=rows))
         commit = Commit(
             number=number,
@@ -202,7 +207,7 @@ class Run:
         for frames in self._pending.values():
             frames.clear()
         for one in earlier:
-            _remove(self.committed / one.checkpoint.name)
+            remove(self.committed / one.checkpoint.name)
 
     def stage(self, name: str, content: bytes) -> None:
         """Another file of the run, published when the run finishes."""
@@ -218,7 +223,7 @@ class Run:
             frames = [self._read(part) for part in self._parts() if part.table == name]
             frames += self._pending[name]
             joined = pd.concat(frames, ignore_index=True) if frames else table.empty()
-            content, rows = _parquet(name, joined)
+            content, rows = parquet(name, joined)
             listed[f"{name}.parquet"] = self._publish(f"{name}.parquet", content) | {"rows": rows}
         for file in (*self._files(), *self._kept.values()):
             self._drafts.link(self.committed / file.name, self.folder / file.published)
@@ -231,7 +236,7 @@ class Run:
                 listed[name] = _facts(StoredFile.of_bytes(content, name))
         for name in _results_in(self.folder):
             if name not in listed:
-                _remove(self.folder / name)
+                remove(self.folder / name)
         self.write_status(state, **facts, files=listed)
         forget_work(self.folder)
 
@@ -296,16 +301,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _parquet(name: str, frame: pd.DataFrame) -> tuple[bytes, int]:
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    marks = {"ntkexp.table": name, "ntkexp.schema": str(SCHEMA_VERSION)}
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **marks})
-    file = io.BytesIO()
-    # Fixed row groups: the file depends on the rows alone, not on where parts were cut.
-    pq.write_table(table, file, compression="zstd", row_group_size=ROWS_A_GROUP)
-    return file.getvalue(), len(frame)
-
-
 def _facts(stored: StoredFile) -> dict[str, Any]:
     return {"bytes": stored.size_bytes, "sha256": stored.sha256}
 
@@ -315,19 +310,3 @@ def _results_in(folder: Path) -> list[str]:
     names = [path.name for path in folder.iterdir()]
     endings = (".parquet", ".pt", ".npy")
     return [name for name in names if name.endswith(endings) or name == "traceback.txt"]
-
-
-def _last_life(committed: Path) -> int:
-    """The highest life that any committed file names."""
-    lives = [path.name.split(".")[1] for path in committed.glob("*.*.*")]
-    return max((int(life) for life in lives if life.isdigit()), default=0)
-
-
-def _remove(path: Path) -> None:
-    try:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_remove(path, error) from error

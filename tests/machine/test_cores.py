@@ -74,6 +74,3 @@ def test_cores_are_those_of_affinity_and_quota() -> None:
     there = len(os.sched_getaffinity(0))
     assert cores_told("cores.quota = lambda: 1000.0") == there
     assert cores_told("cores.quota = lambda: None") == there
-
-
-# The waiting

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ntkexp.results.record import Record, typed
+from ntkexp.results.collect import typed
+from ntkexp.results.record import Record
 from ntkexp.results.select import choose, choose_jointly, shown
 from tests.papers.alignment.claim_examples import disk, ranks, record
 

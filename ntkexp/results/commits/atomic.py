@@ -89,3 +89,14 @@ def _forget(temporary: Path) -> None:
         # On a read-only folder the temporary file was never made.
         if temporary.exists():
             raise
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a whole folder, if it is there."""
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_remove(path, error) from error

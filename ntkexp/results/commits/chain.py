@@ -138,3 +138,9 @@ def _read(path: Path) -> Commit:
 
 def _digest(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def last_life(committed: Path) -> int:
+    """The highest life that any committed file names."""
+    lives = [path.name.split(".")[1] for path in committed.glob("*.*.*")]
+    return max((int(life) for life in lives if life.isdigit()), default=0)

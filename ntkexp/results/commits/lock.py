@@ -13,19 +13,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
-import json
 import os
 import secrets
-import socket
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import cannot_write
+from ntkexp.results.commits.owner import alive, in_words, kernel, owner_of, text_of, this_process
 
 SILENT_SECONDS = 900.0
 TOUCH_SECONDS = 30.0
@@ -57,7 +53,7 @@ class Lock:
                 continue
             if time.monotonic() > deadline:
                 raise RunTakenError(
-                    f"{self.path.parent} is being worked on by {_owner_in_words(self.path)}; "
+                    f"{self.path.parent} is being worked on by {in_words(self.path)}; "
                     "wait for it or stop it"
                 )
             time.sleep(BETWEEN_LOOKS_SECONDS)
@@ -81,7 +77,7 @@ class Lock:
         descriptor = None
         try:
             descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-            os.write(descriptor, _text(_this_process()))
+            os.write(descriptor, text_of(this_process()))
             _flock(descriptor, fcntl.LOCK_EX)
             os.link(draft, self.path)
         except OSError as error:
@@ -147,16 +143,16 @@ def _removed_if_stale(path: Path) -> bool:
 
 def _free(path: Path, descriptor: int, how: int) -> bool:
     """Whether the owner of an open lock file is gone; afterwards `descriptor` holds it."""
-    owner = _owner(descriptor)
+    owner = owner_of(descriptor)
     try:
         answered = _flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     if owner is None:
         return True  # damaged: its owner wrote it whole, and a living one on this machine holds it
-    if owner.get("kernel") != _kernel():
+    if owner.get("kernel") != kernel():
         return _now_of_file_system(path.parent) - os.fstat(descriptor).st_mtime >= SILENT_SECONDS
-    return answered or not _alive(owner)
+    return answered or not alive(owner)
 
 
 def _flock(descriptor: int, how: int) -> bool:
@@ -168,72 +164,6 @@ def _flock(descriptor: int, how: int) -> bool:
             return False
         raise
     return True
-
-
-def _text(owner: Mapping[str, object]) -> bytes:
-    """What stands in a lock, with a checksum of itself: a changed byte may name another machine,
-    whose silence one would wait for."""
-    return json.dumps({**owner, "check": _check(owner)}).encode()
-
-
-def _check(owner: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(owner, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _owner(descriptor: int) -> dict[str, Any] | None:
-    """Who holds an open lock file; None where it is damaged."""
-    try:
-        owner = json.loads(os.pread(descriptor, 1 << 16, 0))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(owner, dict):
-        return None
-    # Locks of version 0.1 carry no checksum.
-    if "check" in owner and owner.pop("check") != _check(owner):
-        return None
-    return owner
-
-
-def _owner_in_words(path: Path) -> str:
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        owner = json.loads(path.read_text(encoding="utf-8"))
-        return f"process {owner['pid']} on {owner['host']}"
-    return "another process"
-
-
-def _this_process() -> dict[str, object]:
-    pid = os.getpid()
-    return {"host": socket.gethostname(), "kernel": _kernel(), "pid": pid, "born": _born(pid)}
-
-
-def _kernel() -> str:
-    """What all processes of one running kernel have in common, in whichever container."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return socket.gethostname()
-
-
-def _alive(owner: dict[str, Any]) -> bool:
-    """Whether a process of this kernel lives: asked only where files cannot be locked."""
-    try:
-        pid = int(owner["pid"])
-        os.kill(pid, 0)
-    except PermissionError:
-        pass
-    except (KeyError, TypeError, ValueError, OverflowError, ProcessLookupError):
-        return False
-    # A number can be given to a new process; its birth tells the two apart.
-    return _born(pid) == owner.get("born")
-
-
-def _born(pid: int) -> str:
-    """When a process began, in the kernel's ticks; empty where /proc does not say."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    return text.rpartition(")")[2].split()[19]
 
 
 def _now_of_file_system(folder: Path) -> float:

@@ -8,14 +8,8 @@ from torch import Tensor
 from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.factors.factor import Direct, Factor, Outer
-from ntkexp.tangent.factors.positions import (
-    Columns,
-    Patches,
-    Positions,
-    everything,
-    padded,
-    windows,
-)
+from ntkexp.tangent.factors.positions import Columns, Patches, Positions, everything
+from ntkexp.tangent.factors.windows import padded, windows
 from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.uses import Received, UnfitError, copies, fold
 

@@ -8,7 +8,8 @@ import pytest
 
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.results.record import Record, collect
+from ntkexp.results.collect import collect
+from ntkexp.results.record import Record
 
 TOP = Path(__file__).parents[3]
 LEDGER = {claim.id: claim for claim in ledger(["adaptive"])}

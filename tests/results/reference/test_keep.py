@@ -12,8 +12,8 @@ import torch
 
 from ntkexp import results
 from ntkexp.results import Run, Table
+from ntkexp.results.collect import collect
 from ntkexp.results.commits.chain import Commit
-from ntkexp.results.record import collect
 from ntkexp.results.reference.keep import keep, keep_begun, size_bytes, without_folders
 from ntkexp.results.table import float64, int64
 

@@ -1,0 +1,32 @@
+"""The commands of kept sweeps, asked with `--dry-run`: every run that was kept is done already."""
+
+from __future__ import annotations
+
+import pytest
+
+from ntkexp.identity import read_plain
+from ntkexp.keys import EXECUTION_KEYS
+from tests.conftest import Ntkexp
+from tests.test_kept_runs import KEPT, RUNS, card_of, value_of
+
+# Of one key and of a study; typed and swept by the experiment's own file; with and without a slash.
+SWEEPS = ("mlp_mnist", "disk", "feature_scaling", "lazy/waterbirds_kind", "adaptive/robustness")
+
+
+@pytest.mark.parametrize("experiment", SWEEPS)
+def test_a_dry_run_finds_what_was_kept(experiment: str, inside: Ntkexp) -> None:
+    kept = [run for run in RUNS if card_of(run).experiment == experiment]
+    assert len(kept) > 1
+    values: dict[str, dict[str, None]] = {}
+    for run in kept:
+        config = read_plain((run / "config.yaml").read_text(encoding="utf-8"))
+        for key in (*card_of(run).typed, *card_of(run).axes):
+            if key.partition(".")[0] not in EXECUTION_KEYS:
+                values.setdefault(key, {})[value_of(config, key)] = None
+    swept = [f"{key}={','.join(given)}" for key, given in values.items()]
+    words = ("-m", f"+exp={experiment}", *swept, "--dry-run", f"paths.outputs={KEPT}")
+    done = inside(card_of(kept[0]).command, *words)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for run in kept:
+        assert [line for line in lines if run.name in line and "done already" in line], words
