@@ -25,9 +25,11 @@ def make(given: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(
-    __file__, __doc__, "lazy/noise_resnet18,lazy/noise_resnet18_lazy,lazy/noise_mlp", make
+EXPERIMENTS = (
+    *("lazy/noise_resnet18", "lazy/noise_resnet18_lazy"),
+    *("lazy/noise_mlp", "lazy/noise_mlp_lazy"),
 )
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
 
 if __name__ == "__main__":
     sys.exit(main())

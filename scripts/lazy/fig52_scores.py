@@ -21,7 +21,7 @@ FIGURE = "5.2"
 def make(given: drawing.Options) -> Figure:
     found = records_of(given)
     figure = draw(rows(found))
-    note(figure, found)
+    note(figure, found, seeds=", the first seed")
     return figure
 
 

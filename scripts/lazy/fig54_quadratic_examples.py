@@ -4,7 +4,7 @@ From the closed forms of George's thesis, section 5.4, as corrected. a, Example 
 example against their mean; the order is reversed. b, label noise (Example 2), and c, a spurious
 feature (Example 3): the loss of the minority against that of the majority. Thin lines in b are
 random bases of the modes that share one singular value: where the labels lie in two modes (green)
-the order of the two regimes is the other way round.
+the order of the two regimes is the other way round. The dashes hardly know the basis.
 """
 
 from __future__ import annotations
@@ -24,17 +24,22 @@ COLOURS = {"non_linear": drawing.BLUE, "linearised": drawing.VERMILION}
 REVERSED = ("two_modes", "non_linear")
 LABELS = {
     ("lapack", "non_linear"): "non-linear",
-    REVERSED: "non-linear, two modes",
     ("lapack", "linearised"): "linearised",
+    REVERSED: "non-linear, labels in two modes",
 }
+TITLES = {1: "Example 1", 2: "Example 2: label noise", 3: "Example 3: spurious feature"}
 
 
 def draw(curves: pd.DataFrame) -> Figure:
-    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.8))
     _each_example(axes[0], curves[curves["example"] == 1])
     for panel, example in zip(axes[1:], (2, 3), strict=True):
         _groups(panel, curves[curves["example"] == example])
-    axes[2].legend(*axes[1].get_legend_handles_labels(), loc="lower left")
+    for panel, title in zip(axes, TITLES.values(), strict=True):
+        panel.set_title(title)
+    told = dict(zip(*reversed(axes[1].get_legend_handles_labels()), strict=True))
+    names = [name for name in LABELS.values() if name in told]
+    figure.legend([told[name] for name in names], names, loc="outside lower center", ncols=3)
     drawing.letter_panels(tuple(axes))
     return figure
 

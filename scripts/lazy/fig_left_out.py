@@ -43,7 +43,9 @@ def draw(found: pd.DataFrame) -> Figure:
             [separation(own) for _, own in found[found["step"] == step].groupby("run")]
         )
         axes.set(xlabel=f"margin, kernel {label}", ylabel="digits")
-        axes.text(0.03, 0.72, f"P = {chance:.3f}", transform=axes.transAxes, fontsize=7)
+        axes.text(
+            0.03, 0.66, f"P(wrong < right)\n= {chance:.3f}", transform=axes.transAxes, fontsize=7
+        )
     left.legend(loc="upper left")
     wide = one.pivot(index="example", columns="step", values="margin")
     marks = one[one["step"] == first].set_index("example")["right"]

@@ -26,7 +26,7 @@ def make(given: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "lazy/noise_mlp", make)
+main = drawing.main(__file__, __doc__, "lazy/noise_mlp,lazy/noise_mlp_lazy", make)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -50,7 +50,7 @@ def make(given: drawing.Options) -> Figure:
             title=title(name),
         )
     tenths_legend(panels[0, 0])
-    note(figure, found)
+    note(figure, found, seeds="\nMean and range of the seeds")
     return figure
 
 

@@ -46,7 +46,7 @@ def make(given: drawing.Options) -> Figure:
             axes.set(title=told, xlabel="accuracy, all training examples")
         panels[0].set_ylabel(f"{name}\naccuracy, a tenth")
     tenths_legend(grid[0, 0])
-    note(figure, found)
+    note(figure, found, seeds=", the first seed")
     return figure
 
 

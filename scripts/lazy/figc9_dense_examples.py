@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from ntkexp.papers.lazy.claims.dense import HASTY, LAZY, example, groups, losses_of
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.lazy.fig54_quadratic_examples import TITLES
 
 FIGURE = "C.9"
 STYLES = {HASTY: "-", LAZY: "--"}
@@ -27,7 +28,7 @@ COLOURS = {HASTY: drawing.BLUE, LAZY: drawing.VERMILION}
 
 def make(given: drawing.Options) -> Figure:
     records = {example(r): r for r in runs.needed(given.experiment, given.runs, ["snapshot"])}
-    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.8))
     for panel, number in zip(axes, (1, 2, 3), strict=True):
         if number not in records:
             panel.set_axis_off()
@@ -35,6 +36,12 @@ def make(given: drawing.Options) -> Figure:
             _each_example(panel, records[number])
         else:
             _groups(panel, records[number])
+        panel.set_title(TITLES[number])
+    told = [
+        axes[0].plot([], [], STYLES[alpha], color=COLOURS[alpha], label=f"α = {alpha:g}")[0]
+        for alpha in STYLES
+    ]
+    figure.legend(handles=told, loc="outside lower center", ncols=2)
     drawing.letter_panels(tuple(axes))
     return figure
 
@@ -60,9 +67,8 @@ def _each_example(axes: Axes, record: Record) -> None:
 def _groups(axes: Axes, record: Record) -> None:
     for alpha, seeds in _by_alpha(record).items():
         curves = [groups(losses, int(record.config["data.q"])) for losses in seeds]
-        _curves(axes, curves, linestyle=STYLES[alpha], color=COLOURS[alpha], label=f"α = {alpha:g}")
+        _curves(axes, curves, linestyle=STYLES[alpha], color=COLOURS[alpha])
     axes.set(xlabel="loss of the majority", ylabel="loss of the minority", xlim=(0.5, 0))
-    axes.legend(loc="lower left")
 
 
 def _by_alpha(record: Record) -> dict[float, list[pd.DataFrame]]:

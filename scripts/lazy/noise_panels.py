@@ -18,6 +18,7 @@ TITLES = {
     "lazy/noise_resnet18": "ResNet18, CIFAR-10",
     "lazy/noise_resnet18_lazy": "ResNet18, CIFAR-10",
     "lazy/noise_mlp": "MLP, MNIST",
+    "lazy/noise_mlp_lazy": "MLP, MNIST",
     "lazy/noise_vgg11": "VGG11, CIFAR-10",
     "lazy/noise_vgg11_lazy": "VGG11, CIFAR-10",
     "lazy/rates_mlp": "MLP, MNIST",
@@ -52,8 +53,8 @@ def note(figure: Figure, found: Sequence[Record]) -> None:
         config, title = record.config, TITLES.get(record.experiment, record.experiment)
         size = config.get("model.width") or config.get("model.base")
         unit = "units" if "model.width" in config else "channels for 64"
-        many = "members.transform.alpha" in config
-        alpha = "" if many else f", α = {config['transform.alpha']:g}"
+        alphas = config.get("members.transform.alpha") or [config["transform.alpha"]]
+        alpha = f", α = {alphas[0]:g}" if len(alphas) == 1 else ""
         goes_on = "" if record.finished else ", goes on"
         lines.append(
             f"{title}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, "

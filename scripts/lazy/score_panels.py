@@ -95,8 +95,11 @@ def mean_loss_axis(axes: Axes, frame: pd.DataFrame) -> None:
     axes.set(xlabel="mean training loss", xlim=(float(frame["all"].max()) * 1.02, 0))
 
 
-def note(figure: Figure, found: Sequence[Record]) -> None:
-    """Below the figure: on how much each row was trained, for how long, and instead of what."""
+def note(figure: Figure, found: Sequence[Record], *, seeds: str = "") -> None:
+    """Below the figure: on how much each row was trained, for how long, and instead of what.
+
+    `seeds`: which of them are drawn.
+    """
     lines, instead = [], []
     for record in found:
         config, name = record.config, title(record.experiment)
@@ -107,7 +110,7 @@ def note(figure: Figure, found: Sequence[Record]) -> None:
         goes_on = "" if record.finished else ", goes on"
         lines.append(
             f"{name}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, rate "
-            f"{config['optim.lr']:g}, {record.iteration:,} iterations{goes_on}"
+            f"{config['optim.lr']:g}, {record.iteration:,} iterations{goes_on}{seeds}"
         )
         if record.stands_in_for:
             instead.append(f"{name} stands in for {record.stands_in_for}")

@@ -57,15 +57,16 @@ def _runs_of(experiment: str, places: Sequence[Path]) -> list[Record]:
 
 
 def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
-    """A row for every experiment and seed; `seeds` None is the first one of each."""
+    """A row for every experiment and seed of two regimes or more, for one alone compares nothing;
+    `seeds` None is the first one of each."""
     rows = [
         (experiment, seed, looks)
         for experiment, frame in curves(found).groupby("experiment", sort=False)
         for _, seed, looks in networks(frame)
-        if seed in (seeds if seeds is not None else [frame["seed"].min()])
+        if len(looks) > 1 and seed in (seeds if seeds is not None else [frame["seed"].min()])
     ]
     if not rows:
-        runs.stop(["no network of these seeds"])
+        runs.stop(["no two networks of these seeds that differ in alpha"])
     figure, grid = plt.subplots(
         len(rows), 3, figsize=(drawing.PAGE, ROW * len(rows) + 0.3), squeeze=False
     )

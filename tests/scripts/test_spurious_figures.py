@@ -19,6 +19,7 @@ FIGURES = {
     "fig_kernel_scores": ("left_out_scored",),
     "fig53_spurious": ("spurious_mlp", "waterbirds_kind"),
     "fig_when_hasty": ("spurious_plain", "kernel_after"),
+    "figc07_spurious_seeds": ("celeba_kind",),
     "figc08_spurious_seeds": ("spurious_mlp",),
 }
 

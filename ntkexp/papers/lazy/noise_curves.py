@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ntkexp.papers.lazy.spurious_curves import at_level
+from ntkexp.papers.lazy.spurious_curves import at_level, longest
 from ntkexp.results.record import Record
 
 KEYS = ("experiment", "alpha", "lr", "seed")
@@ -25,7 +25,9 @@ def looks(records: Iterable[Record]) -> pd.DataFrame:
     """A row a look at a network: `KEYS` and `step`; `clean`, `noisy` and `test`, losses;
     `clean_known`, `noisy_known` and `test_known`, accuracies; the measures of linearity where there
     are some."""
-    return pd.concat([_of_run(record) for record in records], ignore_index=True)
+    runs = [_of_run(record) for record in records]
+    of_family = [run.assign(family=run["experiment"].map(family)) for run in runs]
+    return longest(of_family, ["family", "alpha", "lr", "seed"]).drop(columns="family")
 
 
 def _of_run(record: Record) -> pd.DataFrame:

@@ -7,7 +7,7 @@ it. The test set is balanced: every pair of label and attribute is equally frequ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,19 @@ ALPHA, SEED = "transform.alpha", "seed"
 LINEARISED = float("inf")  # what alpha-scaled networks come to
 ALPHAS = (0.5, 1.0, 100.0)
 # From the celeba kind to the waterbirds kind, real sets first.
-CELEBA_KIND = ("lazy/celeba", "lazy/spurious_cifar")
+CELEBA_KIND = ("lazy/celeba", "lazy/spurious_cifar", "lazy/celeba_kind")
 WATERBIRDS_KIND = ("lazy/waterbirds", "lazy/waterbirds_kind", "lazy/spurious_mlp")
 # The linearised networks of an experiment are drawn with its others.
-LIMITS = {"lazy/spurious_linear": "lazy/spurious_mlp"}
+LIMITS = {
+    "lazy/spurious_linear": "lazy/spurious_mlp",
+    "lazy/spurious_linear_long": "lazy/spurious_mlp",
+}
+NETWORK = ("experiment", "alpha", "seed")
 EXPERIMENTS = (*CELEBA_KIND, *WATERBIRDS_KIND)
 TITLES = {
     "lazy/celeba": "CelebA",
     "lazy/waterbirds": "Waterbirds",
+    "lazy/celeba_kind": "digits on characters, CelebA's proportions",
     "lazy/spurious_cifar": "patched CIFAR-10",
     "lazy/spurious_mlp": "digits on characters",
     "lazy/waterbirds_kind": "patched CIFAR-10, trained before",
@@ -35,12 +40,27 @@ TITLES = {
 def curves(records: Iterable[Record]) -> pd.DataFrame:
     """Columns: experiment, alpha, seed, step, and an accuracy for each split and subset, such as
     `train_with`; one row a look at a network. Without an alpha it is 1, linearised infinite."""
-    return pd.concat([_of_run(record, "accuracy") for record in records], ignore_index=True)
+    return longest([_of_run(record, "accuracy") for record in records], NETWORK)
 
 
 def losses(records: Iterable[Record]) -> pd.DataFrame:
     """The same of mean losses."""
-    return pd.concat([_of_run(record, "loss") for record in records], ignore_index=True)
+    return longest([_of_run(record, "loss") for record in records], NETWORK)
+
+
+def longest(runs: Iterable[pd.DataFrame], network: Sequence[str]) -> pd.DataFrame:
+    """The looks of all runs in one table; a network, told by these columns, that stands in several
+    runs has those of the run that came furthest.
+
+    >>> short = pd.DataFrame({"seed": 0, "step": [0, 1], "loss": [2.0, 1.0]})
+    >>> long = pd.DataFrame({"seed": 0, "step": [0, 5], "loss": [2.0, 0.5]})
+    >>> longest([long, short], ["seed"])["loss"].tolist()
+    [2.0, 0.5]
+    """
+    every = pd.concat([run.assign(run=number) for number, run in enumerate(runs)])
+    ends = every.groupby([*network, "run"], as_index=False)["step"].max().sort_values("step")
+    kept = ends.drop_duplicates([*network], keep="last").drop(columns="step")
+    return every.merge(kept).drop(columns="run")
 
 
 def _of_run(record: Record, value: str) -> pd.DataFrame:
@@ -52,7 +72,7 @@ def _of_run(record: Record, value: str) -> pd.DataFrame:
         seed=evals.get(SEED, record.seed),
         of=evals["split"] + "_" + evals["subset"],
     )
-    keys = ["experiment", "alpha", "seed", "step"]
+    keys = [*NETWORK, "step"]
     wide = evals.pivot_table(index=keys, columns="of", values=value)
     wide.columns.name = None
     return wide.reset_index()

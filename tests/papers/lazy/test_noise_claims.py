@@ -92,6 +92,24 @@ def test_what_was_not_reached_is_undecided() -> None:
     assert verdict("onset", ensemble(plain=tables(0.5, 0.3))) is Verdict.no_runs
 
 
+def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
+    """The lazy networks of the MLP go on for longer in a run of their own."""
+    longer = f"{MLP}_lazy"
+    whole = {name: found.assign(**{"transform.alpha": 100.0, "seed": 0})
+             for name, found in tables(1.0, 0.97).items()}  # fmt: skip
+    short = {name: found[found["step"] <= 8] for name, found in tables(1.0, 0.97).items()}
+    one = ensemble(plain=tables(0.5, 0.3), lazy=short)
+    config = {"name": longer, "recipe": "paper", "optim.lr": 0.01}
+    other = Record(longer, "longer", config, whole)
+    assert verdict("best-test", one) is Verdict.no_runs
+    found = judge(LEDGER["best-test"], [one, other])
+    assert found.verdict is Verdict.holds
+    assert len(judge(LEDGER["phase-1"], [one, other]).cases) == 2  # a case a network
+    every = looks([one, other])
+    assert set(every.loc[every["alpha"] == 100, "experiment"]) == {longer}
+    assert set(every.loc[every["alpha"] == 1, "experiment"]) == {MLP}
+
+
 def test_a_spike_of_one_look_is_no_peak() -> None:
     spiked = tables(1.0, 0.5)
     evals = spiked["evals"]

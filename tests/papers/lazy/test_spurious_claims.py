@@ -66,6 +66,31 @@ def test_ends_that_stay_apart_do_not_converge() -> None:
     assert verdict("phase-2", record({0.5: 0.8, 1: 0.8, 100: 0.81}, end=-0.3)) is Verdict.fails
 
 
+def linearised(name: str, *, fits: bool = True, end: float = 0.0) -> Record:
+    """What alpha = 100 comes to, in a run of its own."""
+    config = {"name": name, "recipe": "paper", "seed": 3, "transform.name": "linearise"}
+    return Record(name, "run", config, {"evals": evals(0.8, fits=fits, end=end)})
+
+
+def test_the_second_phase_of_the_lazy_regime_may_be_that_of_its_limit() -> None:
+    short = record({0.5: 0.6, 1: 0.7, 100: 0.8})
+    evals_ = short.tables["evals"]
+    cut = (evals_["transform.alpha"] == 100) & (evals_["accuracy"] > 0.97)
+    stuck = Record(short.experiment, "run", short.config, {"evals": evals_[~cut]})
+    for claim in (LEDGER["phase-2"], LEDGER["phase-2-advantage"]):
+        assert "lazy/spurious_linear" in claim.experiments
+        assert judge(claim, [stuck]).verdict is Verdict.no_runs
+        found = judge(claim, [stuck, linearised("lazy/spurious_linear")])
+        assert found.verdict is Verdict.holds
+        apart = judge(claim, [stuck, linearised("lazy/spurious_linear", end=0.3)])
+        assert apart.verdict is Verdict.fails
+        begun = judge(claim, [stuck, linearised("lazy/spurious_linear", fits=False)])
+        assert begun.verdict is Verdict.no_runs
+    # Where alpha = 100 has come there itself it counts, whatever its limit does.
+    whole = [short, linearised("lazy/spurious_linear", end=0.3)]
+    assert judge(LEDGER["phase-2"], whole).verdict is Verdict.holds
+
+
 def test_what_was_not_reached_is_undecided() -> None:
     one = record({0.5: 0.6, 1: 0.7, 100: 0.8}, fits=False)
     assert verdict("phase-2", one) is Verdict.no_runs
@@ -98,11 +123,17 @@ def test_a_level_is_met_on_the_line_between_two_looks() -> None:
 
 
 def test_linearised_networks_stand_with_those_they_are_the_limit_of() -> None:
-    name = "lazy/spurious_linear"
-    config = {"name": name, "recipe": "paper", "seed": 3, "transform.name": "linearise"}
-    found = curves([Record(name, "run", config, {"evals": evals(0.9)}), record({100: 0.8})])
+    found = curves([linearised("lazy/spurious_linear"), record({100: 0.8})])
     assert set(found["experiment"]) == {"lazy/spurious_mlp"}
     assert set(found["alpha"]) == {100.0, float("inf")}
+
+
+def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
+    short, long = linearised("lazy/spurious_linear"), linearised("lazy/spurious_linear_long")
+    evals_ = short.tables["evals"]
+    cut = Record(short.experiment, "cut", short.config, {"evals": evals_[evals_["step"] < 20]})
+    for both in ([cut, long], [long, cut]):
+        pd.testing.assert_frame_equal(curves(both), curves([long]))
 
 
 def test_a_run_that_is_still_in_its_first_phase_is_no_evidence() -> None:

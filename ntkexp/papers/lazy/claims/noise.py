@@ -17,9 +17,9 @@ from ntkexp.papers.lazy import noise_curves
 from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, at_known, networks, pairs, smoothed
 from ntkexp.results.record import Record
 
-MLP, RATES = "lazy/noise_mlp", "lazy/rates_mlp"
+MLP, MLP_LAZY, RATES = "lazy/noise_mlp", "lazy/noise_mlp_lazy", "lazy/rates_mlp"
 RESNET, VGG = "lazy/noise_resnet18", "lazy/noise_vgg11"
-BOTH = (RESNET, f"{RESNET}_lazy", VGG, f"{VGG}_lazy", MLP)
+BOTH = (RESNET, f"{RESNET}_lazy", VGG, f"{VGG}_lazy", MLP, MLP_LAZY)
 TITLES = {RESNET: "ResNet18, CIFAR-10", VGG: "VGG11, CIFAR-10", MLP: "MLP, MNIST"}
 RATE, SMALLEST = 0.01, 1e-6
 PLAIN, LAZY = {"alpha": 1.0, "lr": RATE}, {"alpha": 100.0, "lr": RATE}

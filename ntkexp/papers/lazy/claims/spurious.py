@@ -14,6 +14,8 @@ from ntkexp.claims.claim import Case, Claim, Statistic, above, below, percent, t
 from ntkexp.claims.horizon import OWN_END, Horizon, either
 from ntkexp.papers.lazy.spurious_curves import (
     EXPERIMENTS,
+    LIMITS,
+    LINEARISED,
     TITLES,
     WATERBIRDS_KIND,
     at_levels,
@@ -73,30 +75,40 @@ def mean_gap(
     return value
 
 
-def ends(looks: Looks) -> pd.Series | None:
-    """The last test accuracy by alpha; None unless all three have fitted their training set."""
-    if any(alpha not in looks for alpha in (HASTY, PLAIN, LAZY)):
-        return None
-    if any(frame["train_all"].max() < FITTED for frame in looks.values()):
-        return None
-    return pd.Series({alpha: frame["test_all"].iloc[-1] for alpha, frame in looks.items()})
+def fitted(looks: Looks) -> Looks | None:
+    """The looks at networks of the three regimes; None unless each has fitted its training set.
+
+    Where alpha = 100 has not come there the linearised network stands for it, which is its limit
+    for large alpha and costs a tenth of its time.
+    """
+    found = {alpha: looks[alpha] for alpha in (HASTY, PLAIN, LAZY) if alpha in looks}
+    if LINEARISED in looks and not (LAZY in found and _fits(found[LAZY])):
+        found[LAZY] = looks[LINEARISED]
+    return found if len(found) == 3 and all(map(_fits, found.values())) else None
+
+
+def _fits(frame: pd.DataFrame) -> bool:
+    return bool(frame["train_all"].max() >= FITTED)
 
 
 def convergence(looks: Looks) -> float:
     """How far the test accuracies are apart at the end, over the first phase's mean."""
-    last = ends(looks)
-    if last is None:
+    three = fitted(looks)
+    if three is None:
         return float("nan")
-    found = np.array([at_levels(looks[a], "test_all", "train_all", PHASE_1) for a in last.index])
+    found = np.array([at_levels(f, "test_all", "train_all", PHASE_1) for f in three.values()])
     apart = np.ptp(found, axis=0)
     before = apart[~np.isnan(apart)]
+    last = [frame["test_all"].iloc[-1] for frame in three.values()]
     return float(np.ptp(last) / before.mean()) if len(before) and before.mean() > 0 else np.nan
 
 
 def advantage(looks: Looks) -> float:
     """The last test accuracy for alpha = 1 less that for alpha = 100."""
-    last = ends(looks)
-    return float("nan") if last is None else float(last[PLAIN] - last[LAZY])
+    three = fitted(looks)
+    if three is None:
+        return float("nan")
+    return float(three[PLAIN]["test_all"].iloc[-1] - three[LAZY]["test_all"].iloc[-1])
 
 
 def _robust(split: str, pair: tuple[float, float]) -> Statistic:
@@ -109,6 +121,10 @@ def _phase_1(pair: tuple[float, float]) -> Statistic:
 
 SIGN = "the sign of the text's word"
 EQUAL_WITH = "accuracy without the attribute at accuracies with it of .6, .7, .8 and .9"
+WHERE_FITTED = (
+    "where all three fit 99 % of the training images; the linearised network for alpha = 100 where "
+    "that has not come so far"
+)
 PHASE = "balanced test accuracy at training accuracies of .75 to .95"
 
 
@@ -163,7 +179,8 @@ CLAIMS = (
         says="In the second phase all three runs seem to converge",
         paper="converge",
         number="how far the test accuracies are apart at the end, over the first phase's mean, "
-        "where all three fit 99 % of the training images",
+        f"{WHERE_FITTED}",
+        experiments=(*EXPERIMENTS, *LIMITS),
         statistic=of_networks(convergence),
         holds=below(0.5),
         threshold="ours, for `converge`: half as far apart",
@@ -173,9 +190,8 @@ CLAIMS = (
         "phase-2-advantage",
         says="Non-linear runs end with a slight advantage on Waterbirds",
         paper="slight advantage",
-        number="last test accuracy, alpha = 1 less alpha = 100, where all three fit 99 % of the "
-        "training images",
-        experiments=WATERBIRDS_KIND,
+        number=f"last test accuracy, alpha = 1 less alpha = 100, {WHERE_FITTED}",
+        experiments=(*WATERBIRDS_KIND, *LIMITS),
         statistic=of_networks(advantage),
     ),
 )
