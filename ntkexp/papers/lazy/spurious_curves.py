@@ -58,8 +58,8 @@ def longest(runs: Iterable[pd.DataFrame], network: Sequence[str]) -> pd.DataFram
     [2.0, 0.5]
     """
     every = pd.concat([run.assign(run=number) for number, run in enumerate(runs)])
-    ends = every.groupby([*network, "run"], as_index=False)["step"].max().sort_values("step")
-    kept = ends.drop_duplicates([*network], keep="last").drop(columns="step")
+    ends = every.groupby([*network, "run"], as_index=False).agg({"step": "max"})
+    kept = ends.sort_values("step").drop_duplicates([*network], keep="last").drop(columns="step")
     return every.merge(kept).drop(columns="run")
 
 
