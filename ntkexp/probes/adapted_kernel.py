@@ -183,7 +183,7 @@ class AdaptedKernel(RemembersStart):
         CKAS,
         ANGLES,
     )
-    needs = frozenset({"network", "examples"})
+    needs = frozenset({"network", "activations", "examples"})
 
     examples: int = option(500, count("examples"))
     points: int = option(50, whole(2, 100_000, "points"))
