@@ -47,6 +47,7 @@ class Component:
 
     def __init_subclass__(cls) -> None:
         """Its name is an option too: that of its file, or else its full name."""
+        refuse_taken(cls)
         stem = cls.__module__.rpartition(".")[2]
         full = f"{cls.__module__}.{cls.__qualname__}"
         known = (stem, full) if class_name(stem) == cls.__name__ else (full,)
@@ -67,6 +68,24 @@ class Component:
         own = cls.small if scale["name"] == "small" else {}
         typed = {key: scale[key] for key in cls.small if scale.get(key) is not None}
         return {**own, **typed}
+
+
+def refuse_taken(component: type[Component]) -> None:
+    """An option of a name that a component has for something else would hide that."""
+    own, *bases = component.__mro__
+    inherited = {key for base in bases for key in _options(base)}
+    for key in _options(own) - inherited:
+        if any(key in vars(base) for base in bases):
+            raise UserError(
+                f"{own.__module__}.{own.__qualname__}: has an option {key}, which in a component "
+                "means something else; expected another name"
+            )
+
+
+def _options(kind: type) -> set[str]:
+    """What the annotations of this class alone make options."""
+    found = inspect.get_annotations(kind)
+    return {key for key, meaning in found.items() if "ClassVar" not in str(meaning)}
 
 
 @dataclass(frozen=True)
@@ -191,6 +210,8 @@ def _files(group: str) -> Mapping[str, str]:
 def _by_full_name(group: str, name: str) -> type[Component]:
     home, _, last = name.rpartition(".")
     key = _key(group, name)
+    if not all(part.isidentifier() for part in name.split(".")):  # two dots in a row
+        raise UserError(f"{key}: expected MODULE.CLASS")
     try:
         module = importlib.import_module(home)
     except ModuleNotFoundError as error:
@@ -200,8 +221,6 @@ def _by_full_name(group: str, name: str) -> type[Component]:
             f"{key}: there is no module {error.name} to import; expected MODULE.CLASS of what is "
             "installed or on PYTHONPATH"
         ) from error
-    except (ValueError, TypeError) as error:  # two dots in a row
-        raise UserError(f"{key}: expected MODULE.CLASS") from error
     if not hasattr(module, last):
         raise UserError(f"{key}: module {home} has no class {last}")
     return _of_kind(group, name, getattr(module, last))

@@ -161,6 +161,18 @@ def test_a_full_name_that_names_no_component_is_one_line(run: Run, word: str, to
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("taken", ["kind", "check", "build"])
+def test_an_option_that_would_hide_what_a_component_has_is_refused(
+    run: Run, site: Path, taken: str
+) -> None:
+    net = site / "own_project" / "models" / "tanh_net.py"
+    net.write_text(net.read_text().replace("units: int", f"{taken}: int = 1\n    units: int"))
+    done = run("train", "model=own_project.models.tanh_net.TanhNet", "optim.steps=1", site=site)
+    assert done.returncode == 2
+    assert f"TanhNet: has an option {taken}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_two_components_of_one_name_are_refused(run: Run, site: Path) -> None:
     twin = (site / "own_project" / "models" / "tanh_net.py").read_text()
     (site / "own_project" / "models" / "mlp.py").write_text(twin.replace("TanhNet", "Mlp"))

@@ -207,11 +207,24 @@ class AdaptedKernel(RemembersStart):
 
     def measure(self, view: View) -> Rows:
         self.remember(view)
+        if view.step == 0:
+            # Refused before the training, and not after it.
+            self.refuse_classes(view)
         if not view.last or view.step == 0:
             return {}
         from ntkexp.probes.computations.adapted_kernel import measured
 
         return measured(view, self.start(), self)
+
+    def refuse_classes(self, view: View) -> None:
+        """What is listed in the order of the targets needs a number for each example."""
+        targets = view.examples("train").targets
+        numbers = targets.is_floating_point() and targets.dim() == 1
+        if (self.list_examples or self.cells) and not numbers:
+            raise UserError(
+                "probe.adapted_kernel: list_examples and cells are for targets that are numbers; "
+                "this data has classes; expected data=fitted_digits or its like"
+            )
 
     @property
     def integration(self) -> Rule:

@@ -264,6 +264,41 @@ def test_members_have_kernels_of_their_own(run: Path, tmp_path: Path) -> None:
     assert len(found) == 30
 
 
+@pytest.fixture(scope="module")
+def pairs(images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three seeds of networks that fit linear targets, and of networks that fit their signs."""
+    kept = ("data=", "model=", "objective=", "probe=", "prob", "optim.stop", "progress", "device")
+    words = [word for word in WORDS if word.startswith(kept) and ".adapted_kernel." not in word]
+    words += ["data.train_examples=60", "data.width=32", "model.width=32"]
+    words += ["optim.steps=400", "optim.lr=0.2", "optim.batch_size=null"]
+    words += ["probe.adapted_kernel.points=10"]
+    words += ["members={seed: [0, 1, 2], data.targets: [linear, sign]}"]
+    return train(tmp_path_factory.mktemp("pairs"), *words)
+
+
+def by_task(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    return frame.pivot(index="seed", columns="data.targets", values=column)
+
+
+def test_t13_signs_align_the_kernel_more_and_raise_it_near_zero(pairs: Path) -> None:
+    evals = pd.read_parquet(pairs / "evals.parquet")
+    last = evals[(evals["split"] == "train") & (evals["step"] == 400)]
+    assert (last["loss"] < 1e-5).all()
+    cosines = table(pairs, "cosines").query("first == 'average' and second == 'residual'")
+    means = by_task(cosines, "cosine").mean()
+    assert means["sign"] > means["linear"] + 0.005
+    fifths = table(pairs, "fifths").query("statistic == 'diagonal'")
+    ratios = by_task(fifths.assign(ratio=fifths["low"] / fifths["high"]), "ratio")
+    assert (ratios["sign"] > ratios["linear"] + 0.05).all()
+
+
+def test_t14_the_final_kernel_is_the_adapted_one_rescaled(pairs: Path) -> None:
+    final = table(pairs, "cosines").query("first == 'final' and second == 'average'")
+    assert len(final) == 6
+    assert (final["cosine"] > 0.95).all()
+    assert (final["ratio"] > 1.5).all()
+
+
 def test_classes_have_no_residual_and_no_rows_for_examples(tmp_path: Path) -> None:
     words = ["data=mnist", "model=mlp", "model.width=8", "model.depth=2", "optim.steps=20"]
     words += ["data.train_examples=60", "data.test_examples=30"]
@@ -274,6 +309,15 @@ def test_classes_have_no_residual_and_no_rows_for_examples(tmp_path: Path) -> No
     assert set(table(run, "fits")["parts"]) == {2}
     with pytest.raises(UserError, match="one output"):
         composed([*words, "probe.adapted_kernel.list_examples=true"])
+
+
+@pytest.mark.parametrize("option", ["list_examples=true", "cells=4"])
+def test_an_order_of_classes_is_refused_before_the_training(option: str, tmp_path: Path) -> None:
+    words = ["data=disk", "data.train_examples=30", "data.grid=5", "model=mlp", "model.width=4"]
+    words += ["model.depth=1", "probe=[adapted_kernel]", "optim.steps=5", *WORDS[-2:]]
+    words += ["probing.examples=6", f"probe.adapted_kernel.{option}"]
+    with pytest.raises(UserError, match="targets that are numbers"):
+        train(tmp_path, *words)
 
 
 def test_bad_options_are_refused() -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.data import Split
+from ntkexp.errors import UserError
 from ntkexp.objectives.losses import Loss
 from ntkexp.objectives.metrics import Metric
 from ntkexp.results.table import STEP, Table, float64, string
@@ -95,6 +96,7 @@ def judged(
     for start in range(0, count, batch_size):
         chosen = slice(start, min(start + batch_size, count))
         outputs = outputs_of(chosen)
+        refuse_shape(outputs, chosen.stop - chosen.start, objective.outputs)
         loss.append(objective.losses(outputs, split.targets[chosen]))
         right.append(objective.correct(outputs, split.targets[chosen]))
         if metrics:
@@ -109,6 +111,15 @@ def judged(
             more = _measured(metrics, kept, split.targets[:count], members)
             found[name] = (*usual, *more)
     return found
+
+
+def refuse_shape(outputs: Tensor, examples: int, expected: int) -> None:
+    """Of a network of one's own: (n,) for (n, 1) would be broadcast to wrong losses."""
+    if outputs.shape != (examples, expected):
+        raise UserError(
+            f"model: outputs of shape {tuple(outputs.shape)} for {examples:,} examples; expected "
+            f"{(examples, expected)}"
+        )
 
 
 def _measured(

@@ -65,7 +65,7 @@ def test_a_joint_penalty_without_a_closed_form_is_the_least_over_both_sides() ->
 
 
 @pytest.mark.parametrize("v", GOLDEN)
-def test_the_golden_values(v: float) -> None:
+def test_t4_the_golden_values(v: float) -> None:
     found = [float(effective(p, v)) for p in (SQUARE, ABSOLUTE, Joint(SQUARE, ABSOLUTE))]
     np.testing.assert_allclose(found, GOLDEN[v], atol=6e-7)
 
@@ -86,7 +86,7 @@ def test_closed_forms_are_the_search(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PENALTIES)
-def test_proposition_3_the_effective_penalty_is_increasing_and_concave_in_the_square(
+def test_t4_proposition_3_the_effective_penalty_is_increasing_and_concave_in_the_square(
     name: str,
 ) -> None:
     squares = np.linspace(1e-4, 60.0, 600)
@@ -97,7 +97,7 @@ def test_proposition_3_the_effective_penalty_is_increasing_and_concave_in_the_sq
 
 
 @pytest.mark.parametrize("name", ["square", "absolute", "square beside absolute", "square twice"])
-def test_near_zero_it_is_the_square(name: str) -> None:
+def test_t4_near_zero_it_is_the_square(name: str) -> None:
     for v in (1e-2, 1e-3):
         assert float(effective(PENALTIES[name], v)) / v**2 == pytest.approx(1.0, abs=2 * v**2)
 
@@ -139,7 +139,7 @@ def test_two_powers_of_4_have_no_concave_tail() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PENALTIES if " " in name and "=" not in name])
-def test_proposition_4_the_joint_penalty_starts_at_0_and_rises(name: str) -> None:
+def test_t5_proposition_4_the_joint_penalty_starts_at_0_and_rises(name: str) -> None:
     joint = PENALTIES[name]
     assert isinstance(joint, Joint)
     v = np.linspace(1.0, 9.0, 200)
