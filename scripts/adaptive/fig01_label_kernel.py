@@ -3,7 +3,7 @@
 Columns: initial kernel, adapted kernel, label kernel r r^T with r = f - f_0, of one seed's 500
 points in rising order of the linear target, each pixel the mean over 10 x 10 pairs; one colour
 scale a column. Last column: cosine of adapted and label kernel (dot) and of initial and label
-kernel (ring), every seed.
+kernel (ring), every seed; lines are means.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KERNELS = (
 
 def draw(cells: pd.DataFrame, cosines: pd.DataFrame) -> Figure:
     figure, panels = plt.subplots(
-        2, 4, figsize=(drawing.PAGE, 3.4), width_ratios=[1.0, 1.0, 1.0, 0.8]
+        2, 4, figsize=(drawing.PAGE, 3.4), width_ratios=[1.0, 1.0, 1.0, 1.05]
     )
     own = cells[cells["seed"] == cells["seed"].min()]
     for column, (kernel, title) in enumerate(KERNELS):
@@ -55,15 +55,23 @@ def image(axes: Axes, cells: pd.DataFrame, limits: tuple[float, float]) -> plt.c
 
 def similarity(axes: Axes, cosines: pd.DataFrame) -> None:
     chosen = cosines[cosines["second"] == "residual"]
-    for kernel, fill in (("initial", "none"), ("average", drawing.BLUE)):
+    for kernel, word, fill in (
+        ("average", "adapted", drawing.BLUE),
+        ("initial", "initial", "none"),
+    ):
         one = chosen[chosen["first"] == kernel].sort_values("seed")
+        mean = one["cosine"].mean()
+        axes.axhline(mean, color=drawing.BLUE, linewidth=0.6)
         axes.plot(
-            one["seed"], one["cosine"], "o", color=drawing.BLUE, markerfacecolor=fill, markersize=4
+            *(one["seed"], one["cosine"], "o"),
+            color=drawing.BLUE,
+            markerfacecolor=fill,
+            markersize=4,
+            label=f"{word}, mean {mean:.2f}",
         )
-    mean = chosen[chosen["first"] == "average"]["cosine"].mean()
-    axes.axhline(mean, color=drawing.BLUE, linewidth=0.6)
-    axes.set_ylim(0, 0.6)
-    axes.text(0.98, 0.97, f"mean {mean:.2f}", transform=axes.transAxes, ha="right", va="top")
+    axes.set_ylim(0, 0.75)
+    axes.set_xticks(sorted(chosen["seed"].unique())[::3])
+    axes.legend(loc="upper right", handletextpad=0.0, borderaxespad=0.0, fontsize=6)
 
 
 TABLES = ("adapted_cells", "adapted_cosines")

@@ -27,10 +27,10 @@ def draw(penalties: pd.DataFrame) -> Figure:
     figure, (near, far) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.5))
     for name, label, colour, style in CURVES:
         one = penalties[penalties["penalty"] == name].sort_values("v")
-        for axes, shown in ((near, one[one["v"] <= NEAR]), (far, one[one["v"] > 0])):
+        for axes, shown in ((near, one), (far, one[one["v"] > 0])):
             axes.plot(shown["v"], shown["value"], color=colour, linestyle=style, label=label)
     near.set(xlabel="$v$", ylabel="effective penalty", ylim=(0, 4), xlim=(0, NEAR))
-    far.set(xlabel="$v$", xscale="log", yscale="log")
+    far.set(xlabel="$v$", ylabel="effective penalty", xscale="log", yscale="log")
     near.legend()
     drawing.letter_panels((near, far))
     return figure

@@ -33,7 +33,9 @@ def draw(examples: pd.DataFrame, fifths: pd.DataFrame) -> Figure:
         one = own[own[TASK] == task]
         panels[2].plot(one["linear"], one["average"], ".", color=colour, markersize=2, label=task)
     panels[2].set(xlabel="$y$", ylabel="$K_{ii}$", ylim=(0, 1.25 * own["average"].max()))
-    panels[2].legend(markerscale=3, loc="upper center", ncols=2, columnspacing=0.8)
+    panels[2].legend(
+        markerscale=3, loc="upper center", ncols=2, columnspacing=0.8, handletextpad=0.1
+    )
     ratios(panels[3], fifths[fifths["statistic"] == "diagonal"])
     drawing.letter_panels(panels)
     return figure
@@ -55,7 +57,7 @@ def residual(axes: Axes, sign: pd.DataFrame) -> None:
     axes.plot(
         y, kernel / np.abs(kernel).max(), "x", color=drawing.ORANGE, markersize=3, label="kernel"
     )
-    axes.set(xlabel="$y$", ylabel="over the largest size", ylim=(-1.1, 1.6))
+    axes.set(xlabel="$y$", ylabel="share of the largest", ylim=(-1.1, 1.6))
     axes.legend(loc="upper center", ncols=2, columnspacing=0.8)
 
 
@@ -66,7 +68,8 @@ def ratios(axes: Axes, fifths: pd.DataFrame) -> None:
             one["seed"], one["low"] / one["high"], "o", color=colour, markersize=4, label=task
         )
     axes.axhline(1.0, color=drawing.BLACK, linewidth=0.6)
-    axes.set(xlabel="seed", ylabel="near over far")
+    axes.set(xlabel="seed", ylabel="mean $K_{ii}$, near 0 over far", ylim=(0.95, 1.75))
+    axes.legend(loc="upper center", ncols=2, columnspacing=0.8, handletextpad=0.1)
 
 
 TABLES = ("adapted_examples", "adapted_fifths")

@@ -19,14 +19,18 @@ from matplotlib.figure import Figure
 from ntkexp.scripts import drawing
 
 TASK = "data.targets"
-LAYERS = ("hidden1", "hidden2", "output")
+LAYERS = {"hidden1": "first", "hidden2": "second", "output": "last"}
 BARS = (
     ("linear", "network", drawing.BLUE, "linear task"),
     ("sign", "network", drawing.ORANGE, "sign task"),
     ("linear", "relaxed", drawing.SKY, "linear, relaxed"),
     ("sign", "relaxed", drawing.YELLOW, "sign, relaxed"),
 )
-STYLES = {"network": "-", "relaxed": "--", "min_norm": ":"}
+STYLES = {
+    "network": ("-", "network"),
+    "relaxed": ("--", "relaxed"),
+    "min_norm": (":", "least norm"),
+}
 WIDTH = 0.2
 
 
@@ -46,7 +50,7 @@ def shares(axes: Axes, layers: pd.DataFrame) -> None:
         place = np.arange(len(LAYERS)) + WIDTH * (index - 1.5)
         axes.bar(place, values.mean(), WIDTH, color=colour, label=label)
         axes.vlines(place, values.min(), values.max(), color=drawing.BLACK, linewidth=0.8)
-    axes.set_xticks(range(len(LAYERS)), LAYERS)
+    name_layers(axes)
     axes.set_ylabel("share of the kernel's change")
     axes.legend()
 
@@ -54,30 +58,39 @@ def shares(axes: Axes, layers: pd.DataFrame) -> None:
 def correlations(axes: Axes, layers: pd.DataFrame) -> None:
     for place, layer in enumerate(LAYERS):
         own = layers[layers["layer"] == layer]
-        for column, fill, shift in (
-            ("with_linear", drawing.ORANGE, -0.12),
-            ("with_residual", "none", 0.12),
+        for column, fill, shift, label in (
+            ("with_linear", drawing.ORANGE, -0.12, "with $y$"),
+            ("with_residual", "none", 0.12, r"with sign $y - \alpha y$"),
         ):
-            at = np.full(len(own), place + shift)
             axes.plot(
-                at, own[column], "o", color=drawing.ORANGE, markerfacecolor=fill, markersize=4
+                *(np.full(len(own), place + shift), own[column], "o"),
+                color=drawing.ORANGE,
+                markerfacecolor=fill,
+                markersize=4,
+                label=label if place == 0 else None,
             )
-    axes.axhline(0.0, color=drawing.BLACK, linewidth=0.6)
-    axes.set_xticks(range(len(LAYERS)), LAYERS)
-    axes.set_ylabel("correlation")
+    name_layers(axes)
+    axes.set(ylabel="correlation", xlim=(-0.5, 2.5), ylim=(0, 1.25))
+    axes.legend(loc="upper center", ncols=2, columnspacing=0.8, handletextpad=0.1)
+
+
+def name_layers(axes: Axes) -> None:
+    axes.set_xticks(range(len(LAYERS)), [f"{word} layer" for word in LAYERS.values()])
 
 
 def spectra(axes: Axes, singular: pd.DataFrame) -> None:
-    for layer, colour in zip(LAYERS[:2], (drawing.BLUE, drawing.VERMILION), strict=True):
-        for kind, style in STYLES.items():
+    for layer, colour in (("hidden1", drawing.BLUE), ("hidden2", drawing.VERMILION)):
+        for kind, (style, _) in STYLES.items():
             own = singular[(singular["layer"] == layer) & (singular["of"] == kind)]
             values = own.pivot(index="rank", columns="seed", values="value")
             mean = (values / values.loc[1]).mean(axis=1)
-            label = layer if kind == "network" else None
+            label = f"{LAYERS[layer]} layer" if kind == "network" else None
             axes.plot(mean.index, mean, color=colour, linestyle=style, label=label)
     axes.set(xscale="log", yscale="log", xlabel="rank", ylabel="singular value over the largest")
+    for style, word in STYLES.values():
+        axes.plot([], [], color=drawing.BLACK, linestyle=style, label=word)
     axes.set_ylim(1e-3, 1.2)
-    axes.legend()
+    axes.legend(loc="lower left")
 
 
 TABLES = ("relaxed_layers", "relaxed_singular_values")

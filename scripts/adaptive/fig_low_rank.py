@@ -10,23 +10,25 @@ from __future__ import annotations
 import sys
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
 
+# The last is moved aside, so that ranges do not lie on each other.
 COSINES = (
-    ("cosine_full", "unlimited network", drawing.BLUE),
-    ("cosine_initial", "initial kernel", drawing.GREEN),
-    ("cosine_label", "label kernel", drawing.VERMILION),
+    ("cosine_full", "with the unlimited network's", drawing.BLUE, -0.06),
+    ("cosine_initial", "with the initial kernel", drawing.GREEN, 0.06),
+    ("cosine_label", "with the label kernel", drawing.VERMILION, 0.0),
 )
 
 
 def draw(found: pd.DataFrame) -> Figure:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
-    for column, label, colour in COSINES:
-        by_rank(left, found, column, colour, label)
+    for column, label, colour, beside in COSINES:
+        by_rank(left, found, column, colour, label, beside)
     by_rank(middle, found, "test_error", drawing.BLUE)
     by_rank(right, found, "epochs", drawing.BLUE)
     left.set(ylabel="cosine of the adapted kernel", ylim=(0, 1.05))
@@ -38,14 +40,19 @@ def draw(found: pd.DataFrame) -> Figure:
 
 
 def by_rank(
-    axes: Axes, found: pd.DataFrame, column: str, colour: str, label: str | None = None
+    axes: Axes,
+    found: pd.DataFrame,
+    column: str,
+    colour: str,
+    label: str | None = None,
+    beside: float = 0.0,
 ) -> None:
     values = found.pivot(index="seed", columns="rank", values=column)
     ranks = [*sorted(rank for rank in values if rank), *([0] if 0 in values else [])]
-    values, places = values[ranks], range(len(ranks))
+    values, places = values[ranks], np.arange(len(ranks)) + beside
     axes.plot(places, values.mean(), "o-", color=colour, markersize=3, label=label)
     axes.vlines(places, values.min(), values.max(), color=colour, linewidth=0.8)
-    axes.set_xticks(places, [str(rank) if rank else "full" for rank in ranks])
+    axes.set_xticks(range(len(ranks)), [str(rank) if rank else "full" for rank in ranks])
     axes.set_xlabel("rank")
 
 

@@ -29,6 +29,8 @@ def draw(targets: pd.DataFrame) -> Figure:
         own = targets[(targets["fit"] == fit) & (targets["split"] == split)]
         axes.plot(np.full(len(own), place), own["accuracy"], "o", color=drawing.BLUE, markersize=3)
     axes.axhline(PAPER, color=drawing.VERMILION, linewidth=0.8)
+    axes.text(3.45, PAPER + 0.001, "95.2 %", color=drawing.VERMILION, ha="right", va="bottom")
+    axes.set_xlim(-0.5, 3.5)
     axes.set_xticks(range(len(COLUMNS)), [label for *_, label in COLUMNS], fontsize=6)
     axes.set_ylabel("share of right classes")
     return figure

@@ -11,9 +11,12 @@ from tests.conftest import Script
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference" / "adaptive"
 FIGURES = {
     "fig01_label_kernel": ("label_kernel",),
+    "fig02_penalties": ("penalties",),
     "fig03_difficult_points": ("label_kernel",),
+    "fig_alignment": ("mlp_mnist", "vgg19"),
     "fig_layers": ("label_kernel",),
-    "fig_relaxed": ("relaxed",),
+    "fig_relaxed": ("relaxed", "relaxed_large"),
+    "fig_targets": ("targets",),
     "fig_low_rank": ("low_rank",),
     "fig_readings": ("robustness", "full_batch", "unit_variance", "ntk_unit_variance"),
 }
