@@ -101,7 +101,7 @@ def loader() -> ConfigLoader:
 def by_itself(config_dir: Path | None = None) -> Iterator[ConfigLoader]:
     """A loader of configs that uses no Hydra application and leaves Hydra's globals as they were.
 
-    Whoever calls may be one, with plugins, configs and a `version_base` of its own.
+    The caller may be such an application, with plugins, configs and a `version_base` of its own.
     """
     with _registered(), _version_base():
         path = create_config_search_path(CONFIGS)

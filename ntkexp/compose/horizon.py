@@ -1,8 +1,8 @@
 """How long to train, where one limit is typed and the other stands in the experiment.
 
-`optim.epochs` and `optim.steps` both end a run, whichever comes first. Who types one of them means
-it, so the other is dropped where it would end the run before. Where it would not it stays, though
-it does nothing: it has a part in the ids of runs that there are.
+`optim.epochs` and `optim.steps` both end a run, whichever comes first. Whoever types one of them
+means it. So the other is dropped if it would end the run earlier. If it would not, it stays: it
+changes nothing in training, but it is part of the ids of runs that exist.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What can be told of the overrides of a command line before anything is composed.
+"""Checks of the overrides on a command line that need no composed config.
 
-Hydra raises a bare ValueError for some of these, composes for minutes for others, and takes some
-that nothing here would read.
+Hydra raises a bare ValueError for some wrong overrides, composes for minutes for others, and
+accepts some that nothing here would read.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _check_choice(word: str, group: str, value: object) -> None:
         return  # keys of the node, which are checked when it is composed
     names = value if isinstance(value, list) and group in MANY else [value]
     for name in names:
-        # A quoted string has been made plain by now, one that an enumeration has has not.
+        # A quoted string is plain here; in a list it is still an object of Hydra's, with a text.
         if not str(name) or not (isinstance(name, str) or hasattr(name, "text")):
             many = "one or more, as a list," if group in MANY else "one"
             there_are = ", ".join(options_of(group))

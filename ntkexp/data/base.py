@@ -1,4 +1,4 @@
-"""What data are to a config: options, and a way to the examples. Loads no PyTorch."""
+"""What a config knows of data: options, and a method that loads the examples. Loads no PyTorch."""
 
 from __future__ import annotations
 

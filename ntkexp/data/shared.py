@@ -1,4 +1,4 @@
-"""What the members of a run have in common is read, and lies in memory, once."""
+"""What the members of a run share is read once and held in memory once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What `ntkexp train` and `ntkexp study` do with a composed config: skip the run, or live it."""
+"""What `ntkexp train` and `ntkexp study` do with a composed config: skip the run, or carry it
+out."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def as_program() -> Iterator[list[int]]:
-    """Surrounds the life of a run in a process that is there for it alone."""
+    """Surrounds the life of a run in a process that exists for it alone."""
     keep_freed_memory()
     with signals() as asked:
         yield asked
@@ -57,7 +58,7 @@ class Command:
         return self.run_if_needed(config, folder_of(config), Asked(typed))
 
     def run_if_needed(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
-        """The run in `folder`, unless its outcome stands already."""
+        """Carry out the run in `folder`, unless it is done already."""
         if (code := known(config, folder, self.data)) is not None:
             return code
         for parent in parents(config):
@@ -66,7 +67,8 @@ class Command:
         return self.run(config, folder, words)
 
     def run(self, config: DictConfig, folder: Path, words: Asked = NOTHING) -> int:
-        """One life of the run in `folder`: an exit code, once the run's own status is written."""
+        """Carry out one life of the run in `folder`. Returns its exit code, once the run's own
+        status is written."""
         with self.life() as asked:
             began = time.monotonic()
             ready = self.prepare(config)
@@ -78,7 +80,7 @@ class Command:
             return live(ready, config, folder, words, asked, began)
 
     def _make(self, parent: Parent, child: DictConfig) -> int:
-        """The exit code of a run that `child` needs, made now if that was asked for."""
+        """Make the run that `child` needs, if that was asked for. Returns its exit code."""
         if parent.finished:
             return DONE
         if parent.how is None or not child.with_parents:
@@ -88,7 +90,7 @@ class Command:
 
 
 def missing(parent: Parent) -> str:
-    """That a run which is needed is not there, and how to make it."""
+    """The message that a needed run is not there, and how to make it."""
     if parent.how is None:
         return f"{parent.key}.run={parent.folder}: is not finished; expected a run that is"
     return (

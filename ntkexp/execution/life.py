@@ -1,4 +1,4 @@
-"""One life of a run: take it over or begin it; end it finished, interrupted or failed."""
+"""One life of a run, from its start or its last commit to finished, interrupted or failed."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def loop_of(
 
 
 def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) -> bytes | None:
-    """Say what the run is; the checkpoint from which it goes on, None where it begins.
+    """Write down what the run is. Returns the checkpoint from which it goes on, None for a new run.
 
-    From here on the process computes with the run's number of threads: that of its first life.
+    From here on the process computes with the number of threads of the run's first life.
     """
     from ntkexp.results.provenance.provenance import provenance
 
@@ -169,7 +169,8 @@ def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
-    """Wherever it is, also inside code that would turn an exception into another."""
+    """End this process wherever it is, also inside code that would turn an exception into
+    another."""
     os._exit(128 + number)
 
 
@@ -177,8 +178,8 @@ def end_at_once(number: int, frame: FrameType | None) -> None:
 def signals(again: Handler = end_at_once) -> Iterator[list[int]]:
     """Collect SIGINT and SIGTERM for the loop to see; `again` answers a second one.
 
-    What was committed stays then, as after a kill. In a thread there are no signals to see: they
-    come to the main thread.
+    After a second signal the run keeps what was committed, as after a kill. Only the main thread
+    receives signals: in another thread there are none to see.
     """
     asked: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Whether a run's outcome stands already, and stands for what is asked now."""
+"""Whether a run is done already, and whether it is the run that is asked for now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Data = Mapping[str, str]
 
 
 def known(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) -> int | None:
-    """The exit code of a run whose outcome stands already; None when there is work to do.
+    """The exit code of a run that is done already; None when there is work to do.
 
     `data` are the checksums of the files that a run would read here, found without loading them.
     """
@@ -42,7 +42,7 @@ def known(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) 
 
 
 def refuse_other_run(config: DictConfig, folder: Path) -> None:
-    """A run stands for a config only if it is what the config asks for, key by key."""
+    """Refuse a run whose config differs in any key from the config that is asked for."""
     card = read_card(folder)
     here = hashed(plain(config))
     if card is not None and card.hashed != here:
@@ -54,9 +54,9 @@ def refuse_other_run(config: DictConfig, folder: Path) -> None:
 
 
 def refuse_other_data(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) -> None:
-    """A finished run stands for its command only with the data it was made from.
+    """Refuse a finished run that was made from other data.
 
-    Where the data are not at hand there is nothing to compare, and the run stands.
+    Where the data are not on this machine nothing is compared, and the run counts.
     """
     kept = data_of(folder)
     if not kept:

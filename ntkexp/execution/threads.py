@@ -117,7 +117,7 @@ def of_life(kept: int | None, wanted: Wanted) -> tuple[int, str | None]:
 
 
 def share(number: int) -> None:
-    """This process is a job of a sweep, which leaves it so many cores."""
+    """Tell this process that it is a job of a sweep, which may use so many cores."""
     global _share
     _share = number
 

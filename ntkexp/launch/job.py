@@ -73,7 +73,7 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
 
 
 def look_up(job: Job, command: Command, *, retry_failed: bool) -> None:
-    """Settle a job whose outcome stands already, as its status.json tells it."""
+    """Set the outcome of a job that is done already, as its status.json says."""
     if job.config.rerun:
         return
     try:
@@ -99,12 +99,13 @@ def look_up(job: Job, command: Command, *, retry_failed: bool) -> None:
 
 
 def _came_from_outside(status: dict[str, Any]) -> bool:
-    """A job that was killed may well succeed the next time; one that raised raises again."""
+    """Whether a failure came from outside. A job that was killed may succeed the next time; one
+    that raised an error will raise it again."""
     return "killed_by" in status
 
 
 def log_of(job: Job, status: dict[str, Any]) -> Path | None:
-    """Where the story of a failure is to be read."""
+    """The file in which to read about a failure."""
     for name in (status.get("traceback"), LOG):
         if name and (job.folder / name).exists():
             return job.folder / name

@@ -37,7 +37,7 @@ def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
 
 
 def _in_order(jobs: Sequence[Job]) -> list[tuple[str, list[Job]]]:
-    """(subcommand, runs) one after the other: each needs those before it at most."""
+    """(subcommand, runs) in order: the runs of each pair need only runs of the pairs before it."""
     levels: dict[Path, int] = {}
     found: dict[Path, Parent] = {}
     for job in jobs:
@@ -53,7 +53,7 @@ def _in_order(jobs: Sequence[Job]) -> list[tuple[str, list[Job]]]:
 
 
 def _level(config: DictConfig, levels: dict[Path, int], found: dict[Path, Parent]) -> int:
-    """How many runs, one needing the other, come before the run of `config`."""
+    """The length of the longest chain of unfinished runs that the run of `config` needs."""
     highest = 0
     for parent in parents(config):
         if parent.finished:

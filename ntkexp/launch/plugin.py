@@ -171,7 +171,7 @@ def register() -> None:
 
 def _move_in() -> None:
     package, _, name = HOME.partition(".")
-    # There is such a package only where some plugin is installed; Hydra has looked by now.
+    # There is such a package only where some plugin is installed; Hydra has looked already.
     home = sys.modules.setdefault(package, ModuleType(package))
     sys.modules[HOME] = sys.modules[__name__]
     setattr(home, name, sys.modules[__name__])

@@ -66,7 +66,7 @@ class Search:
         self._refuse_bad_options()
 
     def go_on(self, arguments: Sequence[str]) -> None:
-        """Bring the study to `n_trials`; its best trial is told at the end."""
+        """Run trials until there are `n_trials`, then report the best one."""
         space, fixed = space_of(arguments)
         if not space:
             raise UserError(

@@ -32,7 +32,7 @@ LEFT = "left the queue without a result: it was cancelled, or lost with its node
 
 
 def run(jobs: Sequence[Job], config: DictConfig, command: Command, done_before: int) -> int:
-    """Submit the jobs and wait for them; 130 when the user would not wait."""
+    """Submit the jobs and wait for them. Returns 130 if the user did not wait."""
     launcher = OmegaConf.to_object(config.launcher)
     assert isinstance(launcher, SlurmConfig)
     executor = _executor(launcher)  # before anything is written

@@ -1,4 +1,4 @@
-"""A sweep in words: what would be done, what was."""
+"""A sweep in words: what would be done, or what was done."""
 
 from __future__ import annotations
 

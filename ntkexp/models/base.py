@@ -1,4 +1,5 @@
-"""What a network is to a config: options, what it takes and how large it is. Loads no PyTorch."""
+"""What a config knows of a network: options, what it takes and how large it is. Loads no
+PyTorch."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Complexity(Probe):
         return update.kernel_factor * self._estimator(update.model).run(inputs, _signs(update))
 
     def _estimator(self, model: nn.Module) -> SharedForward:
-        """One for the whole run: it holds its fast rules against a true gradient only once."""
+        """One for the whole run: it compares its fast rules with a true gradient only once."""
         from ntkexp.tangent import SharedForward
 
         if self._shared is None:

@@ -3,7 +3,7 @@
 The problem (16) of LeJeune and Alemohammad, "An Adaptive Tangent Feature Perspective of Neural
 Networks", is solved at the network's own size: layers W -> M_1 W M_2 of its features at step 0,
 penalties |v - 1|^p on both sides (the last layer from the left alone), and f - f_0 to interpolate.
-Its kernel and its changes of weights are laid beside the network's own. Measured at the last step,
+Its kernel and its changes of weights are compared with the network's. Measured at the last step,
 for networks of linear layers with one output, on the first `examples` of the training set.
 """
 

@@ -23,7 +23,7 @@ def first_of(record: Record) -> Record:
     return replace(record, tables=_OfOne(record.tables, own))
 
 
-def told(record: Record) -> str:
+def which_network(record: Record) -> str:
     """`the first of 6 networks: seed 0`; nothing of a run of one."""
     if MEMBERS not in record.tables:
         return ""

@@ -18,7 +18,7 @@ from ntkexp.report.benchmarks import benchmarks
 from ntkexp.report.facts import Drawing, ShownRuns, short
 from ntkexp.report.ledger import ledger
 from ntkexp.report.markup import packed, soft, text
-from ntkexp.report.one_of_many import first_of, told
+from ntkexp.report.one_of_many import first_of, which_network
 from ntkexp.report.panels import builders, panels
 from ntkexp.results.record import SCALES, Record
 
@@ -98,7 +98,7 @@ def _run(group: ShownRuns, record: Record) -> dict[str, Any]:
     values = zip(record.axes, record.swept, strict=True)
     swept = "".join(f"{key} {short(value)}, " for key, value in values)
     scale = "" if record.scale == "paper" else f" ({record.scale})"
-    which = [words] if (words := told(record)) else []
+    which = [words] if (words := which_network(record)) else []
     about = [group.about, f"run {record.run}", *which, f"scale {record.scale}", *record.notes]
     return {
         "id": _run_id(record),

@@ -69,7 +69,7 @@ class TableFile:
 
 
 def read_table(file: TableFile) -> pd.DataFrame:
-    """A table as it was published; refused in one line where the file is another by now."""
+    """A table as it was published; refused in one line where the file has changed since."""
     try:
         content = file.path.read_bytes()
     except OSError as error:

@@ -21,7 +21,7 @@ def of_recipe(records: Iterable[Record], recipe: str) -> list[Record]:
 
 def choose(records: Sequence[Record], carries: Carries = lambda _: True) -> list[Record]:
     """Of one experiment's runs those of one setting: of the best scale, then the most seeds, then
-    the farthest. Of a seed and a swept value that were run twice the one that came farther.
+    the furthest. Of two runs of one seed and swept value, the one that came further.
 
     `carries`: only runs that come far enough for what is asked of them.
     """

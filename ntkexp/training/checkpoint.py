@@ -1,4 +1,4 @@
-"""Tensors to bytes, the same bytes for the same tensors, and back."""
+"""Turns tensors into bytes and back. The same tensors always give the same bytes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ def saved(content: dict[str, Any]) -> bytes:
 
 
 def restored(content: bytes) -> dict[str, Any]:
-    """What `saved` was given. Tensors and plain values only: nothing in the file is executed."""
+    """Read back what `saved` wrote: tensors and plain values only. Nothing in the file is
+    executed."""
     state: dict[str, Any] = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     return state
 
 
 def stacked(contents: Sequence[bytes]) -> bytes:
-    """Tensors of several files as one: those of a name become one, its first dimension theirs."""
+    """Stack the tensors of the same name from several files: the first dimension counts the
+    files."""
     parts = [restored(content) for content in contents]
     return saved({name: torch.stack([part[name] for part in parts]) for name in parts[0]})

@@ -1,4 +1,4 @@
-"""Where a run computes, and how exactly."""
+"""On which device a run computes, and with what precision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ntkexp.errors import UserError
 
 
 def resolve(name: str) -> torch.device:
-    """`auto` is CUDA where there is one; anything else is taken at its word."""
+    """`auto` means CUDA where there is a GPU; any other name is used as it is."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

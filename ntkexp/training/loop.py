@@ -17,10 +17,10 @@ StopAsked = Callable[[], bool]
 
 
 class Loop:
-    """Brings `work` to its end and writes what happens to `run`.
+    """Advances `work` to its end and writes what happens to `run`.
 
-    `probes` has the probes of each of the work's views; at the steps `keep_at` its files are kept.
-    `after_commit` is told of commits, and of the end by a last one.
+    `probes` has the probes for each of the work's views. At the steps `keep_at` the work's files
+    are kept. `after_commit` is called after every commit; the end of a run is then a commit, too.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Loop:
                 # Also of a run that diverges, all rows until then.
                 self._write_rows()
         if self.after_commit is not None:
-            # The last rows, for whoever is told of commits.
+            # The last rows, for `after_commit`.
             self.commit()
         for name, content in self.work.files().items():
             self.run.stage(name, content)

@@ -20,10 +20,8 @@ from ntkexp.transforms.base import Transformed
 
 @dataclass(frozen=True)
 class Prepared:
-    """A network, what it is trained on and to what end, and what looks at it on which examples.
-
-    `model` is what is trained: the network, or what a transform made of it.
-    """
+    """A network, its data and its objective, and the probes with the batches that they look at.
+    `model` is what is trained: the network, or what a transform made of it."""
 
     config: TrainConfig
     dataset: Dataset

@@ -1,7 +1,7 @@
-"""The figures of updates, on their way from the device to the tables.
+"""The losses and accuracies of updates, on their way from the device to the tables.
 
-Minibatch figures stay on the device until some are together: fetching each would make a GPU wait
-for every step. What comes out does not depend on when they are fetched.
+They stay on the device until there are several: fetching each by itself would make a GPU wait at
+every step. The tables do not depend on when they are fetched.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Recorder:
         loss: Sequence[float],
         hits: Sequence[float],
     ) -> None:
-        """Take in figures that are numbers by now; `told` has step, epoch and rate of each."""
+        """Take in losses and accuracies as numbers; `updates` has step, epoch and rate of each."""
         self._write_watched()
         finite = next((i for i, x in enumerate(loss) if not math.isfinite(x)), len(loss))
         for value in loss[:finite]:
@@ -109,9 +109,9 @@ class Recorder:
             raise Diverged(updates[finite][0], self.recent_loss)
 
     def _write_steps(self, columns: dict[str, list[Any]]) -> None:
-        """Onto the rows before where these are of updates too: where a loss is waited for, every
-        update is fetched by itself, and a table of one row costs more than a small network's step.
-        """
+        """Append to the last rows, where these are of updates as well. When a loss is waited
+        for, every update is fetched by itself, and a table of one row costs more than a small
+        network's step."""
         if self._written and self._written[-1][0] == STEPS.name:
             for name, values in self._written[-1][1].items():
                 assert isinstance(values, list)

@@ -43,16 +43,17 @@ OFFERS = frozenset(
     {"outputs", "network", "layers", "activations", "kernel", "labels", "examples", "updates"}
     | {"changes"}
 )
-# So long updates go on before the loop is asked what else there is to do.
+# Updates go on for so many seconds before the loop looks what else there is to do.
 BURST_SECONDS = 0.2
 MakeLearner = Callable[[Prepared, Batches | Endless], Learner]
 ROUTES: Mapping[str, MakeLearner] = {NetworkLearner.route: NetworkLearner}
 
 
 class Supervised:
-    """Trains `prepared.model` until it has fitted the training set or is at the limit of steps.
+    """Trains `prepared.model` until it has fitted the training set or reached the limit of steps.
 
-    Updates are made by one of `routes`: `route`, or where it goes on the one by which it began.
+    Updates are made by one of `routes`: the one named `route` or, in a run that goes on, the one by
+    which it began.
     """
 
     @staticmethod
@@ -101,7 +102,7 @@ class Supervised:
 
     @property
     def _passed_all(self) -> bool:
-        """Whether the losses at which to look are behind it, and that is the end."""
+        """Whether training ends because all losses of `probing.losses` have been passed."""
         return self.config.optim.stop_after_losses and not self.waits_for_a_loss
 
     @property
@@ -119,7 +120,7 @@ class Supervised:
         return None
 
     def found_fitted(self) -> bool:
-        """Whether the network has fitted the training set, evaluated where that is due."""
+        """Whether the network has fitted the training set; it is evaluated where that is due."""
         if self._nearly_fitted():
             self._evaluate()
         return self.fitted
@@ -175,7 +176,8 @@ class Supervised:
         return self.transformed.rate * learning_rate(self.config.optim, step, self.last)
 
     def before_update(self, lr: float) -> None:
-        """Let the probes that want it see the coming update, of which dw is known by now."""
+        """Let the probes that asked for it see the coming update, whose change dw is known by
+        now."""
         watching = self._watching()
         if not watching:
             return
@@ -217,12 +219,13 @@ class Supervised:
 
     @property
     def waits_for_a_loss(self) -> bool:
-        """Whether there is a loss left at which to look: every update is then asked for its own."""
+        """Whether a loss of `probing.losses` is still ahead: then every update's loss is
+        fetched."""
         return self.crossed < len(self._thresholds)
 
     @property
     def waited_for(self) -> float:
-        """The next loss at which to look; nothing is below it where there is none left."""
+        """The next loss at which to look; where none is left, a value that no loss is below."""
         return self._thresholds[self.crossed] if self.waits_for_a_loss else -math.inf
 
     @property
@@ -232,10 +235,11 @@ class Supervised:
         return limited and self.ends_epoch() and self.step > self.evaluated
 
     def _nearly_fitted(self) -> bool:
-        """Log-spaced looks are far apart late in a run: near the end of fitting, check each epoch.
+        """Whether the network is close to fitted, so that it is evaluated after every epoch.
 
-        Twice the stopping loss on the running mean of minibatches is near; that mean is fetched
-        from the device only now and then, at steps that depend on the step number alone.
+        Log-spaced looks are far apart late in a run. Close means that the running mean of the
+        minibatch losses is below twice the stopping loss. That mean is fetched from the device only
+        now and then, at steps that depend on the step number alone.
         """
         if not self.may_evaluate:
             return False

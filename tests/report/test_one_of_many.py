@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.report.one_of_many import first_of, told
+from ntkexp.report.one_of_many import first_of, which_network
 from ntkexp.report.panels import panels
 from ntkexp.results.collect import collect
 from tests.tiny_runs import TINY, train
@@ -23,8 +23,8 @@ def outputs(tmp_path: Path, made_images: None) -> Path:
 
 def test_the_first_of_many_networks_is_shown_as_a_run_of_its_own(outputs: Path) -> None:
     many, one = sorted(collect([outputs]), key=lambda run: "members" not in run.tables)
-    assert told(many) == "the first of 2 networks: seed 5"
-    assert told(one) == ""
+    assert which_network(many) == "the first of 2 networks: seed 5"
+    assert which_network(one) == ""
     assert first_of(one) is one
     shown = first_of(many)
     assert set(shown.tables["evals"]["seed"]) == {5}

@@ -15,7 +15,7 @@ def redraw_labels(
 
     Returns the labels and who was redrawn. Of those, one in `classes` is right by chance, unless
     `excludes_true`. The draw of an example depends on the seed and its position in `labels`
-    alone, and whoever is redrawn at one share is redrawn, to the same label, at a higher one.
+    alone. A label that is redrawn at one share is redrawn, to the same class, at a higher share.
 
     >>> labels, redrawn = redraw_labels(
     ...     torch.zeros(4, dtype=torch.int64), 1.0, 2, 0, "noise", excludes_true=True

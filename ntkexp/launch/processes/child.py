@@ -29,7 +29,8 @@ SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 
 def live(work: Callable[[], int], folder: Path, slot: Slot, report: int, launcher: int) -> NoReturn:
-    """Do `work`, telling the file descriptor `report` how it goes; what it prints is its log."""
+    """Do `work` and report its progress to the file descriptor `report`; what it prints is its
+    log."""
     code = BROKEN
     try:
         _stand_alone(slot, launcher)
@@ -76,7 +77,7 @@ def _stand_alone(slot: Slot, launcher: int) -> None:
 
 
 def _end_with(launcher: int) -> None:
-    """When the launcher is killed, get SIGTERM: its jobs commit and make room for the next one."""
+    """Receive SIGTERM when the launcher is killed: the job then commits and makes room."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGTERM)
         if os.getppid() != launcher:
@@ -84,7 +85,7 @@ def _end_with(launcher: int) -> None:
 
 
 def _offer_to_the_memory_killer() -> None:
-    """When memory runs out, the job goes and the launcher stays."""
+    """When memory runs out, let the kernel end this job and not the launcher."""
     adjustment = Path("/proc/self/oom_score_adj")
     if adjustment.exists():
         adjustment.write_text("500")
@@ -109,7 +110,7 @@ def _forget_unbegun(folder: Path) -> None:
 
 
 class _Reporter:
-    """Sends how far the job is, now and then."""
+    """Reports the progress of the job from time to time."""
 
     def __init__(self, report: int) -> None:
         self._report, self._sent = report, 0.0

@@ -11,7 +11,8 @@ from ntkexp.results.status import forget_work, read_status
 
 
 def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
-    """Judge by the run's status.json first: a process may be killed just after its work is done."""
+    """Set how a job ended. The run's status.json counts first: a process may be killed just
+    after its work is done."""
     try:
         status = read_status(job.folder) or {"state": "missing"}
     except UserError as error:

@@ -124,7 +124,7 @@ class Pool:
             self._stop(signal.SIGTERM)
 
     def _try_later(self, unit: Unit) -> bool:
-        """Whether a run that another process holds may still become ours."""
+        """Whether to try a run later that another process holds now."""
         now = time.monotonic()
         if unit.given_up is None or self.running:
             unit.given_up = now + PATIENCE_SECONDS

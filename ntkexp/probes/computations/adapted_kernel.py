@@ -1,4 +1,4 @@
-"""The adapted kernel of a trained network, and all that is read off it."""
+"""The adapted kernel of a trained network, and all numbers taken from it."""
 
 from __future__ import annotations
 

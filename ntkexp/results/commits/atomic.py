@@ -1,4 +1,4 @@
-"""Files whole or absent: temporary file, fsync, rename, fsync of the folder."""
+"""Files that are whole or absent: temporary file, fsync, rename, fsync of the folder."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def cannot_remove(path: Path, error: OSError) -> UserError:
 
 
 def sync(path: Path) -> None:
-    """Have the disk keep a file, or the names in a folder, before anything that relies on it."""
+    """Make sure that a file, or the names in a folder, are on disk before anything relies on
+    them."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

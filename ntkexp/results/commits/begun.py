@@ -1,4 +1,4 @@
-"""What a run that still goes on has written down: the rows of its commits, and no others."""
+"""What an unfinished run has committed: the rows of its commits, and no others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def committed_tables(folder: Path) -> dict[str, pa.Table]:
 
 
 def _of_version_1(parts: Path, checkpoint: Path) -> dict[str, pa.Table]:
-    """There the checkpoint counts the commits, and rows of parts beyond them do not count."""
+    """In version 0.1 the checkpoint counts the commits; rows of parts beyond that number do not
+    count."""
     last = commits(checkpoint)
     found: dict[str, list[pa.Table]] = {}
     for part in sorted(parts.glob("*.parquet")):

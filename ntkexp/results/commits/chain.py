@@ -5,8 +5,8 @@
     unfinished/committed/00000003.0001.json             written last: makes the rest count
 
 A commit names its parts with their rows and checksums, its checkpoint, and the life that wrote the
-commit before it. Whatever no commit of the chain names was left by a life that ended before its
-commit, and does not count.
+commit before it. Files that no commit of the chain names were left by a life that ended before its
+commit, and do not count.
 """
 
 from __future__ import annotations

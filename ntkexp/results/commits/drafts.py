@@ -72,7 +72,7 @@ class Drafts:
             draft.write_bytes(content)
 
     def link(self, source: Path, target: Path) -> None:
-        """Publish a file that is on disk already, without writing it again where links are had."""
+        """Publish a file that is on disk already, by a hard link where the file system has them."""
         with self.publishing(target) as draft:
             try:
                 draft.hardlink_to(source)

@@ -25,7 +25,7 @@ from ntkexp.results.commits.owner import alive, in_words, kernel, owner_of, text
 
 SILENT_SECONDS = 900.0
 TOUCH_SECONDS = 30.0
-# Whoever removes a stale lock, or only looks at one, holds it for a moment: look again until then.
+# Removing a stale lock, or looking at one, holds it for a moment: look again until then.
 GRACE_SECONDS, BETWEEN_LOOKS_SECONDS = 0.5, 0.02
 # What file systems without flock answer.
 NO_FLOCK = {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.EBADF}
@@ -120,7 +120,7 @@ def remove_if_stale(path: Path) -> None:
 
 
 def _removed_if_stale(path: Path) -> bool:
-    """Remove a lock whose owner is gone; whether there is none of that kind any more."""
+    """Remove the lock if its owner is gone. Returns False if the owner is alive."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -149,7 +149,7 @@ def _free(path: Path, descriptor: int, how: int) -> bool:
     except BlockingIOError:
         return False
     if owner is None:
-        return True  # damaged: its owner wrote it whole, and a living one on this machine holds it
+        return True  # damaged, and no process of this machine holds it
     if owner.get("kernel") != kernel():
         return _now_of_file_system(path.parent) - os.fstat(descriptor).st_mtime >= SILENT_SECONDS
     return answered or not alive(owner)

@@ -13,8 +13,8 @@ from typing import Any
 
 
 def text_of(owner: Mapping[str, object]) -> bytes:
-    """What stands in a lock, with a checksum of itself: a changed byte may name another machine,
-    whose silence one would wait for."""
+    """The content of a lock file, with a checksum of itself. Without it a changed byte could
+    name another machine, and one would wait for that machine in vain."""
     return json.dumps({**owner, "check": _check(owner)}).encode()
 
 

@@ -40,7 +40,7 @@ class Metric:
 
     @property
     def direction(self) -> str:
-        """minimize or maximize: what an accuracy is for, and everything else."""
+        """`maximize` for an accuracy, `minimize` for everything else."""
         return "maximize" if self.column.endswith(HIGHER) else "minimize"
 
 
@@ -108,7 +108,7 @@ def _of_steps(metric: Metric) -> Callable[[Sequence[float]], float]:
 
 
 def _chosen(metric: Metric, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows that the words of a path choose, and the usual ones where it is silent."""
+    """The rows that the words of a path choose; where the path says nothing, the usual ones."""
     words = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     left, used = list(metric.chosen), set[str]()
     while left:

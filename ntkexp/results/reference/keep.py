@@ -51,7 +51,7 @@ def keep(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
 def keep_begun(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
     """Copy what the runs at or below `places` that are not finished have committed.
 
-    A copy of a finished run of the same id, or of one that was farther, stays.
+    A copy of a finished run of the same id, or of a run that had come further, stays.
     """
     for folder in runs(places):
         status, copy = dict(read_status(folder) or {}), _place(folder, reference)

@@ -1,7 +1,7 @@
 """Linear regression learns its modes one by one (Propositions 7 and 9, appendix A.5.2).
 
 Features (n, P) with a power-law spectrum lambda_j = j^-decay, labels at random; gradient descent
-runs in weight space and its modes are held against the closed forms.
+runs in weight space and its modes are compared with the closed forms.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Phi = [phi, phi_noise] with phi ~ N(0, 1) and phi_noise ~ N(0, I_d / d), and labels
 y = phi + P_noise(epsilon) with epsilon ~ N(0, sigma^2 I_n). The clean function has
 w* = (1, 0, ..., 0). Everything happens in the modes of Phi, all seeds at once; the theory's tests
-hold the modes against the algorithm written in matrices.
+compare the modes with the algorithm written in matrices.
 """
 
 from __future__ import annotations

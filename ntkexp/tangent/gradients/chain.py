@@ -1,4 +1,4 @@
-"""The features of a chain of affine maps and ReLUs, read off the graph of its forward.
+"""The features of a chain of affine maps and ReLUs, taken from the graph of its forward.
 
 For h_l = relu(W_l h_{l-1} + b_l), l < L, and f = W_L h_{L-1} + b_L, a vector v_i in R^c gives
 

@@ -77,7 +77,7 @@ class CheckedFeatures:
 
 @dataclass
 class _Forward:
-    """One recorded forward, and where its features can be read off."""
+    """One recorded forward, and where its features can be taken from."""
 
     values: Tensor
     calls: list[Call]

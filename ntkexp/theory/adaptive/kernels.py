@@ -1,4 +1,4 @@
-"""What is read off an adapted kernel: cosines, fits by other kernels, shared directions."""
+"""Numbers of an adapted kernel: cosines, fits by other kernels, shared directions."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ EXAMPLES_AT_ONCE = 500
 
 
 class FrozenKernels:
-    """The kernels of the training examples with themselves, and of test examples with these.
+    """The kernel of the training examples with themselves, and of the test examples with them.
 
-    Nothing is computed before it is asked for: by then the process has the threads of its run, on
-    whose number the last digits depend. Rows are example-major, i c + output.
+    Each is computed when it is first asked for. By then the process has the number of threads of
+    its run, on which the last digits depend. Rows are example-major: row i c + output.
     """
 
     on_disk = False
@@ -50,7 +50,8 @@ class FrozenKernels:
         return self.train if split == "train" else self.test
 
     def expect(self, examples: Tensor) -> None:
-        """The rows of these training examples are read next: nothing to do in memory."""
+        """Announce which training examples are read next. In memory there is nothing to
+        prepare."""
 
     def start(self, split: str) -> Tensor:
         """(n, c): what the outputs are for a = 0."""
@@ -63,12 +64,11 @@ class FrozenKernels:
 
 
 class KernelsOnDisk(FrozenKernels):
-    """The same, the kernel of the training examples in a file of `folder` that is written tile by
-    tile. Of what is read of it memory holds as much as is free.
+    """The same, with the training kernel in a file of `folder`, written tile by tile.
 
-    Who begins it a second time goes on with the tiles that are there. The file is named after the
-    architecture, weights and examples and stays: runs that differ in labels or rates read the same
-    one.
+    Memory holds as much of the file as is free. A second process that needs the same kernel goes on
+    with the tiles that are there. The file is named after architecture, weights and examples, and
+    it stays: runs that differ in labels or rates read the same one.
     """
 
     on_disk = True
@@ -96,7 +96,8 @@ class KernelsOnDisk(FrozenKernels):
         return torch.from_numpy(np.load(self.file, mmap_mode="c"))
 
     def expect(self, examples: Tensor) -> None:
-        """Ask the system for all of them at once: read as they are met, each is waited for."""
+        """Ask the system to read all of these rows at once; otherwise each would be waited for
+        in turn."""
         if not hasattr(os, "posix_fadvise"):  # not Linux
             return
         size = self.train.nbytes // len(self._inputs["train"])
@@ -125,10 +126,11 @@ def frozen_kernels(
     folder: Path | None = None,
     progress: bool = False,
 ) -> FrozenKernels:
-    """Those of this network at these weights; runs of one process that have the same share them.
+    """The kernels of this network at these weights, in memory or, where one is given, in `folder`.
 
-    In memory, or where there is a `folder`, there. `architecture` says what the network does with
-    its weights: without it one with ReLUs and one without, of equal weights, would share a kernel.
+    Runs of one process that have the same kernels share them. `architecture` says what the network
+    computes with its weights: without it a network with ReLUs and one without, of equal weights,
+    would share a kernel.
     """
     inputs = {"train": train.inputs, "test": test.inputs[:test_examples]}
     function = NetworkFunction(network, None)

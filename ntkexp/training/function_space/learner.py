@@ -28,10 +28,8 @@ EXAMPLES_AT_ONCE = 500
 
 
 class FunctionLearner:
-    """Trains the coefficients a; the weights theta_0 + J_0^T a are there when someone asks.
-
-    `model` is the linearised network, whose weights follow then and not before.
-    """
+    """Trains the coefficients a. The weights theta_0 + J_0^T a are computed when someone asks.
+    `model` is the linearised network; its weights are up to date only after that."""
 
     route = "function"
     hides = frozenset({"changes"})
@@ -150,7 +148,8 @@ class FunctionLearner:
         return dict(self.followed().state_dict())
 
     def followed(self) -> Linearised:
-        """The linearised network at theta_0 + J_0^T a: a backward through all training examples."""
+        """The linearised network at theta_0 + J_0^T a, by one backward through all training
+        examples."""
         if self._followed is None or not torch.equal(self._followed, self.a):
             self.linearised.move_to(self._pulled_back())
             self._followed = self.a.detach().clone()

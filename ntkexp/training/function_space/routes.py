@@ -73,14 +73,15 @@ SHARE_OF_MEMORY = SHARE_OF_DISK = 0.5
 
 @dataclass(frozen=True)
 class Choice:
-    """A route, and what is told of it in the provenance of a run."""
+    """A route, and what the run's provenance says about the choice."""
 
     route: str
     about: Mapping[str, Any]
 
 
 def work_of(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Supervised, dict[str, Any]]:
-    """The work of one network, and how it came to its route; `one_of_many`: of a run of members."""
+    """The training work of one network, and how its route was chosen. `one_of_many`: the
+    network is a member of a run with many."""
     if not isinstance(prepared.model, Linearised):
         return Supervised(prepared), {}
     choice = choose(prepared, one_of_many=one_of_many)

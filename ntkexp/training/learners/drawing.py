@@ -32,7 +32,7 @@ def _draws(module: nn.Module) -> bool:
 
 @contextmanager
 def drawing(seed: int, step: int, device: torch.device) -> Iterator[None]:
-    """Inside, the global generators are at the beginning of the stream of this step."""
+    """Inside this block the global generators give the stream of this step."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(derived_seed(seed, "layers", step))
         yield

@@ -82,7 +82,8 @@ class NetworkLearner:
         return loss.detach(), self.objective.correct(outputs, targets).double().mean()
 
     def _repeats(self, inputs: Tensor) -> bool:
-        """Whether this update is, but for its numbers, the same as most others on a GPU."""
+        """Whether this update does the same operations as most others: on a GPU it can be
+        replayed."""
         optim = self.config.optim
         return (
             self.config.cuda_graph

@@ -13,7 +13,7 @@ from ntkexp.training.supervised import Supervised
 
 
 class StackedBatches:
-    """What M works in step would see each, all at once."""
+    """The minibatches that M works see in the same step, as one tensor."""
 
     def __init__(self, works: Sequence[Supervised]) -> None:
         self.works = works
@@ -26,7 +26,7 @@ class StackedBatches:
     def take(self, step: int) -> tuple[Tensor, Tensor]:
         """(M, b, ...) inputs and (M, b) targets of the update after `step` updates.
 
-        Where all see the same inputs these stand in memory once: their stride along M is 0.
+        Where all networks see the same inputs, these are in memory once: their stride along M is 0.
         """
         first = self.works[0]
         batches = first.batches
@@ -42,8 +42,8 @@ class StackedBatches:
         part = batches.part(step)
         targets = self._targets[:, part]
         room = self._room(targets.shape[1])
-        # Into their places at once: gathering and then stacking would move everything twice. Where
-        # all see the same there is one place, and the first fills it.
+        # Straight into the buffer: gathering and then stacking would move everything twice.
+        # Where all networks see the same inputs there is one place, and the first fills it.
         for place, work, order in zip(room, self.works, self._orders, strict=False):
             torch.index_select(work.dataset.train.inputs, 0, order[part], out=place)
         return room.expand(len(self.works), *room.shape[1:]), targets
@@ -64,7 +64,7 @@ class StackedBatches:
         return torch.stack([work.batches.indices(step) for work in self.works])
 
     def _begin(self, epoch: int) -> None:
-        """Labels are small: those of a whole epoch are put in order at once."""
+        """Put the labels of a whole epoch in order at once: labels are small."""
         self._epoch = epoch
         orders = (work.batches for work in self.works)
         self._orders = [one.order(epoch) for one in orders if isinstance(one, Batches)]
@@ -72,7 +72,7 @@ class StackedBatches:
         self._targets = torch.stack([t[o] for t, o in zip(labels, self._orders, strict=True)])
 
     def _room(self, examples: int) -> Tensor:
-        """Room for inputs, taken once: the last batch of an epoch may be a smaller one."""
+        """A buffer for inputs, allocated once. The last batch of an epoch may be smaller."""
         if examples not in self._rooms:
             like = self.works[0].dataset.train.inputs
             size = (1 if self._alike else len(self.works), examples, *like.shape[1:])

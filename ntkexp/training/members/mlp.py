@@ -7,8 +7,8 @@ For f = W_L relu(... relu(W_1 x + b_1) ...) + b_L and delta_L = dloss/df,
 
 with examples as columns, each a batched product over the M networks: into buffers made once, and
 the gradient of a weight straight onto its velocity, v <- mu v + delta h^T. On networks this small
-asking for memory and for one operation after the other takes longer than the arithmetic. Where all
-networks see the same inputs, their first layers are one layer of M times the width.
+allocating memory and starting operations takes longer than the arithmetic. Where all networks see
+the same inputs, their first layers are one layer of M times the width.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class StackedMLP(Stack):
         return outputs, losses.mean(1)
 
     def _room(self) -> tuple[list[Tensor], float]:
-        """What the gradients are added to, and the factor for what stands there already.
+        """The buffers to which gradients are added, and the factor for what they hold already.
 
-        For plain momentum this is the velocity itself: v <- mu v + g.
+        For plain momentum the buffer is the velocity itself: v <- mu v + g.
         """
         update = self.update
         if isinstance(update, SgdUpdate) and not _per_member(update):

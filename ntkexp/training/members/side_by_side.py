@@ -136,7 +136,8 @@ class Members(Generic[W]):
         return scheduled or m in self._events or self.works[m].over
 
     def rows(self) -> list[Written]:
-        """Ordered by step, then by member: an order that does not depend on when one asks."""
+        """Ordered by step, then by member. The order does not depend on when the rows are asked
+        for."""
         parts_of: dict[str, list[Mapping[str, object]]] = {}
         for work, columns in zip(self.works, self.columns, strict=True):
             for table, found in work.rows():
@@ -187,7 +188,8 @@ class Members(Generic[W]):
         }
 
     def files(self) -> Mapping[str, bytes]:
-        """Each file once: the members' tensors of a name in one, the first dimension theirs."""
+        """Each file once: the tensors of a name from all members are stacked along a new first
+        dimension."""
         kept = [work.files() for work in self.works]
         return {name: stacked([files[name] for files in kept]) for name in kept[0]}
 

@@ -2,7 +2,7 @@
 
 Where a network has the weight W (a, b), M of them have a tensor (M, a, b), and the matrix products
 of a step of all M networks are one batched product. On small networks most of a step is the cost
-of asking for it, which M networks then share.
+of starting operations, which M networks then share.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from ntkexp.transforms.functions.alpha_scaled import Head
 class Stack:
     """The weights of M networks, and one optimiser for all.
 
-    The networks stay themselves: their parameters and what their optimisers remember become views
-    into the stacked tensors, so that whoever holds a network sees its weights as they are now, and
-    nothing is copied.
+    Each network's parameters, and what its optimiser remembers, become views into the stacked
+    tensors. So a network always shows its present weights, and nothing is copied.
     """
 
     def __init__(

@@ -84,7 +84,7 @@ def refuse_what_mixes_examples(work: Supervised) -> None:
 
 
 def refuse_layers_that_draw(work: Supervised) -> None:
-    """In a stack all networks would draw from one stream: none would be as it is alone."""
+    """In a stack all networks would draw from one stream, so none would train as it does alone."""
     for name in drawing_layers(work.model):
         raise UserError(f"members: layer {name} draws at random; expected a sweep (-m)")
 
@@ -128,8 +128,9 @@ def refuse_other_weights(works: Sequence[Supervised]) -> None:
 
 
 def refuse_other_functions(works: Sequence[Supervised]) -> None:
-    """Networks with weights of equal shapes may yet do other things with them: the forward of a
-    stack is that of its first network. In function space each has a kernel of its own."""
+    """Refuse networks that compute different functions, though their weights have equal shapes.
+    A stack uses the forward of its first network. In function space each has a kernel of its
+    own."""
     first, *others = works
     for other in others:
         if other.config.model == first.config.model or isinstance(other.learner, FunctionLearner):

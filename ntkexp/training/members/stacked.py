@@ -73,7 +73,7 @@ class StackedMembers(Members[Supervised]):
                 self._events[m] = "over"
 
     def _update(self, works: Sequence[Supervised], step: int, *, watched: bool) -> None:
-        """One update of all; its figures go to `_waiting`."""
+        """Make one update of all networks; its losses go to `_waiting`."""
         assert self._stack is not None
         if self._rates is None or not self._constant_rates:
             self._rates = [work.lr(step) for work in works]
@@ -92,11 +92,12 @@ class StackedMembers(Members[Supervised]):
             work.step += 1
 
     def _burst(self, works: Sequence[Supervised], to: int) -> bool:
-        """Updates on updates, up to `to` or until a member has something to tell: whether it has.
+        """Make updates up to `to`, or until a member has something to report; returns whether one
+        has.
 
-        In function space an update takes less than asking a hundred members how they are. So they
-        are asked once, by the losses of the whole burst; and where the first of these that tells
-        something is not the last, the burst is made again up to there.
+        In function space an update takes less time than asking a hundred members for their state.
+        So they are asked once, with the losses of the whole burst. If the first update with
+        something to report is not the last one, the burst is made again up to that update.
         """
         assert isinstance(self._stack, FunctionStack)
         step, done = works[0].step, len(self._waiting)
@@ -136,7 +137,8 @@ class StackedMembers(Members[Supervised]):
         return outputs, targets, loss
 
     def _goes_on(self, m: int) -> bool:
-        """Let a member evaluate itself where that is due; whether it has another update to make."""
+        """Let a member evaluate itself where that is due. Returns whether it has another update
+        to make."""
         work = self.works[m]
         if not work.may_evaluate:
             return True

@@ -1,4 +1,4 @@
-"""What the paper proves, held against computed examples; no figure shows it.
+"""What the paper proves, compared with computed examples; no figure shows it.
 
 None of this can fail unless the paper's proof, its formula as printed, or the code is wrong.
 """
