@@ -26,7 +26,8 @@ def blocks(name: str, kind: str) -> list[str]:
 
 def commands(name: str) -> list[list[str]]:
     """The commands of the consoles in a file of docs/."""
-    lines = [line for block in blocks(name, "console") for line in block.splitlines()]
+    whole = [block.replace("\\\n", " ") for block in blocks(name, "console")]
+    lines = [line for block in whole for line in block.splitlines()]
     return [shlex.split(line[2:]) for line in lines if line.startswith("$ ntkexp ")]
 
 

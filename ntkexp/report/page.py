@@ -44,7 +44,7 @@ def page(
         papers=text("; ".join(paper.citation for paper in papers)),
         links="".join(map(_link, papers)),
         claims=ledger(findings, drawn),
-        figures=figure.figures(drawings) or soft("No figure is drawn yet: make figures"),
+        figures=figure.figures(drawings) or soft("No figure is drawn yet: ntkexp figures"),
         explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
         benchmarks=benchmarks(tables),
         footer=_footer(shown),
