@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.lazy.claims.noise import CLAIMS
+from ntkexp.papers.lazy.claims import noise, rates
 from ntkexp.papers.lazy.noise_curves import at_clean, looks, onset
 from ntkexp.results.record import Record
 
-LEDGER = {claim.id.partition("-noise-")[2]: claim for claim in CLAIMS}
+LEDGER = {claim.id.partition("-noise-")[2]: claim for claim in (*noise.CLAIMS, *rates.CLAIMS)}
 CLEAN = np.geomspace(2.3, 0.02, 60)
 MLP, RATES = "lazy/noise_mlp", "lazy/rates_mlp"
 
@@ -63,7 +63,15 @@ def verdict(name: str, *records: Record) -> Verdict:
     return judge(LEDGER[name], records).verdict
 
 
-REGIMES = ("phase-1", "onset", "best-test", "linear", "memorises-later", "test-accuracy")
+REGIMES = (
+    "phase-1",
+    "onset",
+    "noisy-loss",
+    "best-test",
+    "linear",
+    "memorises-later",
+    "test-accuracy",
+)
 
 
 def test_a_lazy_network_that_memorises_early_and_stays_linear() -> None:
