@@ -14,6 +14,11 @@ def problem(seed: int, n: int = 12, P: int = 5) -> tuple[np.ndarray, np.ndarray]
     return generator.normal(size=(n, P)), generator.normal(size=n)
 
 
+def test_options_are_typed_in_the_words_of_the_pages() -> None:
+    assert [*Kappa] == ["grad_norm", "grad_max", "const", "none"]
+    assert [*Loss] == ["mean", "half_sum"]
+
+
 @pytest.mark.parametrize("kind", Kappa)
 @pytest.mark.parametrize(("n", "P"), [(12, 5), (4, 7)])
 def test_the_modes_are_the_algorithm_written_in_matrices(kind: Kappa, n: int, P: int) -> None:
