@@ -44,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
         for number, change in enumerate(changes):
             if options.only is not None and number != options.only:
                 continue
-            text = (TREE / change.file).read_text(encoding="utf-8")
+            # The copy's: somebody may work on the tree meanwhile.
+            text = (copy.folder / change.file).read_text(encoding="utf-8")
             outcome = known.outcome(change)
             if options.only is not None or outcome is None:
                 tests = reach.tests_for(change, text, options.seconds)
