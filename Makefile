@@ -71,6 +71,7 @@ pages: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.pages.results
 	$(BIN)/python -m scripts.pages.gallery
 	$(BIN)/python -m scripts.pages.verdicts
+	$(BIN)/python -m scripts.pages.thresholds
 	$(BIN)/python -m scripts.pages.tour
 
 figures: $(VENV)/.installed-base
