@@ -44,6 +44,17 @@ def chosen(
     return found
 
 
+def chosen_of(
+    experiments: Iterable[str], places: Sequence[Path], tables: Sequence[str]
+) -> list[Record]:
+    """The runs of those experiments that have some; where none has, the commands that make them."""
+    names = list(experiments)
+    found = [chosen(name, places, tables) for name in names]
+    if not any(found):
+        stop(missing(name, places, tables) for name in names)
+    return [record for own in found for record in own]
+
+
 def folders(experiment: str) -> list[Path]:
     """Where the runs of an experiment lie: the user's own and those of the reference."""
     return [root / experiment for root in packaged.roots(OUTPUTS)]

@@ -31,12 +31,7 @@ Frames = Sequence[tuple[float, pd.DataFrame]]
 
 
 def records_of(given: drawing.Options) -> list[Record]:
-    """The runs of the experiments that have some; without any the commands that make them."""
-    tables = ["evals", "linearity"]
-    found = [runs.chosen(name, given.runs, tables) for name in given.experiments]
-    if not any(found):
-        runs.stop(runs.missing(name, given.runs, tables) for name in given.experiments)
-    return [record for own in found for record in own]
+    return runs.chosen_of(given.experiments, given.runs, ["evals", "linearity"])
 
 
 def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
