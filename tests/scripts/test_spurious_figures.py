@@ -42,3 +42,15 @@ def test_without_runs_the_commands_are_told(
     told = capsys.readouterr().err
     assert "ntkexp train -m +exp=lazy/spurious_cifar" in told
     assert "ntkexp train -m --with-parents +exp=lazy/waterbirds" in told
+
+
+def test_a_seed_of_one_regime_alone_is_no_row(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The patched CIFAR-10 has three regimes of seed 0, and alpha = 1 alone of seed 1."""
+    kept = str(REFERENCE / "spurious_cifar")
+    with pytest.raises(SystemExit) as ended:
+        script("figc07_spurious_seeds")(["--out", str(tmp_path), "--runs", kept])
+    assert ended.value.code == 3
+    assert "no two networks of these seeds" in capsys.readouterr().err
+    assert script("fig53_spurious")(["--out", str(tmp_path), "--runs", kept]) == 0
