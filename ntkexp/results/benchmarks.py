@@ -17,13 +17,21 @@ from ntkexp.results.reference.keep import without_folders
 
 
 def write_timings(
-    rows: Sequence[Mapping[str, Any]], file: Path, about: str | None, where: str
+    rows: Sequence[Mapping[str, Any]],
+    file: Path,
+    about: str | None,
+    where: str,
+    by: str | None = None,
 ) -> None:
-    """`about` is a script's docstring, its first line says what is timed; `where` on what."""
+    """`about` is a script's docstring, its first line says what is timed; `where` on what.
+
+    `by` names the column of cases: rows that the file has of other cases stay, so that a long
+    benchmark can be run case by case. They must be of the same machine and torch.
+    """
     facts = provenance()
     code = facts["git"]
     frame = pd.DataFrame(rows)
-    frame.attrs = {
+    attrs = {
         "about": (about or file.stem).splitlines()[0].rstrip("."),
         "command": without_folders(" ".join(["python", *sys.argv])),
         "machine": f"{facts['cpu']}, {facts['cpu_count']} cores, {where}",
@@ -31,9 +39,28 @@ def write_timings(
         "commit": code["sha"][:7] + (" and changes" if "changes" in code else "") if code else "",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
+    if by is not None and file.exists():
+        frame = _beside(_read(file), frame, by, file, attrs)
+    frame.attrs = attrs
     make_folder(file.parent)
     with replacing(file) as temporary:
         frame.to_parquet(temporary)
+
+
+def _beside(
+    old: pd.DataFrame, new: pd.DataFrame, by: str, file: Path, attrs: Mapping[str, str]
+) -> pd.DataFrame:
+    """The new rows, in the places of the old ones of the same cases, if there are any."""
+    for fact in ("machine", "torch"):
+        if old.attrs.get(fact) != attrs[fact]:
+            raise UserError(
+                f"{file}: its rows are of {old.attrs.get(fact)}, the new ones of {attrs[fact]}; "
+                "give another --out"
+            )
+    cases = list(dict.fromkeys([*old[by], *new[by]]))
+    replaced = set(new[by])
+    parts = [new[new[by] == c] if c in replaced else old[old[by] == c] for c in cases]
+    return pd.concat(parts, ignore_index=True)
 
 
 def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:

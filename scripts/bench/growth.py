@@ -140,7 +140,7 @@ def main() -> None:
         for row in rows_of(case, sizes, tools, options.rounds, options.most):
             rows.append(row)
             print("{case:<28}{of} {size:<6}{tool:<12}{seconds:9.3f} s".format(**row), flush=True)
-            write_timings(rows, options.out / "growth.parquet", __doc__, where)
+            write_timings(rows, options.out / "growth.parquet", __doc__, where, by="case")
 
 
 if __name__ == "__main__":

@@ -277,7 +277,7 @@ def main() -> None:
         action="store_true",
         help="of the process; sensible with one thread, on a machine others use",
     )
-    parser.add_argument("--out", type=Path, help="a folder for nets.parquet")
+    parser.add_argument("--out", type=Path, help="a folder for nets.parquet; its other nets stay")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", "There is a performance drop")
     where = f"{torch.get_num_threads()} threads"
@@ -290,7 +290,7 @@ def main() -> None:
         print(shown(rows[-1]), flush=True)
         if options.out is not None:
             found = [asdict(row) for row in rows]
-            write_timings(found, options.out / "nets.parquet", __doc__, where)
+            write_timings(found, options.out / "nets.parquet", __doc__, where, by="net")
 
 
 if __name__ == "__main__":

@@ -404,7 +404,11 @@ def main() -> None:
         action="store_true",
         help="of the process, not of the clock on the wall; sensible with one thread",
     )
-    parser.add_argument("--out", type=Path, help="default: outputs/bench, none for some cases")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="default: outputs/bench, none for some cases; other cases there stay",
+    )
     options = parser.parse_args()
     if options.list:
         print("\n".join(CASES))
@@ -426,7 +430,7 @@ def main() -> None:
         print(shown(rows[-1]), flush=True)
         if out is not None:
             found = [asdict(row) for row in rows]
-            write_timings(found, out / "tangent.parquet", __doc__, where)
+            write_timings(found, out / "tangent.parquet", __doc__, where, by="case")
 
 
 if __name__ == "__main__":

@@ -60,3 +60,15 @@ def test_a_broken_table_is_named(tmp_path: Path) -> None:
     broken.write_bytes(b"not a table")
     with pytest.raises(UserError, match=rf"^{broken}: no table that can be read"):
         read_timings(tmp_path)
+
+
+def test_a_benchmark_run_case_by_case_keeps_the_other_cases(tmp_path: Path) -> None:
+    file = tmp_path / "made.parquet"
+    first = [{"case": "a", "seconds": 1.0}, {"case": "b", "seconds": 2.0}]
+    write_timings(first, file, "Made.", "1 thread", by="case")
+    more = [{"case": "c", "seconds": 4.0}, {"case": "a", "seconds": 3.0}]
+    write_timings(more, file, "Made.", "1 thread", by="case")
+    found = read_timings(tmp_path)["made"]
+    assert [*zip(found["case"], found["seconds"], strict=True)] == [("a", 3), ("b", 2), ("c", 4)]
+    with pytest.raises(UserError, match=r"made\.parquet: its rows are of .*2 threads"):
+        write_timings(more, file, "Made.", "2 threads", by="case")
