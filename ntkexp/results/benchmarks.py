@@ -31,7 +31,7 @@ def write_timings(
     facts = provenance()
     code = facts["git"]
     frame = pd.DataFrame(rows)
-    attrs = {
+    attrs: dict[str, str] = {
         "about": (about or file.stem).splitlines()[0].rstrip("."),
         "command": without_folders(" ".join(["python", *sys.argv])),
         "machine": f"{facts['cpu']}, {facts['cpu_count']} cores, {where}",
@@ -41,7 +41,7 @@ def write_timings(
     }
     if by is not None and file.exists():
         frame = _beside(_read(file), frame, by, file, attrs)
-    frame.attrs = attrs
+    frame.attrs.update(attrs)
     make_folder(file.parent)
     with replacing(file) as temporary:
         frame.to_parquet(temporary)
@@ -60,7 +60,8 @@ def _beside(
     cases = list(dict.fromkeys([*old[by], *new[by]]))
     replaced = set(new[by])
     parts = [new[new[by] == c] if c in replaced else old[old[by] == c] for c in cases]
-    return pd.concat(parts, ignore_index=True)
+    found: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return found
 
 
 def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:

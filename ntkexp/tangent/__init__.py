@@ -14,8 +14,9 @@ from ntkexp.tangent.products import (
     right_singular_vectors,
     top_eigenvectors,
 )
+from ntkexp.tangent.shared_forward import SharedForward
 from ntkexp.tangent.tiles import TileStore, tangent_kernel_tiles
-from ntkexp.tangent.trace import SharedForward, tangent_trace
+from ntkexp.tangent.trace import tangent_trace
 
 __all__ = [
     "AverageFeatures",

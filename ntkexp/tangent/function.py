@@ -84,7 +84,7 @@ class NetworkFunction:
 
     @contextmanager
     def _tracing(self, trace: Trace | None) -> Iterator[None]:
-        self._guard.trace = trace if self.fingerprint is not None else None
+        self._guard.trace = trace
         try:
             with self._guard:
                 yield

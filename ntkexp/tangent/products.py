@@ -13,9 +13,12 @@ from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.checks.models import check_examples_independent, trainable
 from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.gradients.fallback import jacobians
 from ntkexp.tangent.kernel import tangent_kernel
+from ntkexp.tangent.memory.available import default_budget
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.passes.reference import drawn
 
 # Up to this size all eigenvectors cost less than an iteration for a few.
 DENSE_ROWS = 3000
@@ -48,16 +51,43 @@ def push_forward(
     ]
     # Fused attention has no second derivative.
     with preserve_model_state(model), sdpa_kernel(SDPBackend.MATH):
-        values = NetworkFunction(model, outputs)(Batch.of(inputs))
-        u = torch.zeros_like(values, requires_grad=True)
+        function, batch = NetworkFunction(model, outputs), Batch.of(inputs)
+        values = function(batch)
+        found = _twice_differentiated(values, points, tangents)
+        if found is not None:
+            return found
+        rows = jacobians(function, batch, [*direction], default_budget(values.device))
+        moved = [rows[name].values @ v.flatten() for name, v in zip(rows, tangents, strict=True)]
+        return torch.stack(moved).sum(0)
+
+
+def _twice_differentiated(
+    values: Tensor, points: list[nn.Parameter], tangents: list[Tensor]
+) -> Tensor | None:
+    """Phi v; None where an operation's derivative has no derivative of its own."""
+    u = torch.zeros_like(values, requires_grad=True)
+    try:
         pulled = torch.autograd.grad(
             values, points, u, create_graph=True, allow_unused=True, materialize_grads=True
         )
         moving = [(g, v) for g, v in zip(pulled, tangents, strict=True) if g.requires_grad]
-        if not moving:
-            return torch.zeros_like(values)
-        gradients, along = zip(*moving, strict=True)
-        return torch.autograd.grad(gradients, u, along)[0].detach()
+        if moving:
+            found = torch.autograd.grad(
+                [g for g, _ in moving], u, [v for _, v in moving], retain_graph=True
+            )[0].detach()
+        else:
+            found = torch.zeros_like(values)
+    except RuntimeError:
+        return None
+    # A derivative computed outside of autograd's sight looks like a constant: <u, Phi v> tells.
+    w = drawn(values)
+    pulled = torch.autograd.grad(
+        values, points, w, retain_graph=True, allow_unused=True, materialize_grads=True
+    )
+    parts = torch.stack([(g * v).sum().double() for g, v in zip(pulled, tangents, strict=True)])
+    sizes = torch.stack([(g * v).abs().sum() for g, v in zip(pulled, tangents, strict=True)])
+    rounding = 1e3 * torch.finfo(values.dtype).eps * (sizes.sum() + (w * found).abs().sum())
+    return found if (parts.sum() - (w * found).sum()).abs() <= rounding + 1e-30 else None
 
 
 def pull_back(

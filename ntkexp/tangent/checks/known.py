@@ -47,11 +47,15 @@ class Covered:
 
 @dataclass
 class Known:
-    """Of one net on one form of inputs; `independent` and `covered` by the size of a batch."""
+    """Of one net on one form of inputs, by the size of a batch.
+
+    `chained` says whether the net is a plain chain whose formula gave a true gradient.
+    """
 
     sizes: Sizes | None
     independent: set[int] = field(default_factory=set)
     covered: dict[int, Covered] = field(default_factory=dict)
+    chained: dict[int, bool] = field(default_factory=dict)
 
 
 _known: WeakKeyDictionary[nn.Module, OrderedDict[Hashable, Known]] = WeakKeyDictionary()

@@ -137,6 +137,10 @@ def features(
     if moved is not None:
         moved.check(function, batch, raw.detach(), values.detach())
     del raw
+    apart = keep_apart(reference.trace, trace, sizes.examples, len(batch))
+    if not apart and len(batch) > sizes.examples:
+        # Rows may be of other examples than their order says: the first ones prove too little.
+        reference = reference.of_whole_batch(function, values)
     forward = _forward(function, values, calls, sizes)
     del values, calls
     slow, offered, firsts = forward.slow, dict[str, Factor](), dict[str, bool]()
@@ -155,14 +159,16 @@ def features(
             certain &= forward.graph is not None and not forward.graph.has_leaf(parameter)
     slow -= forward.in_graph.keys()
     found = _trusted(offered, reference, forward.values, function)
-    wrong = [name for name in offered.keys() - found.keys() if id(parameters[name]) in forward.uses]
+    wrong = [name for name in offered if name not in found and id(parameters[name]) in forward.uses]
     if wrong and forward.graph is not None:
         certain = False
         found |= _second_attempt(forward.graph, wrong, forward.values, reference, function)
-    slow.update(id(parameters[name]) for name in offered.keys() - found.keys())
+        for name in wrong:  # whatever its module was called for, that is not how it is used
+            forward.uses.pop(id(parameters[name]))
+    slow.update(id(parameters[name]) for name in offered if name not in found)
     names = [name for name, parameter in parameters.items() if id(parameter) in slow]
     known = None
-    if certain and keep_apart(reference.trace, trace, sizes.examples, len(batch)):
+    if certain and apart:
         known = remember(function, batch, sizes)
     if known is not None:
         signature = forward.graph.signature if forward.graph is not None else None

@@ -12,6 +12,7 @@ from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors.factor import Direct
 from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.passes.reference import allowed, drawn, error, gradients, length
 
 # Of the budget, for the gradients that vmap has under way at once.
 SHARE = 1 / 16
@@ -35,11 +36,47 @@ def jacobians(
             found = _by_vmap(function, batch, names, budget_bytes)
     except (RuntimeError, UserError):
         # vmap cannot follow data-dependent control flow; plain autograd can, one by one.
-        found = _one_by_one(function, batch, names)
+        return _direct(_one_by_one(function, batch, names))
+    return _corrected(function, batch, _direct(found))
+
+
+def _direct(found: dict[str, Tensor]) -> dict[str, Direct]:
     return {
         name: Direct(values.detach().reshape(*values.shape[:2], -1))
         for name, values in found.items()
     }
+
+
+def _corrected(
+    function: NetworkFunction, batch: Batch, found: dict[str, Direct]
+) -> dict[str, Direct]:
+    """vmap's Jacobians, and autograd's own of the examples for which the two differ.
+
+    vmap's derivative of some operations is wrong, in torch 2.13 that of `cdist`. One backward of
+    the whole batch tells whether there is anything to correct.
+    """
+    values = function(batch)
+    cotangent = drawn(values)
+    if _agree(function, values, cotangent, found):
+        return found
+    for example in range(len(batch)):
+        here = slice(example, example + 1)
+        part = {name: factor.part(here) for name, factor in found.items()}
+        if not _agree(function, function(batch[here]), cotangent[here], part):
+            for name, rows in _one_by_one(function, batch[here], [*found]).items():
+                found[name].values[here] = rows.view_as(found[name].values[here])
+    return found
+
+
+def _agree(
+    function: NetworkFunction, values: Tensor, cotangent: Tensor, found: dict[str, Direct]
+) -> bool:
+    truth = gradients(values, {name: function.parameters[name] for name in found}, cotangent)
+    size = length(truth.values())
+    return all(
+        error(factor, cotangent, truth[name]) <= allowed(truth[name], size)
+        for name, factor in found.items()
+    )
 
 
 def _by_vmap(

@@ -8,6 +8,7 @@ outputs must be those of the same examples within the whole batch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -26,6 +27,8 @@ from ntkexp.tangent.passes.calls import parameterised, recorded
 from ntkexp.tangent.passes.memory_format import fastest_layout
 
 EXAMPLES = 2
+# Whose inputs a comparison cuts out of their images together.
+AT_ONCE = 8
 # Relative error allowed in a parameter's gradient, and in units of the gradient of all parameters:
 # a gradient that is zero in exact arithmetic is nothing but rounding.
 TOLERANCE = {torch.float64: (1e-8, 1e-13), torch.float32: (2e-4, 1e-6)}
@@ -68,6 +71,15 @@ class ReferencePass:
         """The same examples within the whole batch must give the same outputs."""
         check_same(function, self.batch, self.raw, raw[: len(self.raw)])
 
+    def of_whole_batch(self, function: NetworkFunction, values: Tensor) -> ReferencePass:
+        """A cotangent for every example, and its true gradients, in the forward of `values`."""
+        cotangent = drawn(values)
+        truth = gradients(values, function.parameters, cotangent)
+        size = length(truth.values())
+        return replace(
+            self, values=values.detach(), cotangent=cotangent, gradients=truth, length=size
+        )
+
     def of_same_forward(self, function: NetworkFunction, values: Tensor) -> ReferencePass:
         """The true gradients for the same cotangent, in the forward that gave `values`."""
         cotangent = torch.zeros_like(values)
@@ -79,16 +91,41 @@ class ReferencePass:
         return self.error(name, factor) <= self.allowed(name)
 
     def error(self, name: str, factor: Factor) -> float:
-        truth = self.gradients[name]
-        found = factor.part(slice(0, len(self.values))).pulled_back(self.cotangent)
-        if found.numel() != truth.numel():
-            return float("inf")
-        return float(torch.linalg.vector_norm(found - truth))
+        return error(factor, self.cotangent, self.gradients[name])
 
     def allowed(self, name: str) -> float:
-        truth = self.gradients[name]
-        relative, of_all = TOLERANCE.get(truth.dtype, TOLERANCE_LOW)
-        return relative * float(torch.linalg.vector_norm(truth)) + of_all * self.length + 1e-30
+        return allowed(self.gradients[name], self.length)
+
+
+def error(factor: Factor, cotangent: Tensor, truth: Tensor) -> float:
+    """|sum_ic u_ic grad f_ic - truth|, where u (m, k) is of the factor's first m examples."""
+    found: Tensor | None = None
+    for start in range(0, len(cotangent), AT_ONCE):
+        some = slice(start, min(start + AT_ONCE, len(cotangent)))
+        pulled = factor.part(some).pulled_back(cotangent[some])
+        found = pulled if found is None else found + pulled
+    if found is None or found.numel() != truth.numel():
+        return float("inf")
+    return float(torch.linalg.vector_norm(found - truth))
+
+
+def allowed(truth: Tensor, all_gradients: float) -> float:
+    """How much rounding explains; `all_gradients` is the length of those of all parameters."""
+    relative, of_all = TOLERANCE.get(truth.dtype, TOLERANCE_LOW)
+    return relative * float(torch.linalg.vector_norm(truth)) + of_all * all_gradients + 1e-30
+
+
+def length(vectors: Iterable[Tensor]) -> float:
+    squares = [float(torch.linalg.vector_norm(one)) ** 2 for one in vectors]
+    return float(sum(squares) ** 0.5)
+
+
+def drawn(values: Tensor) -> Tensor:
+    """A random cotangent of the shape of `values`, the same every time."""
+    # A generator of its own: the caller's random state is not to be moved.
+    generator = torch.Generator().manual_seed(0)
+    cotangent = torch.randn(values.shape, generator=generator, dtype=torch.float64)
+    return cotangent.to(values.device, values.dtype)
 
 
 def first_few(batch: Batch) -> Batch:
@@ -110,12 +147,8 @@ def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
         assert isinstance(raw, Tensor)
         values = function.select(raw, few)
     function.select(raw, few, trace)
-    # A generator of its own: the caller's random state is not to be moved.
-    generator = torch.Generator().manual_seed(0)
-    cotangent = torch.randn(values.shape, generator=generator, dtype=torch.float64)
-    cotangent = cotangent.to(values.device, values.dtype)
+    cotangent = drawn(values)
     truth = gradients(values, function.parameters, cotangent)
-    squares = [float(torch.linalg.vector_norm(gradient)) ** 2 for gradient in truth.values()]
     kept = saved.bytes + bytes_of_calls(calls, values, function.parameters)
     return ReferencePass(
         batch=few,
@@ -123,7 +156,7 @@ def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
         values=values.detach(),
         cotangent=cotangent,
         gradients=truth,
-        length=sum(squares) ** 0.5,
+        length=length(truth.values()),
         sizes=Sizes(
             examples=len(few),
             outputs=values.shape[1],

@@ -76,10 +76,11 @@ def add_layer(
 ) -> list[Step]:
     """gram += the products of a layer's features; with `right` None, its lower half at least.
 
-    A parameter that one side lacks has no gradient there.
+    A parameter that one side lacks has no gradient there. Outer products come first: they say which
+    biases are in them already.
     """
     steps, done = [], set()
-    for name, one in left.items():
+    for name, one in sorted(left.items(), key=lambda item: not isinstance(item[1], Outer)):
         two = None if right is None else right.get(name)
         if name in done or (right is not None and two is None):
             continue

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ntkexp.tangent.factors.factor import Direct, Factor, Outer
 from ntkexp.tangent.factors.positions import Columns
 from ntkexp.tangent.passes.calls import Call
-from ntkexp.tangent.rules.uses import Received, copies
+from ntkexp.tangent.rules.uses import Received, UnfitError, copies
 
 
 class LinearRule:
@@ -16,6 +16,8 @@ class LinearRule:
     def __init__(self, call: Call, wanted: frozenset[str], examples: int, outputs: int) -> None:
         copies(call, examples)
         assert isinstance(call.module, nn.Linear)
+        if call.input.dim() < 2:
+            raise UnfitError  # a single example, whose features are not to be taken for rows
         self.inputs = call.input.reshape(examples, -1, call.module.in_features)
         self.positions = self.inputs.shape[1]
         size = (examples, outputs, call.module.out_features)

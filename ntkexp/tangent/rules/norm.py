@@ -88,7 +88,8 @@ class InstanceNormRule(NormRule):
     def _normalise(self, call: Call) -> Tensor:
         module = call.module
         assert isinstance(module, nn.modules.instancenorm._InstanceNorm)
-        if call.input.dim() != INSTANCE_AXES[type(module)]:
+        axes = next(axes for kind, axes in INSTANCE_AXES.items() if isinstance(module, kind))
+        if call.input.dim() != axes:
             raise UnfitError  # an unbatched image
         own = module.training or not module.track_running_stats
         mean, variance = (None, None) if own else (module.running_mean, module.running_var)

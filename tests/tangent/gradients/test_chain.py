@@ -17,7 +17,7 @@ from torch.nn import functional
 from ntkexp.errors import UserError
 from ntkexp.tangent import SharedForward, tangent_kernel, tangent_trace
 from ntkexp.tangent.gradients.chain import chain_of, squared_length
-from ntkexp.tangent.trace import signs
+from ntkexp.tangent.shared_forward import signs
 from tests.tangent.dense_jacobian import jacobian
 
 

@@ -7,8 +7,10 @@ from torch import Tensor, nn
 
 from tests.tangent.grid.broadcast import BROADCAST
 from tests.tangent.grid.images import NORMS, convolutions
+from tests.tangent.grid.mixed import MIXED
 from tests.tangent.grid.parts import Net
 from tests.tangent.grid.plain import PLAIN, SHARED
+from tests.tangent.grid.routed import ROUTED
 from tests.tangent.grid.sequences import SEQUENCES
 from tests.tangent.grid.unusual import UNUSUAL
 
@@ -20,6 +22,8 @@ NETS: dict[str, Net] = {
     **BROADCAST,
     **SEQUENCES,
     **UNUSUAL,
+    **MIXED,
+    **ROUTED,
 }
 
 

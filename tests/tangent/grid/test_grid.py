@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ntkexp.tangent import tangent_kernel
+from ntkexp.tangent import SharedForward, tangent_kernel, tangent_trace
+from ntkexp.tangent.shared_forward import signs
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from tests.tangent.grid.nets import NETS, built
 
@@ -52,6 +53,23 @@ def _disturb(model: torch.nn.Module) -> None:
     for parameter in model.parameters():
         noise = torch.randn(parameter.shape, generator=draws, dtype=parameter.dtype)
         parameter.add_(noise, alpha=0.1)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_traces_are_those_of_autograd(name: str) -> None:
+    """Exactly, and for given signs, whose estimate is sum_i |sum_c s_ic grad f_ic|^2."""
+    model, inputs = built(name)
+    rows = torch.cat([*jacobian(model, inputs).values()], 1).view(len(inputs), -1, count(model))
+    torch.testing.assert_close(tangent_trace(model, inputs), rows.square().sum())
+    shared, draws, again = SharedForward(model), torch.Generator(), torch.Generator()
+    for _ in range(2):  # the second call checks less
+        coins = signs(rows[:, :, 0], again).unsqueeze(2)
+        expected = (coins * rows).sum(1).square().sum()
+        torch.testing.assert_close(shared.run(inputs, draws), expected)
+
+
+def count(model: torch.nn.Module) -> int:
+    return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 
 LSTMS = [name for name in NETS if name.startswith("LSTM,") or name == "LSTM"]
