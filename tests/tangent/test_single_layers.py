@@ -155,11 +155,12 @@ def test_norms(drawn: tuple[nn.Module, Tensor], outputs: int) -> None:
     exact(drawn[0], drawn[1].double(), outputs)
 
 
-@given(st.integers(1, 4), st.integers(1, 5), st.sampled_from([None, 0, 2]), st.integers(1, 3))
+@given(st.integers(1, 4), st.integers(0, 5), st.sampled_from([None, 0, 2]), st.integers(1, 3))
 @settings(max_examples=25)
 def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> None:
+    """Of words, and of one word an example."""
     layer = nn.Embedding(4, 3, padding_idx=padding)
-    exact(layer, torch.randint(0, 4, (n, length)), outputs)
+    exact(layer, torch.randint(0, 4, (n, length) if length else (n,)), outputs)
 
 
 @given(convolutions(), st.booleans())

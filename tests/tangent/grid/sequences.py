@@ -5,7 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from tests.tangent.grid.parts import Net, linear, of, seq, sequences, tokens, weight
+from tests.tangent.grid.parts import (
+    Net,
+    linear,
+    of,
+    seq,
+    sequences,
+    table,
+    tokens,
+    vectors,
+    weight,
+)
 
 
 class First(nn.Module):
@@ -79,6 +89,16 @@ SEQUENCES: dict[str, Net] = {
             lambda m, x: m.h(m.c(x[:, 1], m.c(x[:, 0]))), c=lambda: nn.GRUCell(4, 4), h=linear(4, 2)
         ),
         sequences(),
+    ),
+    # As many features as there are examples: its output is no batch, though it is as long as one.
+    "a word that all examples share": (
+        of(
+            lambda m, x: m.head(torch.tanh(m.body(x) * m.word(torch.tensor(1)))),
+            body=linear(4, 5),
+            word=table(3, 5),
+            head=linear(5, 2),
+        ),
+        vectors(),
     ),
     "embedding bag": (lambda: seq(nn.EmbeddingBag(6, 4), nn.Tanh(), nn.Linear(4, 2)), tokens()),
     "embedding, padded": (
