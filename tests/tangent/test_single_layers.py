@@ -129,10 +129,7 @@ def norms(draw: st.DrawFn) -> tuple[nn.Module, Tensor]:
         layer = getattr(nn, f"BatchNorm{name}")(channels, eps=eps)
         shape = [] if axes == 1 and draw(st.booleans()) else shape
     elif kind == "group":
-        # Two channels a group at least, for inputs that have nothing behind their channels.
-        channels *= 2
         layer = nn.GroupNorm(draw(st.sampled_from([1, 2])), channels, eps=eps)
-        shape = [] if axes == 1 and draw(st.booleans()) else shape
     elif kind == "layer":
         layer = nn.LayerNorm(
             ([channels, *shape])[draw(st.integers(0, axes)) :], eps, bias=draw(st.booleans())

@@ -82,6 +82,10 @@ NORMS: dict[str, Net] = {
     "RMS norm": (with_norm(lambda: nn.RMSNorm([5])), images()),
     "RMS norm over all": (lambda: seq(nn.RMSNorm(4), nn.Linear(4, 2)), vectors()),
     "batch norm of vectors": (lambda: seq(nn.Linear(4, 4), nn.BatchNorm1d(4)), vectors()),
+    "group norm of vectors": (
+        lambda: seq(nn.Linear(4, 6), nn.GroupNorm(2, 6), nn.Tanh(), nn.Linear(6, 2)),
+        vectors(),
+    ),
     "norm twice": (
         of(
             lambda m, x: m.head(m.norm(torch.tanh(m.norm(x)))),
