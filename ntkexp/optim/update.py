@@ -11,12 +11,14 @@ are stacked along the first dimension.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.optim.observer import Forward
 
 Number = float | Tensor
 
@@ -31,6 +33,8 @@ class WeightUpdate:
     memory_of: tuple[str, ...] = ()
     # Whether every update is the same but for its tensors, so that a CUDA graph can repeat it.
     repeats = True
+    # Whether it looks at the forward of every minibatch (ntkexp/optim/observer.py).
+    sees_forward = False
 
     def __init__(self, parameters: Iterable[Tensor], **hyperparameters: Number) -> None:
         self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
@@ -41,6 +45,13 @@ class WeightUpdate:
             for name in self.memory_of
         }
         self.updates = 0
+
+    def around_forward(self, model: nn.Module) -> AbstractContextManager[object]:
+        """Surrounds the forward of a minibatch, of one that sees it."""
+        return nullcontext()
+
+    def on_forward(self, forward: Forward) -> None:
+        """Looks at the forward of a minibatch. The graph must stay whole."""
 
     def compute(self) -> None:
         """Take in the gradients that the parameters hold, and forget them."""

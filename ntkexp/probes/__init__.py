@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ntkexp import components
-from ntkexp.probes.base import Forward, Probe, Update
+from ntkexp.optim.observer import Forward
+from ntkexp.probes.base import Probe, Update
 from ntkexp.probes.view import Batch, NetworkView, View
 from ntkexp.results.table import Rows
 

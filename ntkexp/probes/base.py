@@ -29,22 +29,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.components import Component
 from ntkexp.errors import UserError
+from ntkexp.optim.observer import Forward
 from ntkexp.probes.view import Batch, View
 from ntkexp.results.table import Rows, Table
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-
-@dataclass(frozen=True)
-class Forward:
-    """The forward of the minibatch of one update, in train mode, before the backward."""
-
-    step: int
-    seed: int
-    model: nn.Module
-    inputs: Tensor
-    outputs: Tensor
 
 
 @dataclass(frozen=True)

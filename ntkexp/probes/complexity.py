@@ -18,8 +18,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import UserError
+from ntkexp.optim.observer import Forward
 from ntkexp.options import count, option
-from ntkexp.probes.base import Forward, Probe, Update
+from ntkexp.probes.base import Probe, Update
 from ntkexp.results.table import STEP, Rows, Table, float64
 
 if TYPE_CHECKING:

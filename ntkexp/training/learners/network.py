@@ -13,7 +13,8 @@ from ntkexp.data.images.options import Augment
 from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
-from ntkexp.probes import Forward, NetworkView, Probe, Update
+from ntkexp.optim.observer import Forward, ForwardObserver
+from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel
 from ntkexp.training.learners.captured import Captured
 from ntkexp.training.learners.drawing import drawing, drawing_layers
@@ -75,7 +76,10 @@ class NetworkLearner:
         watching: Sequence[Probe] = (),
     ) -> tuple[Tensor, Tensor]:
         """Take in the gradient of a minibatch; its loss and accuracy."""
-        outputs = self._forward(step, inputs, numbers, watching)
+        observers: list[ForwardObserver] = [*watching]
+        if self.update.sees_forward:
+            observers.append(self.update)
+        outputs = self._forward(step, inputs, numbers, observers)
         loss = self.objective.losses(outputs, targets).mean()
         loss.backward()  # type: ignore[no-untyped-call]
         self.update.compute()
@@ -89,6 +93,7 @@ class NetworkLearner:
             self.config.cuda_graph
             and self.device.type == "cuda"
             and self.update.repeats
+            and not self.update.sees_forward
             and not self.draws
             and self.dataset.stream is None
             and optim.schedule is Schedule.constant
@@ -110,16 +115,16 @@ class NetworkLearner:
         return self._captured(inputs, targets, numbers)
 
     def _forward(
-        self, step: int, inputs: Tensor, numbers: Tensor, watching: Sequence[Probe]
+        self, step: int, inputs: Tensor, numbers: Tensor, observers: Sequence[ForwardObserver]
     ) -> Tensor:
         with ExitStack() as stack:
             if self.draws:
                 stack.enter_context(drawing(self.config.seed, step, self.device))
-            for probe in watching:
-                stack.enter_context(probe.around_forward(self.model))
+            for observer in observers:
+                stack.enter_context(observer.around_forward(self.model))
             outputs = self._outputs(inputs, numbers)
-        for probe in watching:
-            probe.on_forward(Forward(step, self.config.seed, self.model, inputs, outputs))
+        for observer in observers:
+            observer.on_forward(Forward(step, self.config.seed, self.model, inputs, outputs))
         return outputs
 
     def _outputs(self, inputs: Tensor, numbers: Tensor) -> Tensor:

@@ -91,6 +91,11 @@ def refuse_layers_that_draw(work: Supervised) -> None:
 
 def refuse_forward_observers(work: Supervised) -> None:
     """The forward is that of the stack: no member has one of its own to look at."""
+    if isinstance(work.learner, NetworkLearner) and work.learner.update.sees_forward:
+        raise UserError(
+            f"members: optim={work.config.optim.name} looks at the forward of each minibatch; "
+            "take a sweep (-m)"
+        )
     for name, probe in work.probes.items():
         if probe.sees_forward():
             raise UserError(
