@@ -144,3 +144,12 @@ def test_a_file_that_is_no_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "exp" / "bad.yaml").write_text("a: [1\n")
     with pytest.raises(UserError, match=r"bad\.yaml: no YAML of an experiment"):
         overview(["--config-dir", str(tmp_path)])
+
+
+def test_numbers_as_targets_have_no_accuracy_to_tell() -> None:
+    evals = pd.DataFrame(
+        {"step": [9, 9], "split": ["train", "test"], "subset": "all", "loss": [0.5, float("nan")]}
+    )
+    numbers = dict(last_numbers({"evals": evals.assign(accuracy=float("nan"))}))
+    assert numbers == {"train loss": "0.5", "test loss": "nan"}
+    assert "test accuracy" in dict(last_numbers({"evals": evals.assign(accuracy=1.0)}))

@@ -68,7 +68,8 @@ def _limit(run: Path) -> str:
 def last_numbers(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str]]:
     """(`test loss`, `0.31`) of the last evaluation, of every split and subset.
 
-    Of several networks in one run the mean, the least and the most.
+    Of several networks in one run the mean, the least and the most. Targets that are numbers have
+    no accuracy, and it is not told.
     """
     frame = tables.get("evals")
     if frame is None or not len(frame):
@@ -79,7 +80,7 @@ def last_numbers(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str]
         split, subset = (*map(str, key), "all")[:2]
         part = "" if subset == "all" else f" {subset}"
         for name in NUMBERS:
-            if name in rows:
+            if name in rows and (name == "loss" or rows[name].notna().any()):
                 yield f"{split}{part} {name}", _summary(rows[name])
 
 
