@@ -39,6 +39,7 @@ class LowRankChange(Study):
     """Figure 1's network with W = W_0 + U V^T, U = 0 and V ~ N(0, 1 / fan_in) at first."""
 
     tables: ClassVar = (LOW_RANK,)
+    small: ClassVar = {"seeds": 2, "train_examples": 100, "width": 64}
 
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
     seeds: int = option(10, count("networks of each rank", most=MOST_SEEDS))

@@ -35,6 +35,7 @@ class RelaxedAccuracy(Study):
     """The relaxed model W -> M_1 W M_2 is solved for, with |v - 1|^2 on both sides."""
 
     tables: ClassVar = (ACCURACY,)
+    small: ClassVar = {"seeds": 1, "width": 64, "iterations": 50}
 
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
     seeds: int = option(10, count("seeds", most=MOST_SEEDS))

@@ -33,6 +33,7 @@ class ThresholdTargets(Study):
     """Digits 2 and 3, features of 784-128-128."""
 
     tables: ClassVar = (TARGETS,)
+    small: ClassVar = {"seeds": 3}
 
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
     seeds: int = option(10, count("draws", most=MOST_SEEDS))

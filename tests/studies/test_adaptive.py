@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ntkexp.compose.scale import shrink
 from ntkexp.errors import UserError
 from ntkexp.studies.effective_penalties import EffectivePenalties
 from ntkexp.studies.threshold_targets import ThresholdTargets
+from tests.tiny_runs import composed
 
 
 def test_the_penalties_are_those_of_the_theory_below_the_square() -> None:
@@ -28,3 +30,22 @@ def test_thresholds_are_told_by_fit_and_split() -> None:
     # 128 features fit the signs of 40 points exactly.
     exact = found[(found["fit"] == "least_squares") & (found["split"] == "train")]
     assert (exact["accuracy"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "key", "paper", "small"),
+    [
+        ("low_rank", "train_examples", 500, 100),
+        ("relaxed", "seeds", 10, 1),
+        ("relaxed_large", "iterations", 200, 50),
+        ("targets", "seeds", 10, 3),
+    ],
+)
+def test_small_is_a_miniature(experiment: str, key: str, paper: int, small: int) -> None:
+    found = {}
+    for scale in ("paper", "small"):
+        words = [f"+exp=adaptive/{experiment}", f"scale={scale}"]
+        config = composed(words, "study")
+        shrink(config, typed=set())
+        found[scale] = config.study[key]
+    assert found == {"paper": paper, "small": small}
