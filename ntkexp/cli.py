@@ -72,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _interrupts() -> Iterator[None]:
-    """Ctrl-C ends the process at once, where no run has its own way to take it.
+    """Ctrl-C ends the process at once, except while a run handles it.
 
-    Python's way, an exception wherever it happens to be, is swallowed by some imports and printed
-    as a traceback by others.
+    Python's own way raises an exception at whatever line is running. Some imports swallow it,
+    others print it as a traceback.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -119,7 +119,7 @@ MANY = tuple(kind.group for kind in KINDS if kind.many)
 
 
 def names(group: str) -> list[str]:
-    """Every component of a group, told from the files; none is imported."""
+    """The names of all components of a group, from the names of their files; none is imported."""
     return sorted(_files(group))
 
 
@@ -142,7 +142,7 @@ def find(group: str, name: str, *, importing: bool = True) -> type[Component]:
 
 
 def unknown(group: str, name: str) -> str:
-    """That there is no such component, and which there are."""
+    """The message that there is no such component, with those that exist."""
     known = names(group)
     return f"no such {group}{meant(name, known)}; there are {', '.join(known)}"
 

@@ -11,7 +11,7 @@ class UserError(ValueError):
 
 
 class Interrupted(Exception):
-    """Asked to stop by a signal; everything up to here is committed."""
+    """A signal asked the run to stop; everything up to here is committed."""
 
 
 class SweepStopped(Exception):
@@ -19,7 +19,7 @@ class SweepStopped(Exception):
 
 
 class Diverged(Exception):
-    """The loss is no number any more."""
+    """The loss is infinite or not a number."""
 
     def __init__(self, step: int, last_finite: float) -> None:
         super().__init__(f"the loss is not finite at step {step}; before it was {last_finite:.6g}")
@@ -27,7 +27,7 @@ class Diverged(Exception):
 
 
 class RunFailed(Exception):
-    """A run that came to no end: it raised, or its loss was no number any more."""
+    """A run that did not finish: it raised an error, or its loss was infinite or not a number."""
 
     def __init__(self, folder: object, reason: str) -> None:
         super().__init__(f"{folder}: {reason}")

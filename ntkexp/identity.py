@@ -39,7 +39,8 @@ NO_PART = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
 
 
 def identity(config: DictConfig) -> str:
-    """Twelve characters that all runs of these numbers share, and no others."""
+    """Twelve characters, the same for all runs with the same numbers and different for all
+    others."""
     return digest(hashed(plain(config)))
 
 

@@ -20,13 +20,13 @@ _listeners: list[Listener] = []
 
 
 def tell(listener: Listener) -> None:
-    """Call `listener` at every advance of any task of this process."""
+    """Call `listener` whenever a task of this process advances."""
     _listeners.append(listener)
 
 
 @contextmanager
 def reporting_to(listener: Listener) -> Iterator[None]:
-    """The same, inside the block only."""
+    """The same, but inside this block only."""
     _listeners.append(listener)
     try:
         yield
@@ -35,17 +35,15 @@ def reporting_to(listener: Listener) -> Iterator[None]:
 
 
 class Bar(tqdm):  # type: ignore[type-arg]
-    """tqdm's bar without its watching thread, which would stand in the way of forking; it mends
-    bars with miniters > 1 only."""
+    """tqdm's bar without its monitoring thread: a process with threads could not be forked
+    safely. That thread only helps bars with miniters > 1."""
 
     monitor_interval = 0
 
 
 def bar_here() -> type[tqdm[Any]] | None:
-    """The bar for where this process shows what it does; None where there is room for lines only.
-
-    A notebook has one of its own, if ipywidgets are installed to draw it.
-    """
+    """The class of bar for this terminal or notebook; None where only lines can be printed. A
+    notebook has its own bar if ipywidgets are installed."""
     asked = getattr(sys.modules.get("IPython"), "get_ipython", None)
     if asked is not None and "IPKernelApp" in getattr(asked(), "config", ()):
         return _notebook_bar()

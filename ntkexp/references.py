@@ -126,7 +126,7 @@ def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictC
 
 
 def _unset(config: DictConfig, name: str, kind: type) -> DictConfig:
-    """The reference that an option is when nothing is said of it."""
+    """The reference that an option has when nothing is typed for it."""
     owner = OmegaConf.get_type(config)
     own = [one for one in fields(owner) if one.name == name] if is_dataclass(owner) else []
     made = own[0].default_factory if own else MISSING
@@ -146,7 +146,7 @@ def hashed_reference(value: Mapping[str, Any]) -> Any:
 
 
 def is_reference(value: object) -> bool:
-    """Whether a plain value is what a reference becomes in a kept config."""
+    """Whether a plain value in a kept config is a reference."""
     return isinstance(value, Mapping) and value.keys() >= KEYS
 
 

@@ -40,7 +40,8 @@ def claims(words: Sequence[str]) -> str:
 
 
 def records_of(named: Sequence[Path]) -> list[Record]:
-    """The runs of the folders that --runs names; else the user's own and those of the reference."""
+    """The runs in the folders that --runs names; without it the user's own and the reference
+    runs."""
     for root in named:
         if not root.is_dir():
             raise UserError(f"--runs {root}: no such folder")

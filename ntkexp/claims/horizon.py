@@ -32,10 +32,10 @@ def iteration(number: int) -> Horizon:
 
 
 def memorised(number: int, share: float) -> Horizon:
-    """A number of iterations, by a network that has begun to memorise its random labels.
+    """A number of iterations by which the network has begun to memorise its random labels.
 
-    Of a share of labels drawn anew from ten classes a tenth stays true, so who knows every true
-    label and no random one has a train accuracy of 1 - 0.9 share.
+    If a share of the labels is drawn anew from ten classes, a tenth of these stay true. A network
+    that knows every true label and no random one has a train accuracy of 1 - 0.9 share.
     """
     known = 1 - 0.9 * share
 

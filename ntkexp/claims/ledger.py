@@ -13,7 +13,7 @@ from ntkexp.papers.numbers import natural
 
 
 def ledger(papers: Iterable[str] | None = None) -> tuple[Claim, ...]:
-    """The claims of these papers; of every paper there is, where none is named."""
+    """The claims of these papers, or of every paper if none is named."""
     chosen = found.names() if papers is None else papers
     return tuple(claim for name in chosen for claim in _of(found.paper(name)))
 

@@ -56,7 +56,7 @@ def row(finding: Finding) -> dict[str, str]:
 
 
 def recipe_note(finding: Finding) -> str:
-    """Named where a claim is judged under several."""
+    """The recipe, named where a claim is judged under several."""
     return f" (recipe={finding.recipe})" if len(finding.claim.recipes) > 1 else ""
 
 

@@ -14,7 +14,7 @@ from ntkexp.results.select import choose, choose_jointly, of_recipe
 
 
 class Verdict(StrEnum):
-    """partly: for some seeds or panels, not for all."""
+    """partly: it holds for some seeds or panels and not for all."""
 
     holds = "holds"
     fails = "fails"

@@ -33,7 +33,7 @@ MISSING_RUNS = 3
 
 
 def figures(words: Sequence[str]) -> int:
-    """Draw what is asked for; 1 if a script failed, which is never for want of runs."""
+    """Draw what is asked for. Returns 1 if a script failed; missing runs are no failure."""
     given = _parser().parse_intermixed_args(words)
     for folder in given.runs:
         if not folder.is_dir():
@@ -97,8 +97,8 @@ def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Dra
 
 
 def _run(script: Script, runs: Sequence[Path], out: Path) -> tuple[int, str, str]:
-    """Exit code, output and errors of a script, run in a process that others were run in before:
-    what they import, matplotlib above all, is there already."""
+    """Exit code, output and errors of a script. It runs in a process that has run others
+    before, so that matplotlib is imported already."""
     said, errors = io.StringIO(), io.StringIO()
     sys.argv = [str(script.path), "--out", str(folder_of(script.paper, out))]
     if runs:

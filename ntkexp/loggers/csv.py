@@ -9,7 +9,7 @@ from ntkexp.loggers.base import About, Batch, Logger, Sink, State
 
 @dataclass
 class Csv(Logger):
-    """Rows as in the tables, with all their columns."""
+    """The rows as they are in the tables, with all columns."""
 
     def open(self, about: About, state: State | None) -> Sink:
         return CsvSink(about, state)

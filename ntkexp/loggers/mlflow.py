@@ -36,8 +36,8 @@ class Mlflow(Logger):
 
 
 class MlflowSink:
-    """A run there is one of an experiment of the same name. What it has is asked where a kill
-    leaves that open."""
+    """An MLflow run belongs to an MLflow experiment of the same name. After a kill it asks the
+    server which rows it has."""
 
     def __init__(self, options: Mlflow, about: About, state: State | None) -> None:
         from mlflow import MlflowClient

@@ -50,7 +50,7 @@ def _series(table: str, frame: pd.DataFrame, members: Sequence[str]) -> Iterator
 
 
 def thinned(series: Series, most: int) -> Series:
-    """At most so many steps of a series, evenly spread, the last one among them."""
+    """At most so many steps of a series, evenly spaced, with the last one."""
     count = len(series.steps)
     if count <= most:
         return series

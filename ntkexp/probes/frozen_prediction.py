@@ -1,8 +1,8 @@
-"""How far a run has gone from what its kernel at one step foretold.
+"""How far a run has moved from what its kernel at one step predicts.
 
 With the kernel of step s frozen, gradient descent with squared error on the full batch has a closed
-form (ntkexp/theory/frozen_kernel.py); what the real outputs differ from it is what the change of
-the kernel has done. For a linearised network it is rounding.
+form (ntkexp/theory/frozen_kernel.py). The difference between it and the real outputs is the effect
+of the change of the kernel. For a linearised network it is rounding.
 
     ntkexp train +exp=disk probe=[frozen_prediction] objective=squared_error
 """

@@ -1,4 +1,5 @@
-"""How well each training example is told by all the others, through the tangent kernel. Ours.
+"""How well each training example is predicted from all the others, through the tangent kernel.
+Ours.
 
     ntkexp train +exp=mlp_mnist probe=[leave_one_out] data.train_examples=2000
 

@@ -139,7 +139,7 @@ def average_features(
 
 
 class _Path:
-    """A copy of the network that goes from one end of the segment to the other."""
+    """A copy of the network that moves from one end of the segment to the other."""
 
     def __init__(
         self, model: nn.Module, start: Mapping[str, Tensor], inputs: Tensor, outputs: Outputs

@@ -96,7 +96,7 @@ class NetworkFunction:
             return self._in_one_line(inputs, parameters)
 
     def _in_one_line(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
-        """The model's outputs, or its error with layer and reason."""
+        """The model's outputs; an error is raised again as one line with layer and reason."""
         try:
             with self._lstm:
                 if parameters is None:

@@ -66,7 +66,7 @@ def chosen(raw: object, outputs: Outputs, indices: Tensor) -> Tensor:
 
 
 def select(raw: Tensor, outputs: Outputs, indices: Tensor) -> Tensor:
-    """`chosen` without the checks that look at values: vmap has none to show."""
+    """`chosen` without the checks of values: inside vmap there are no values to check."""
     if outputs is None:
         return _matrix(raw)
     if not callable(outputs):

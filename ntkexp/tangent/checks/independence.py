@@ -35,7 +35,7 @@ COUPLED = (
 
 @dataclass
 class Rearranged:
-    """Outputs of examples as they were in another order and company: `rows` says whose."""
+    """Outputs of the same examples from a batch in another order: `rows` says which examples."""
 
     rows: Tensor
     raw: Tensor
@@ -56,7 +56,8 @@ class Rearranged:
 def rearranged(
     function: NetworkFunction, batch: Batch, layout: torch.memory_format
 ) -> Rearranged | None:
-    """One forward's work; None for a single example, which has neither company nor place."""
+    """The outputs from a rearranged batch, at the cost of one forward; None for a single
+    example, which cannot be rearranged."""
     if len(batch) < 2:
         return None
     raws, picked, rows = [], [], []
@@ -73,7 +74,7 @@ def rearranged(
 def check_on_first(function: NetworkFunction, batch: Batch, block: int) -> None:
     """The check on the first examples, for a request that is computed in blocks of `block`.
 
-    Blocks of one would show nothing: alone, every example stands at the same place.
+    With blocks of one example it would show nothing: every example then stands at the same place.
     """
     part = batch[: max(block, FEWEST)].to(function.device)
     moved = rearranged(function, part, torch.contiguous_format)

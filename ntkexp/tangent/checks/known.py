@@ -76,7 +76,8 @@ def recall(function: NetworkFunction, batch: Batch) -> Known | None:
 
 
 def remember(function: NetworkFunction, batch: Batch, sizes: Sizes | None) -> Known | None:
-    """The place for what is found out now; kept only where forwards leave the fingerprint alone."""
+    """Where to write what is found out now. It is kept only if a forward leaves the fingerprint
+    unchanged."""
     if function.fingerprint is None or fingerprint(function.model, function.outputs) != (
         function.fingerprint
     ):

@@ -73,7 +73,7 @@ def coupling_modules(model: nn.Module) -> dict[str, nn.Module]:
 
 
 def refuse_coupling(modules: dict[str, nn.Module]) -> None:
-    """The same for modules found before: whether one of them is active now."""
+    """The same for a list of modules that was found before: whether one of them is active now."""
     for name, module in modules.items():
         where = f"layer {name or type(module).__name__}"
         if isinstance(module, _BatchNorm):

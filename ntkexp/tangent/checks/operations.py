@@ -21,7 +21,7 @@ Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Done:
-    """An operation that was done: shapes of its tensors and of its results, and its axes."""
+    """One operation of a forward: the shapes of its tensors and of its results, and its axes."""
 
     name: str
     pointwise: bool

@@ -82,9 +82,9 @@ Factor: TypeAlias = Direct | Outer
 def merged(uses: list[Factor]) -> Factor:
     """One factor for a parameter that was used several times (shared module, tied weight).
 
-    The gradient is the sum over the uses; its Gram matrix has cross terms, which is why the uses
-    are joined before anything is multiplied. Outer products of one layout simply get more
-    positions; anything else is summed as plain gradients.
+    The gradient is the sum over the uses, so its Gram matrix has cross terms. That is why the uses
+    are joined before anything is multiplied. Outer products of one layout get more positions;
+    anything else is summed as plain gradients.
     """
     if len(uses) == 1:
         return uses[0]

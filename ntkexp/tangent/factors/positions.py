@@ -18,7 +18,7 @@ from ntkexp.tangent.factors.windows import padded, windows
 
 
 class Positions(Protocol):
-    """The interface of the three."""
+    """What all the classes below offer."""
 
     @property
     def examples(self) -> int: ...

@@ -70,7 +70,7 @@ def chain_of(outputs: Tensor, parameters: Iterable[nn.Parameter]) -> Chain | Non
 
 
 class _NoLink(Exception):
-    """The graph goes on as no chain does."""
+    """The graph does not go on as a chain."""
 
 
 def _link(node: Any, unmet: set[int]) -> tuple[Link, Any]:

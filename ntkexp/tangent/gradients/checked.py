@@ -34,7 +34,8 @@ Uses: TypeAlias = dict[int, list[Factor]]
 
 
 class CheckedFeatures:
-    """The features of the batches of one request; what is known of the net is not checked again."""
+    """The features of the batches of one request. What is known of the network is not checked
+    again."""
 
     def __init__(self, function: NetworkFunction, first: Batch, budget_bytes: int | None) -> None:
         self.function = function
@@ -51,7 +52,7 @@ class CheckedFeatures:
         return self._reference
 
     def check_blocks(self, batch: Batch, block: int) -> None:
-        """Before a request is cut into blocks: whether the examples are independent."""
+        """Check that the examples are independent, before a request is cut into blocks."""
         if self.known is None or block not in self.known.independent:
             check_on_first(self.function, batch, block)
             self._blocks.add(block)
@@ -263,7 +264,8 @@ def _second_attempt(
     reference: ReferencePass,
     function: NetworkFunction,
 ) -> dict[str, Factor]:
-    """Parameters whose module's rule misread an axis, from the uses in the graph."""
+    """Parameters whose module's rule took the wrong axis for the examples, from their uses in
+    the graph."""
     parameters = {id(function.parameters[name]): function.parameters[name] for name in names}
     found = graph_uses(graph, parameters, values, values.shape[1])
     places = {id(use): use for one in found.values() for use in one}

@@ -42,7 +42,7 @@ class Graph:
         self.known = self._compare(reference, examples, few)
 
     def _compare(self, reference: Signature, examples: int, few: int) -> bool:
-        """Whether the two graphs are of one form; fills `axes`."""
+        """Whether the two graphs have the same form; fills `axes`."""
         found = self.signature
         if examples == few or [name for name, _ in found] != [name for name, _ in reference]:
             return False

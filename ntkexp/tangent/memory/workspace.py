@@ -14,7 +14,7 @@ from ntkexp.tangent.memory.available import in_huge_pages
 
 
 class Workspace:
-    """Lends tensors of the type and device of `like`, valid until it is asked again."""
+    """Lends tensors of the type and device of `like`. Each loan is valid until the next one."""
 
     def __init__(self, like: Tensor, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes

@@ -30,7 +30,7 @@ class Receiver(Protocol):
 
 @runtime_checkable
 class ReceiverOfAll(Protocol):
-    """One that can take the gradients of all outputs at once."""
+    """A receiver that can take the gradients of all outputs at once."""
 
     def receive_all(self, grads: Tensor) -> None: ...
 

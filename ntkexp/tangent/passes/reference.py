@@ -129,7 +129,8 @@ def drawn(values: Tensor) -> Tensor:
 
 
 def first_few(batch: Batch) -> Batch:
-    """Two examples; of two only one, so that it is in other company than in the batch."""
+    """Two examples. Of a batch of two it is one: it must not see the same neighbours as in the
+    batch."""
     return batch[: EXAMPLES if len(batch) != EXAMPLES else 1]
 
 

@@ -28,7 +28,7 @@ class Route(Protocol):
 
     @staticmethod
     def cost(shape: Shape) -> Cost:
-        """What it takes."""
+        """What it costs."""
 
     @staticmethod
     def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:
