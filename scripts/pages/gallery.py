@@ -26,13 +26,13 @@ LINE_WIDTH = 100
 # How long the convolutional networks of the images were trained.
 SHOWN = {"paper": iteration(12_000), "released": iteration(100_000)}
 INTRO = """\
-`ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `outputs/figures`. It
-needs no run of your own: the results that come with ntkexp are enough. Below each image stand the
-seeds, what is smaller than in the paper, and how far the runs came. What was found in each figure,
-claim by claim: [what was reproduced]({link}).
+`ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `{folder}`.
+It needs no run of your own: the results that come with ntkexp are enough. Below each image stand
+the seeds, what is smaller than in the paper, and how far the runs came. What was found in each
+figure, claim by claim: [what was reproduced]({link}).
 
 <!-- made by scripts/pages/gallery.py -->
-<!-- page not run: a slow test draws every figure; its runs take seconds to days -->
+<!-- page not run: tests/report/test_size.py draws every figure; its runs take seconds to days -->
 """
 
 
@@ -77,7 +77,8 @@ def overview(each: dict[str, list[Script]]) -> str:
 
 def page(name: str, its: list[Script]) -> str:
     link = "../reproduction.md" if name == MAIN else f"../{name}/README.md"
-    intro = INTRO.format(paper=name, link=link)
+    folder = folder_of(name, Path("outputs/figures")).as_posix()
+    intro = INTRO.format(paper=name, link=link, folder=folder)
     parts = [f"# Figures: {paper(name).short}", intro.rstrip()]
     for script in its:
         shares = [one for one in its if _numbered(one) and one.figure == script.figure]
