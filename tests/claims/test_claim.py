@@ -132,6 +132,7 @@ def test_who_knows_more_than_the_true_labels_has_begun_to_memorise() -> None:
     assert horizon(come(5000, train=0.83))
     assert not horizon(come(5000, train=0.81))
     assert not horizon(come(4999, train=0.83))
+    assert not memorised(5000, 0.5)(come(5000, train=0.55))
     nothing = record("net", {})
     assert not horizon(nothing)
 
