@@ -9,6 +9,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
+
+from ntkexp.scripts import mutate
 from ntkexp.scripts.mutations.changes import ROOMS, Change, changes_of, drawn
 from ntkexp.scripts.mutations.reach import Reach, Recorder, statement_at
 
@@ -138,3 +141,23 @@ def test_lines_that_tests_come_to_are_written_down(tmp_path: Path) -> None:
     assert set(reach.lines["shared"]["rates.py"]) >= {7, 8, 9, 11}
     assert reach.processes == ["test_rates.py::test_command"]
     assert asdict(reach)["seconds"].keys() == reach.lines.keys() - {"shared"}
+
+
+@pytest.mark.skipif(not (mutate.TREE / ".git").exists(), reason="git lists what is copied")
+def test_a_room_is_asked_about_changes_in_a_copy(tmp_path: Path) -> None:
+    """The tests of one small file notice what is changed in it, and the tree stays as it is."""
+    file = Path(mutate.TREE / "ntkexp" / "theory" / "spectral_bias.py")
+    whole = file.read_text()
+    (tmp_path / "run.py").write_text(
+        "from ntkexp.scripts import mutate\n"
+        "from ntkexp.scripts.mutations.changes import ROOMS\n"
+        f"ROOMS['small'] = (('ntkexp/theory/{file.name}',), ('tests/theory/test_{file.name}',))\n"
+        "raise SystemExit(mutate.main(['small', '--changes', '3', '--state', 'state']))\n"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "small: 3 of 3 changes caught" in done.stdout
+    assert file.read_text() == whole
