@@ -308,5 +308,5 @@ def _facts(stored: StoredFile) -> dict[str, Any]:
 def _results_in(folder: Path) -> list[str]:
     """Files that a life publishes when it ends, and what a failure leaves."""
     names = [path.name for path in folder.iterdir()]
-    endings = (".parquet", ".pt", ".npy")
+    endings = (".parquet", ".pt", ".npy", ".png")
     return [name for name in names if name.endswith(endings) or name == "traceback.txt"]

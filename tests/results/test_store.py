@@ -213,6 +213,7 @@ def test_a_rerun_holds_nothing_of_earlier_lives(tmp_path: Path) -> None:
     with Run(tmp_path, [LOSSES, older]) as run:
         run.begin("seed: 0\n", {})
         run.stage("weights.pt", b"weights")
+        run.stage("samples.png", b"a grid of samples")
         run.write_text("traceback.txt", "an error that was mended")
         run.finish()
     with Run(tmp_path, [LOSSES]) as run:
