@@ -1,6 +1,6 @@
 """What every experiment composes to, and its id, as they were when the snapshot was taken.
 
-    python -m tests.test_composed_configs alignment     writes the snapshot of a paper anew
+    python -m tests.compose.test_composed_configs alignment     writes the snapshot of a paper anew
 
 A paper has a snapshot once it has runs to keep. A key that was added since, or one whose value
 moved, is listed here by hand: whoever changes what an experiment is has to say so.

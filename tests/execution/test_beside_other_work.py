@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-BENCH = Path(__file__).parents[1] / "scripts" / "bench" / "threads.py"
+BENCH = Path(__file__).parents[2] / "scripts" / "bench" / "threads.py"
 
 
 @pytest.fixture(scope="module")

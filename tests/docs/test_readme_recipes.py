@@ -15,7 +15,7 @@ import pytest
 import ntkexp
 from tests.tiny_runs import make_images
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 SECTION = (TOP / "README.md").read_text(encoding="utf-8").partition("## Adding to it")[2]
 BLOCKS = re.findall(r"^```(python|bash)\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
 FILES = [text for kind, text in BLOCKS if kind == "python"]

@@ -18,7 +18,7 @@ from ntkexp.results.folders import runs
 from ntkexp.results.provenance.card import Card, read_card
 from tests.tiny_runs import hydra_session
 
-KEPT = Path(__file__).parents[1] / "outputs" / "reference"
+KEPT = Path(__file__).parents[3] / "outputs" / "reference"
 RUNS = runs(KEPT)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Ntkexp
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 
 
 def blocks(name: str, kind: str) -> list[str]:
