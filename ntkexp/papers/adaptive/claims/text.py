@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Statistic, above, below, between, percent, times
+from ntkexp.claims.claim import (
+    Case,
+    Claim,
+    Section,
+    Statistic,
+    above,
+    below,
+    between,
+    percent,
+    times,
+)
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.adaptive.cases import (
     LINEAR,
@@ -166,9 +176,9 @@ CLAIMS = (
     ),
     Claim(
         id="adaptive-eq3-premise",
-        figure=None,
-        says="The network is the least solution in its own average features (3)",
-        paper="1",
+        figure="ours",
+        says="Ours: the network is the least solution in its own average features, as (3) supposes",
+        paper="supposed",
         number="shortest change of weights squared over the network's own, in the adapted kernel",
         experiments=NETS,
         tables=("adapted_premise",),
@@ -177,6 +187,7 @@ CLAIMS = (
         threshold="ours: to a tenth",
         horizon=OWN_END,
         also=("in the initial kernel", premise("initial")),
+        section=Section.ours,
     ),
     Claim(
         id="adaptive-thm2-kernel",
