@@ -8,7 +8,8 @@
 #                                quarter of one core where two run side by side, VGG11 22 minutes.
 #   scripts/reference.sh released
 #                                VGG19 by the authors' recipe, 16 channels, to iteration 100,000:
-#                                18 hours of a core for the three
+#                                18 hours of a core for the three; before them the MLP on MNIST, 5
+#                                minutes
 #   scripts/reference.sh gpu     VGG and ResNet at full size, in calls of 9 minutes, 40 in all: call
 #                                it again and again. Each goes on where the last was stopped and ends
 #                                with small tables in outputs/reference; the first also runs the tests
@@ -77,6 +78,7 @@ narrow_nets() {
 
 # The recipe of the authors' curves, 16 channels, to iteration 100,000: six hours of a core each.
 released_nets() {
+    train +exp=mlp_mnist recipe=released seed="$NARROW_SEEDS"
     for name in clean noise50 noise20; do
         narrow +exp=vgg19_$name recipe=released optim.epochs=256
     done
