@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from ntkexp import results
 from ntkexp.execution.execute import train
+from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.results.status import begun, read_status
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import TINY, make_images
@@ -251,9 +253,46 @@ def test_the_step_at_which_a_run_diverged_stands_until_it_is_done_again(
     inside: Ntkexp, tmp_path: Path
 ) -> None:
     words = ("train", *TINY_DISK, "optim.lr=1e30")
-    assert inside(*words).returncode == 1
-    assert not list(tmp_path.glob("outputs/*/*/work"))
-    assert "failed before" in inside(*words).stdout
+    first = inside(*words)
+    assert first.returncode == 1
+    folder = the_run(tmp_path).relative_to(tmp_path)
+    assert first.stderr.splitlines()[-1].startswith(f"failed {folder}: ")
+    assert not list(tmp_path.glob("outputs/*/*/unfinished"))
+    again = inside(*words)
+    assert again.returncode == 1
+    assert again.stdout.startswith(f"failed before: {folder}: ")
+
+
+def test_a_failure_of_the_code_is_told_in_two_lines_and_its_traceback_kept(
+    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    with monkeypatch.context() as mended:
+        mended.setattr(Eigenfunctions, "measure", broken)
+        failed = inside("train", *TINY_DISK, "optim.steps=2")
+    assert failed.returncode == 1
+    folder = the_run(tmp_path).relative_to(tmp_path)
+    assert failed.stderr.splitlines() == [
+        f"failed {folder}: ZeroDivisionError: a bug",
+        f"its traceback: {folder / 'traceback.txt'}",
+    ]
+    assert "in broken" in (tmp_path / folder / "traceback.txt").read_text()
+    status = read_status(tmp_path / folder)
+    assert status is not None and status["state"] == "failed"
+    done = inside("train", *TINY_DISK, "optim.steps=2")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / folder / "traceback.txt").exists()
+
+
+def test_the_config_that_is_kept_says_numbers_where_other_options_were_meant(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
+    words = ("train", *TINY_DISK, "optim.steps=1", "optim.batch_size=${data.train_examples}")
+    assert inside(*words).returncode == 0
+    kept = yaml.safe_load((the_run(tmp_path) / "config.yaml").read_text())
+    assert kept["optim"]["batch_size"] == 40
 
 
 def test_the_commands_of_the_door_prepare_before_they_write(tmp_path: Path, inside: Ntkexp) -> None:

@@ -65,7 +65,7 @@ class Drafts:
             raise self._explained(error, target) from error
         finally:
             with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
+                draft.unlink()
 
     def write(self, target: Path, content: bytes) -> None:
         with self.publishing(target) as draft:
