@@ -21,7 +21,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "ntkexp/execution/life.py",
             "ntkexp/execution/outcome.py",
         ),
-        ("tests/results", "tests/training/test_kill.py", "tests/training/test_full_disk.py"),
+        (
+            "tests/results",
+            "tests/execution/test_lives.py",
+            "tests/training/test_kill.py",
+            "tests/training/test_full_disk.py",
+        ),
     ),
     "theory": (("ntkexp/theory/*.py", "ntkexp/theory/measures/*.py"), ("tests/theory",)),
     "rules": (("ntkexp/tangent/rules/*.py",), ("tests/tangent",)),
