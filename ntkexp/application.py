@@ -57,8 +57,7 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
         check_overrides(sys.argv[1:])
         sys.argv += _logging(sys.argv[1:])
-        # A signal: the exit code tells which. A failure that a sweeper would not bear: its jobs
-        # have been told.
+        # Both are reported already: a signal by the exit code, a job that failed by its own line.
         with contextlib.suppress(SweepStopped, RunFailed):
             try:
                 _entry(config_name)(task)()
@@ -118,7 +117,7 @@ def hoisted(words: Sequence[str]) -> list[str]:
             )
     _check_companions(flags)
     if sweeping and not {"-m", "--multirun"} & set(flags):
-        # The flags of sweeps make a sweep, if need be of one job.
+        # The flags of sweeps make a sweep, even of one job.
         flags.insert(0, "-m")
     return flags + overrides
 

@@ -33,7 +33,7 @@ from ntkexp.studies.base import Study
 from ntkexp.transforms.base import Transform
 
 # A name is a folder's: it must stay inside `paths.outputs`, and be readable in a list. One slash
-# parts a paper from its experiment, as in lazy/yin_yang. What `reference` holds was kept from
+# separates a paper from its experiment, as in lazy/yin_yang. What `reference` holds was kept from
 # elsewhere, and a folder named like a run's id would be taken for a run.
 PART = r"\w[\w.+=-]{0,99}"
 FOLDER_NAME = Rule(
@@ -41,8 +41,8 @@ FOLDER_NAME = Rule(
         re.fullmatch(rf"{PART}(/(?![0-9a-f]{{12}}$){PART})?", name) is not None
         and name.partition("/")[0] != "reference"
     ),
-    "1 to 100 letters, digits, and . _ + - =, beginning with a letter or digit; one slash may part "
-    "a paper from its experiment, as in lazy/yin_yang",
+    "1 to 100 letters, digits, and . _ + - =, beginning with a letter or digit; one slash may "
+    "separate a paper from its experiment, as in lazy/yin_yang",
 )
 SUBSET = Rule(lambda name: bool(name.strip()), "the name of a subset, such as noisy")
 METRIC = Rule(lambda name: bool(name.strip()), "the name of a metric, such as r_squared")

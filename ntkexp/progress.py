@@ -14,7 +14,7 @@ from tqdm import tqdm
 T = TypeVar("T")
 PLAIN_LINE_SECONDS = 30.0
 
-# Who else is told of every advance: in a job of a sweep, the process that shows the whole.
+# Called at every advance: in a job of a sweep it reports to the process that shows all jobs.
 Listener = Callable[["Progress"], None]
 _listeners: list[Listener] = []
 

@@ -99,7 +99,7 @@ class StartFrom(FromRun):
     """The weights with which a network begins.
 
     Args:
-        fresh: parameters whose name begins with one of these are drawn as ever, such as the last
+        fresh: parameters whose name begins with one of these are drawn at random, such as the last
             layer of a network that goes on with other classes.
     """
 

@@ -146,7 +146,7 @@ def _set(found: Composed, key: str, value: Any, where: str) -> None:
         OmegaConf.update(found.config, key, value, merge=True)
     except OmegaConfBaseException as error:
         raise UserError(f"{where}: {first_line(error)}") from error
-    # Under a scale what is typed stays, though it be the default.
+    # Under a scale what is typed stays, even where it is the default.
     scaled = "scale" in found.config and found.config.scale.name != "paper"
     if scaled or before != _comparable(value):
         found.words.append(f"{key}={word(value)}")

@@ -140,7 +140,7 @@ def _stop_here(number: int, frame: FrameType | None) -> None:
 
 def _failure(folder: Path) -> RunFailed:
     status = read_status(folder) or {}
-    reason = str(status.get("reason", "no reason is told"))
+    reason = str(status.get("reason", "no reason is known"))
     if "traceback" in status:
         reason += f" (its traceback: {folder / status['traceback']})"
     return RunFailed(folder, reason)

@@ -6,7 +6,7 @@ class Print(Logger):                       # ntkexp/loggers/print.py: logger=[pr
         return PrintSink(about.run)
 
 The tables are the results; a logger mirrors what is scalar in them for other programs to show. It
-is told of rows once they are committed, so what a kill undoes was never told.
+gets rows once they are committed, so it never has rows that a kill undoes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the network is: multilayer perceptrons, VGG and ResNet, by name.
 
-Importing this loads no PyTorch: what can be told of a network without it stands with its options.
+Importing this loads no PyTorch: what is known of a network without it stands with its options.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ ANGLES = Table(
 
 @dataclass
 class AdaptedKernel(RemembersStart):
-    """`rule` integrates the kernel; the error of the identity is told for all three.
+    """`rule` integrates the kernel; the error of the identity is written for all three.
 
     `list_examples` writes a row for each example, `cells` the kernels as images of so many cells a
     side, `angles` compares so many leading directions at ten points of the segment,

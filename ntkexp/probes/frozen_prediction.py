@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 FROZEN_PREDICTION = Table(
     "frozen_prediction",
-    "outputs on a split against what the kernel of one step foretold, as root mean squares: how "
-    "far they have moved since that step, how far they were foretold to, and the difference",
+    "outputs on a split against what the kernel of one step predicts, as root mean squares: how "
+    "far they have moved since that step, how far the prediction has moved, and the difference",
     {
         "step": STEP,
         "split": string("`train` or `test`"),
         "moved": float64("root mean square over examples and outputs, in units of the outputs"),
         "foretold": float64("the same of the closed form"),
-        "difference": float64("the same of what the outputs are less what was foretold"),
+        "difference": float64("the same of the outputs less the prediction"),
     },
 )
 # float64: the kernel, its eigenvectors, and a copy of either while they are computed.

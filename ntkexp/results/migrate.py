@@ -1,7 +1,7 @@
 """Gives runs of version 0.1 the id that this version gives them, and a run.json.
 
 Exact: such a folder is named after the hash of its own config, which is computed again first. A
-folder of another name, and a run that was not finished, stay as they are and are told.
+folder of another name, and a run that was not finished, stay as they are and are named.
 """
 
 from __future__ import annotations

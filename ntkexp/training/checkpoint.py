@@ -10,8 +10,8 @@ import torch
 
 
 def saved(content: dict[str, Any]) -> bytes:
-    # Into memory: torch puts a file's own name into the file, and words of its own over an error
-    # of the disk.
+    # Into memory: torch would write the file's name into the file, and hide the message of a full
+    # disk.
     file = io.BytesIO()
     torch.save(content, file)
     return file.getvalue()

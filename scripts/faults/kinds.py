@@ -108,7 +108,7 @@ def full_disk(c: Campaign) -> None:
 
 
 def not_writable(c: Campaign) -> None:
-    """A run on a read-only disk, or of another account: what is done is done, the rest is told."""
+    """A run on a read-only disk, or of another account: finished runs stay, others are refused."""
     c.outputs.mkdir()
     if os.geteuid() or not machines.may_mount(c.outputs):
         raise Skipped("this user may not mount a file system")
@@ -227,7 +227,7 @@ def other_data(c: Campaign) -> None:
 
 
 def two_at_once(c: Campaign) -> None:
-    """The same command twice: one works, the other keeps off or finds it done."""
+    """The same command twice: one works, the other refuses or finds it done."""
     work = c.pick_work()
     first, second = c.life(c.words(work)), c.life(c.words(work))
     first.start()
@@ -243,7 +243,7 @@ def two_at_once(c: Campaign) -> None:
 
 
 def beside_a_container(c: Campaign) -> None:
-    """A process of another container of this machine keeps off a run that is being worked on."""
+    """A process of another container of this machine refuses a run that another works on."""
     if not machines.possible():
         raise Skipped("this user may not make containers")
     work = c.pick_work("train", "train on images", "study")

@@ -46,7 +46,7 @@ class ImageKind:
     `mean` and `std` are those of the channels with pixels in [0, 1]; None is for those of the
     training split as it was read. `torchvision` is the class of torchvision.datasets that fetches
     the set, None where there is none; `pickled` says that it keeps pickles, as for CIFAR-10, and
-    not idx files, as for MNIST and its kin.
+    not idx files, as for MNIST and KMNIST.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Images in the files that torchvision keeps: idx for MNIST and its kin, pickles for CIFAR-10.
+"""Images in the files that torchvision keeps: idx for MNIST and KMNIST, pickles for CIFAR-10.
 
 Read here and not by torchvision, because it checks less and says less when a file is torn.
 """

@@ -58,7 +58,7 @@ def live(work: Callable[[], int], folder: Path, slot: Slot, report: int, launche
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
-            # The launcher's own business (its bar, its exit handlers) is none of ours.
+            # The launcher's bar and exit handlers must not run in this copy of it.
             os._exit(code)
 
 
@@ -102,7 +102,7 @@ def _print_to(log: Path) -> None:
 
 
 def _forget_unbegun(folder: Path) -> None:
-    """A job that was refused before its run began leaves no folder: its message is told."""
+    """A job that was refused before its run began leaves no folder; its message is reported."""
     if not (folder / "status.json").exists():
         with contextlib.suppress(OSError):
             (folder / LOG).unlink()

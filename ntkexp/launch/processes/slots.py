@@ -29,7 +29,7 @@ def slots(
     the threads that runs were begun with (`kept`), there are fewer jobs at once; OMP_NUM_THREADS
     lowers the threads of a job, but a job has no more than its share. Only a run that was begun
     with more threads than there are cores has more, and then runs alone; and GPUs have the jobs
-    that were asked for, if need be of one thread each.
+    that were asked for, with one thread each if there are no more.
 
     >>> slots(LauncherConfig(jobs=3, threads=1), 5, gpus=["0", "1"])[2]
     Slot(threads=1, gpu='0')

@@ -89,7 +89,7 @@ def _by_jvp(model: nn.Module) -> Variation:
             )
             return found
 
-        # By two backwards: torch.func's forward mode still leans on the deprecated torch.jit.
+        # By two backwards: torch.func's forward mode still uses the deprecated torch.jit.
         along = tuple(direction[name] for name in weights)
         change: Tensor = jvp(outputs, tuple(weights.values()), along)[1]  # type: ignore[no-untyped-call]
         return change

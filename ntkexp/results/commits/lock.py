@@ -1,7 +1,7 @@
 """One process a run: a lock file that the kernel holds for its owner's life.
 
 The owner keeps the file open under `flock`. The kernel drops that lock when the owner ends, however
-it ends, and it knows no namespaces: two containers on one machine see each other's locks. Between
+it ends. Containers make no difference: two of them on one machine see each other's locks. Between
 machines `flock` need not reach, so there the age of the file decides: its owner touches it twice a
 minute, and one left untouched for `SILENT_SECONDS` is taken over. An owner that was only stopped
 may wake up after that. What then keeps it from writing is not this lock but the loss of its folder

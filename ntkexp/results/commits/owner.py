@@ -49,7 +49,7 @@ def this_process() -> dict[str, object]:
 
 
 def kernel() -> str:
-    """What all processes of one running kernel have in common, in whichever container."""
+    """What all processes of one running kernel have in common, in all containers."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

@@ -34,7 +34,7 @@ DRAWN_BITS = 14
 
 @dataclass(frozen=True)
 class Thinning:
-    """What is done to a table, and how that is told."""
+    """What is done to a table, and how that is said."""
 
     rule: str
     apply: Callable[[pa.Table], pa.Table]

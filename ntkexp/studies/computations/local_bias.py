@@ -40,7 +40,7 @@ def of_network(config: LocalBias, seed: int) -> Frames:
     inputs, targets = disk(config.n, seed)
     mlp = Mlp(depth=config.depth, width=config.width, init=Init.default)
     model = models.build(mlp, (2,), 1, seed).double()
-    # A signal is heard where progress is told.
+    # Where progress is reported, a signal is noticed.
     for iteration in track(range(max(config.iterations) + 1), "local_bias", shown=False):
         if iteration in config.iterations:
             for name, frame in look(config, model, inputs, targets, seed, iteration).items():

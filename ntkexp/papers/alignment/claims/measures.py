@@ -70,7 +70,7 @@ def loss_of(record: Record) -> float:
     return measured(record).get("train_loss", float("nan"))
 
 
-# A network that has not fitted has no place in the figure; how far it came is told apart.
+# A network that has not fitted has no place in the figure; how far it came is said elsewhere.
 MEASURED = Horizon("the end of training", lambda record: record.finished)
 FITTED = Horizon(
     "a training cross-entropy of 0.01",
