@@ -44,7 +44,7 @@ def written(findings: Sequence[Finding]) -> dict[Path, str]:
     own = [finding for finding in findings if finding.claim.work == MAIN]
     return {
         PAGE: page,
-        README: _with_table(README, _table(findings)),
+        README: _with_table(README, counted(findings)),
         REPRODUCTION: _with_table(REPRODUCTION, _horizons(own)),
         STATEMENTS: _with_verdicts(STATEMENTS.read_text(encoding="utf-8"), own),
     }
@@ -65,7 +65,7 @@ def _with_table(file: Path, table: str) -> str:
     return f"{head}{begun}\n{table}\n{END}{rest.partition(END)[2]}"
 
 
-def _table(findings: Sequence[Finding]) -> str:
+def counted(findings: Sequence[Finding]) -> str:
     """A row a paper: its own statements, each under its first recipe; how many of them stand on
     full size alone, and the figures of the others."""
     head = ("paper", "statements", *Verdict, "at full size", "smaller", "why")
@@ -94,7 +94,7 @@ def _horizons(findings: Iterable[Finding]) -> str:
         found.setdefault(finding.claim.horizon.description, []).append(finding)
     rows = ["| horizon | figures | runs that came so far |", "|---|---|---|"]
     for description, its in sorted(found.items(), key=lambda item: _late(item[1][0])):
-        rows.append(f"| {description} | {_figures(its)} | {_reached(its)} |")
+        rows.append(f"| {description} | {_figures(its)} | {reached(its)} |")
     return "\n".join(rows)
 
 
@@ -108,7 +108,7 @@ def _figures(findings: Iterable[Finding]) -> str:
     return ", ".join(names)
 
 
-def _reached(findings: Sequence[Finding]) -> str:
+def reached(findings: Sequence[Finding]) -> str:
     """By recipe the experiments that gave evidence; after them those that gave none."""
     if not any(finding.records for finding in findings):
         return "none"

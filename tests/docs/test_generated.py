@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ntkexp.claims.claim import Section
 from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
+from ntkexp.claims.verdict import judge
 from ntkexp.experiments import MAIN
 from ntkexp.scripts.pages import gallery, verdicts
+from tests.papers.alignment.claim_examples import EXAMPLES
 
 ANEW = "make pages writes it anew"
 
@@ -34,3 +38,22 @@ def test_the_verdicts_are_those_of_the_reference_results() -> None:
     findings = judged(records_of([verdicts.REFERENCE]))
     for file, text in verdicts.written(findings).items():
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
+
+
+def test_a_horizon_names_the_runs_that_came_so_far_by_recipe_and_those_that_did_not() -> None:
+    claim = next(claim for claim in ledger([MAIN]) if claim.id == "fig11-rise")
+    made = [one for one in EXAMPLES[claim.id](True) if one.experiment != "mlp_mnist"]
+    runs = [replace(one, config={**one.config, "recipe": "paper"}) for one in made]
+    found = [judge(claim, runs, recipe) for recipe in claim.recipes]
+    assert verdicts.reached(found) == (
+        "`recipe=paper`: vgg19_clean, resnet18_cifar10 (not mlp_mnist); `recipe=released`: none"
+    )
+    assert verdicts.reached([judge(claim, [])]) == "none"
+
+
+def test_statements_on_smaller_networks_are_not_counted_as_full_size() -> None:
+    claim = next(claim for claim in ledger([MAIN]) if claim.id == "fig02-t40")
+    whole = EXAMPLES[claim.id](True)
+    narrow = [replace(one, config={**one.config, "model.base": 16}) for one in whole]
+    for runs, words in ((whole, "| 1 | none |"), (narrow, "| 0 | 2 |"), ([], "| 0 | none |")):
+        assert words in verdicts.counted([judge(claim, runs)])
