@@ -23,7 +23,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         (
             "tests/results",
-            "tests/execution/test_lives.py",
+            "tests/execution",
             "tests/training/test_kill.py",
             "tests/training/test_full_disk.py",
         ),

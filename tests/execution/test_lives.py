@@ -17,6 +17,7 @@ import yaml
 
 from ntkexp import results
 from ntkexp.execution.execute import train
+from ntkexp.execution.life import signals
 from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.results.status import begun, read_status
 from tests.conftest import TINY_DISK, Ntkexp
@@ -56,6 +57,30 @@ def test_a_second_signal_ends_at_once_without_a_traceback(tmp_path: Path) -> Non
     _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     assert "Traceback" not in told
+
+
+def test_a_second_signal_ends_the_process_wherever_it_is() -> None:
+    """Also where nothing looks at what was asked, such as a long computation."""
+    program = (
+        "import os, signal, sys\n"
+        "from ntkexp.execution.life import signals\n"
+        "with signals() as asked:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    print(*asked, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "sys.exit('it went on')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
+    assert done.stdout == f"{signal.SIGINT:d}\n"
+
+
+def test_signals_go_where_they_went_when_a_life_is_over() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with signals() as asked:
+        signal.raise_signal(signal.SIGTERM)
+        assert asked == [signal.SIGTERM]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 @pytest.mark.parametrize("loaded", ["omegaconf", "libtorch_cpu", "_parquet"])

@@ -16,6 +16,7 @@ import pytest
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import refuse_unwritable, replacing
+from ntkexp.results.commits.begun import committed_tables
 from ntkexp.results.commits.chain import kept_facts
 from ntkexp.results.commits.drafts import Drafts
 from ntkexp.results.commits.lock import RunTakenError, held
@@ -189,6 +190,12 @@ def test_a_finished_run_keeps_nothing_of_the_older_layout(tmp_path: Path) -> Non
     (tmp_path / "checkpoint.pt").touch()
     forget_work(tmp_path)
     assert in_folder(tmp_path) == []
+
+
+def test_a_checkpoint_of_the_older_layout_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.pt").write_bytes(b"no checkpoint")
+    with pytest.raises(UserError, match=r"^.*checkpoint.pt: no checkpoint .* \(\S.*\)$"):
+        committed_tables(tmp_path)
 
 
 def test_a_table_says_which_it_is_and_of_which_schema(tmp_path: Path) -> None:

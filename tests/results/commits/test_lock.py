@@ -58,6 +58,26 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_draft_that_its_owner_took_for_an_old_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that ends tidies up, and may remove the draft of a lock that waits to be linked."""
+    link, tries = os.link, []
+
+    def tidied_up(draft: Path, path: Path) -> None:
+        tries.append(draft)
+        if len(tries) == 1:
+            draft.unlink()
+        link(draft, path)
+
+    monkeypatch.setattr(os, "link", tidied_up)
+    lock = Lock(tmp_path / "lock")
+    lock.take()
+    assert len(tries) == 2
+    assert held(tmp_path / "lock")
+    lock.release()
+
+
 def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
     process(tmp_path / "lock").communicate()
     assert (tmp_path / "lock").exists()
