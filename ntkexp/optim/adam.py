@@ -31,7 +31,7 @@ class Adam(Optimiser):
     weight_decay: float = option(0.0, not_negative())
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
-        from ntkexp.optim.adam_update import AdamUpdate
+        from ntkexp.optim.updates.adam import AdamUpdate
 
         return AdamUpdate(
             parameters,

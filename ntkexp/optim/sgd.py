@@ -28,6 +28,6 @@ class Sgd(Optimiser):
     weight_decay: float = option(0.0, not_negative())
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
-        from ntkexp.optim.sgd_update import SgdUpdate
+        from ntkexp.optim.updates.sgd import SgdUpdate
 
         return SgdUpdate(parameters, momentum=self.momentum, weight_decay=self.weight_decay)

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.objectives.losses import Loss
-from ntkexp.optim.sgd_update import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
+from ntkexp.optim.updates.sgd import SgdUpdate
 from ntkexp.training.members.stack import Stack
 from ntkexp.transforms.functions.alpha_scaled import Head
 

@@ -15,9 +15,9 @@ from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Norm, Resnet18
 from ntkexp.models.vgg import Vgg
 from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, SquaredErrorLoss
-from ntkexp.optim.adam_update import AdamUpdate
-from ntkexp.optim.sgd_update import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
+from ntkexp.optim.updates.adam import AdamUpdate
+from ntkexp.optim.updates.sgd import SgdUpdate
 from ntkexp.training.members.mlp import StackedMLP, is_mlp
 from ntkexp.training.members.stack import Stack
 

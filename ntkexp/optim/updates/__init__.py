@@ -1,0 +1,1 @@
+"""What changes the weights by a gradient; options stand one folder up, without PyTorch."""
