@@ -29,25 +29,27 @@ def draw(group: trained.SeedRuns) -> Figure:
     """One run's figure."""
     functions, eigenvalues, points = (group.tables[name] for name in TABLES)
     steps = _nearest(ITERATIONS, functions["step"].unique())
+    # A small run may have kept fewer.
+    ranks = [rank for rank in RANKS if rank in functions["rank"].unique()]
     lattice = points[points["split"] == "test"].set_index("point")
     # Rows of the image from below: y grows slowly, x fast, however the points are numbered.
     order = lattice.sort_values(["y", "x"]).index
     side = round(len(lattice) ** 0.5)
     figure, panels = plt.subplots(
         len(steps),
-        len(RANKS),
-        figsize=(drawing.PAGE, drawing.PAGE * 1.17 * len(steps) / len(RANKS)),
+        len(ranks),
+        figsize=(drawing.PAGE, drawing.PAGE * 1.17 * len(steps) / len(ranks)),
         squeeze=False,
     )
     for row, step in zip(panels, steps, strict=True):
         values = eigenvalues[eigenvalues["step"] == step].set_index("rank")["eigenvalue"]
         now = functions[functions["step"] == step]
-        for axes, rank in zip(row, RANKS, strict=True):
+        for axes, rank in zip(row, ranks, strict=True):
             image = now[now["rank"] == rank].set_index("point")["value"]
             _image(axes, image.loc[order].to_numpy().reshape(side, side))
             axes.set_title(_ratio(values[rank] / values[1]), fontsize=6.5, pad=2)
         row[0].set_ylabel(f"iteration {step}", fontsize=7)
-    for axes, rank in zip(panels[-1], RANKS, strict=True):
+    for axes, rank in zip(panels[-1], ranks, strict=True):
         axes.set_xlabel(f"$u_{{{rank}}}$")
     trained.note(figure, [group], f"seed {group.records[0].seed}; each image on a scale of its own")
     return figure

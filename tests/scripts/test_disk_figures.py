@@ -41,6 +41,11 @@ def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, st
     assert first == drawn(stem, tmp_path, "second")
 
 
+def test_a_run_that_kept_few_eigenfunctions_is_drawn_with_those(tmp_path: Path) -> None:
+    train(tmp_path / "runs", *TINY_DISK, "optim.steps=2", "probe.eigenfunctions.count=4")
+    assert len(drawn(STEMS[0], tmp_path, "few")) == 3
+
+
 @pytest.mark.parametrize("stem", STEMS)
 def test_without_runs_it_says_which_command_makes_them(tmp_path: Path, stem: str) -> None:
     done = subprocess.run(
