@@ -8,6 +8,7 @@ import torch
 
 from ntkexp import probes
 from ntkexp.config import StudyConfig
+from ntkexp.errors import UserError
 from ntkexp.members import Columns
 from ntkexp.results.table import Table
 from ntkexp.training import device as devices
@@ -25,6 +26,7 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
     tables = tables_of(config)
     built = [probes.build(config.probe)]
     if members:
+        refuse_without_steps(tables, config.study.name)
         columns = [values for values, _ in members]
         tables = tables_of_members(tables, columns[0])
         work = Members([work_of(one, device) for _, one in members], columns, tables)
@@ -39,6 +41,16 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
         label=config.study.name,
         about=devices.facts(device),
     )
+
+
+def refuse_without_steps(tables: Sequence[Table], study: str) -> None:
+    """By steps the rows of many are in one order, whenever a run was cut short."""
+    for table in tables:
+        if "step" not in table.columns:
+            raise UserError(
+                f"members: study={study} makes no steps (table {table.name} has no column step); "
+                "expected a sweep (-m)"
+            )
 
 
 def work_of(config: StudyConfig, device: torch.device) -> Work:

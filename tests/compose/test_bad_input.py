@@ -170,6 +170,7 @@ REFUSED_LATE: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*MNIST, "data.test_examples=1000"), ("data.test_examples=1,000", "60")),
     ((*DISK, "probing.examples=501", "probe=[spectrum]"), ("probing.examples=501", "500")),
     ((*DISK, "device=cuda:99"), ("device=cuda:99", "cpu")),
+    ((*RADEMACHER, "members={study.seed: [0, 1]}"), ("study=rademacher", "no steps", "-m")),
     (
         (*DISK, "transform=linearise", "probe=[adapted_kernel]"),
         ("probe.adapted_kernel", "activations"),

@@ -120,13 +120,14 @@ class Members(Generic[W]):
                 own = self._events.get(m)
                 looking = self.works[m].looked_at(own, scheduled=scheduled)
                 try:
-                    (view,) = stack.enter_context(looking)
+                    seen = stack.enter_context(looking)
                 except Diverged as error:
                     self._end(m, error)
                     continue
-                views.append(_of_member(view, self.columns[m], m))
-                if view.last:
-                    self._seen_last.add(m)
+                for view in seen:
+                    views.append(_of_member(view, self.columns[m], m))
+                    if view.last:
+                        self._seen_last.add(m)
             yield views
         self._events = {}
 
