@@ -26,7 +26,7 @@ def factors_by_use(
     together: bool = False,
     outside: set[int] | None = None,
 ) -> tuple[dict[int, list[Factor]], set[int], dict[int, list[GraphUse]]]:
-    """Factors of every parameter by its id, one for each use, and the ids no module's rule covers.
+    """Factors of parameters by id, one for each use, and the ids that no module's rule covers.
 
     Of the latter, uses found in the graph are the third part of the answer, where one is given.
 
@@ -69,7 +69,8 @@ def factors_by_use(
     for call, rule in rules:
         for key, factor in rule.factors().items():
             uses.setdefault(id(getattr(call.module, key)), []).append(factor)
-    return uses, slow, found
+    # One call that no rule fits makes those of the others useless: a part of a sum.
+    return {key: some for key, some in uses.items() if key not in slow}, slow, found
 
 
 def with_rule(calls: list[Call]) -> list[Call]:

@@ -148,7 +148,7 @@ def features(
     certain = True
     for name, parameter in parameters.items():
         key = id(parameter)
-        if key in forward.uses and key not in slow:
+        if key in forward.uses:
             offered[name], firsts[name] = merged(forward.uses[key]), True
         elif key in forward.in_graph:
             offered[name], firsts[name] = _better_order(

@@ -127,6 +127,16 @@ SEQUENCES: dict[str, Net] = {
         ),
         sequences(),
     ),
+    "time first, and folded": (  # twice the same layer, of which one call no rule of a module fits
+        of(
+            lambda m, x: m.h(
+                m.a(torch.tanh(m.a(x.transpose(0, 1))).reshape(-1, 4)).view(3, -1, 4).mean(0)
+            ),
+            a=linear(4, 4),
+            h=linear(4, 2),
+        ),
+        sequences(),
+    ),
     "time first, folded": (
         of(
             lambda m, x: m.h(
