@@ -114,7 +114,11 @@ class TiledArray:
             self._checksums[tile] = checksum
             done = {"checksum": checksum, "by": f"{socket.gethostname()}:{os.getpid()}"}
             write_text(self._folder / "done" / name_of(tile), json.dumps(done))
-        except OSError as error:
+        except (OSError, UserError) as error:
+            if self._published:
+                return  # another process has seen that this was the last, and published the whole
+            if isinstance(error, UserError):
+                raise
             raise cannot_write(self.path, error) from error
 
     def done(self) -> list[Tile]:
@@ -126,9 +130,17 @@ class TiledArray:
 
     def values(self) -> Array:
         """The whole as a read-only memory map; zero where a tile is not done yet."""
-        whole = self.path if self._final.exists() and self.path.exists() else None
-        values: Array = np.load(whole or self._folder / "array.npy", mmap_mode="r")
+        try:
+            file = self.path if self._published else self._folder / "array.npy"
+            values: Array = np.load(file, mmap_mode="r")
+        except FileNotFoundError:  # published between the look and the reading
+            values = np.load(self.path, mmap_mode="r")
         return values
+
+    @property
+    def _published(self) -> bool:
+        """What may be left of the folder, while it is removed, does not count any more."""
+        return self._final.exists() and self.path.exists()
 
     def _create(self, record: ArrayRecord) -> None:
         if self.path.exists():
@@ -148,7 +160,9 @@ class TiledArray:
             shutil.rmtree(mine, ignore_errors=True)
 
     def _read(self, wanted: ArrayRecord) -> ArrayRecord:
-        file = self._folder / "record.json" if self._folder.exists() else self._final
+        file = self._final if self._published else self._folder / "record.json"
+        if not file.exists():
+            file = self._final
         try:
             record = ArrayRecord.parsed(file.read_text())
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -167,7 +181,7 @@ class TiledArray:
 
     def _verified(self) -> dict[Tile, int]:
         """The checksums recorded so far, each compared with what is on disk."""
-        file = self._folder / "array.npy" if self._folder.exists() else self.path
+        file = self.path if self._published else self._folder / "array.npy"
         damaged = f"{file} is damaged (%s); remove it and what lies beside it, and start again"
         try:
             recorded = self._recorded()
@@ -184,7 +198,7 @@ class TiledArray:
         return recorded
 
     def _recorded(self) -> dict[Tile, int]:
-        if self._final.exists() and not self._folder.exists():
+        if self._published or not self._folder.exists():
             found = json.loads(self._final.read_text())["checksums"]
             if len(found) != len(self.record.tiles()):
                 raise ValueError("tiles are missing")
@@ -208,9 +222,9 @@ class TiledArray:
             try:
                 self._checksums[tile] = int(self._done_record(tile)["checksum"])
             except FileNotFoundError:
-                if self._folder.exists() or not self._final.exists():
+                if not self._published:
                     return False
-                self._checksums = self._recorded()  # another process has published the whole
+                self._checksums = self._recorded()  # by another process
         return True
 
     def _done_record(self, tile: Tile) -> dict[str, int]:
@@ -243,6 +257,9 @@ class TiledArray:
     def _publish(self) -> None:
         """The record first, then the array: without the record a file is nobody's."""
         if not self._folder.exists():
+            return
+        if self._published:  # a folder begun at the moment when another process had finished
+            shutil.rmtree(self._folder, ignore_errors=True)
             return
         try:
             checksums = {name_of(tile): self._checksums[tile] for tile in self.record.tiles()}

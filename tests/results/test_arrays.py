@@ -15,6 +15,7 @@ import pytest
 
 from ntkexp.errors import UserError
 from ntkexp.results.arrays import TiledArray
+from ntkexp.results.commits.atomic import write_text
 
 SIZE, TILE = 11, 4
 
@@ -78,6 +79,7 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from ntkexp.results.arrays import TiledArray
+from ntkexp.results.commits.atomic import write_text
 path, seconds = Path(sys.argv[1]), float(sys.argv[2])
 array = TiledArray(path)
 array.begin("numbers", (11, 11), "float32", (4, 4), True)
@@ -188,6 +190,7 @@ import resource, sys
 from pathlib import Path
 from ntkexp.errors import UserError
 from ntkexp.results.arrays import TiledArray
+from ntkexp.results.commits.atomic import write_text
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
@@ -218,3 +221,50 @@ def test_a_stop_between_record_and_array_is_made_good(tmp_path: Path) -> None:
     assert [*again.todo()] == []
     np.testing.assert_array_equal(np.load(path), truth())
     assert begun(path).done() == again.record.tiles()
+
+
+def test_published_by_another_process_that_has_not_cleaned_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the folder some files are gone and others not: there is nothing left to do."""
+    one, other = begun(tmp_path / "a.npy"), begun(tmp_path / "a.npy")
+    monkeypatch.setattr(
+        "ntkexp.results.arrays.shutil.rmtree",
+        lambda folder, **_: [file.unlink() for file in (folder / "done").iterdir()],
+    )
+    assert fill(one) == 6
+    monkeypatch.undo()
+    assert fill(other) == 0
+    np.testing.assert_array_equal(other.values(), truth())
+    assert fill(begun(tmp_path / "a.npy")) == 0
+    assert not (tmp_path / "a.npy.filling").exists()
+
+
+def test_published_by_another_process_while_the_last_tile_is_put(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = begun(tmp_path / "a.npy"), begun(tmp_path / "a.npy")
+    assert fill(one, most=5) == 5
+
+    def written_and_gone(path: Path, text: str) -> None:
+        write_text(path, text)
+        monkeypatch.undo()
+        assert fill(other) == 0  # sees that all is done, and publishes
+        raise FileNotFoundError(path.parent)
+
+    monkeypatch.setattr("ntkexp.results.arrays.write_text", written_and_gone)
+    assert fill(one) == 1
+    np.testing.assert_array_equal(one.values(), truth())
+
+
+def test_a_folder_begun_when_the_whole_was_there_already(tmp_path: Path) -> None:
+    """Between the look and the making of the folder another process had finished."""
+    fill(begun(tmp_path / "a.npy"))
+    late = TiledArray(tmp_path / "a.npy")
+    record = begun(tmp_path / "a.npy").record
+    (tmp_path / "a.npy").rename(tmp_path / "hidden")  # as if it were not there yet
+    late._create(record)
+    (tmp_path / "hidden").rename(tmp_path / "a.npy")
+    assert fill(begun(tmp_path / "a.npy")) == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), truth())
+    assert not (tmp_path / "a.npy.filling").exists()
