@@ -35,6 +35,8 @@ def _refuse_types(model: nn.Module) -> None:
     for name, parameter in model.named_parameters():
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise UserError(f"parameter {name} is not initialised; run the model once first")
+        if parameter.is_meta:
+            raise UserError(f"parameter {name} is on the device meta, where nothing has a value")
         if parameter.is_complex():
             raise UserError(f"parameter {name} is {parameter.dtype}; real weights are needed")
         if parameter.is_floating_point():
@@ -64,6 +66,8 @@ def check_examples_independent(model: nn.Module) -> None:
 
 def coupling_modules(model: nn.Module) -> dict[str, nn.Module]:
     """The modules that couple examples or draw noise in some mode, by name."""
+    if not isinstance(model, nn.Module):
+        raise UserError(f"a torch.nn.Module is needed, not a {type(model).__name__}")
     return {
         name: module
         for name, module in model.named_modules()

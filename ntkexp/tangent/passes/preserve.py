@@ -31,7 +31,7 @@ def preserve_model_state(model: nn.Module, *, tf32: bool = False) -> Iterator[No
         ]
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.enable_grad())
-        for kind in {p.device.type for p in model.parameters()}:
+        for kind in {p.device.type for p in model.parameters()} - {"meta"}:
             stack.enter_context(torch.autocast(kind, enabled=False))
         if not tf32:
             stack.enter_context(_full_precision)

@@ -175,7 +175,10 @@ def gradients(
 ) -> dict[str, Tensor]:
     """Autograd's own, flat, by parameter."""
     if not values.requires_grad:
-        return {name: torch.zeros_like(p).flatten() for name, p in parameters.items()}
+        raise UserError(
+            "no output depends on a trainable parameter as far as autograd sees: is there a "
+            "detach, no_grad or numpy in the forward?"
+        )
     try:
         found = torch.autograd.grad(
             values, [*parameters.values()], cotangent, retain_graph=True, allow_unused=True

@@ -224,7 +224,7 @@ def _refused(model: nn.Module, inputs: Tensor, line: str) -> None:
             measure(model, inputs)
         assert "\n" not in str(caught.value) and isinstance(caught.value, ValueError)
     for parameter, value in zip(model.parameters(), before, strict=True):
-        assert torch.equal(parameter, value)
+        assert parameter.is_meta or torch.equal(parameter, value)
 
 
 class Renormalising(nn.Module):
@@ -264,6 +264,20 @@ class Overwriting(nn.Module):
         return out
 
 
+class Detached(nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).detach()
+
+
+def test_what_is_no_module_is_refused() -> None:
+    for measure in (tangent_kernel, tangent_trace):
+        with pytest.raises(UserError, match=r"a torch\.nn\.Module is needed, not a function"):
+            measure(lambda x: x, torch.randn(4, 3))  # type: ignore[arg-type]
+
+
 def test_plain_refusals() -> None:
     inputs, tokens = torch.randn(4, 3), torch.randint(0, 7, (4, 5))
     sparse = nn.Sequential(nn.Embedding(7, 3, sparse=True), nn.Flatten(), nn.Linear(15, 2))
@@ -274,6 +288,8 @@ def test_plain_refusals() -> None:
     _refused(nn.Sequential(nn.Linear(3, 3), Casting(3, 2)), inputs, "layer 1: .*bfloat16")
     _refused(Overwriting(), inputs, "in ?place")
     _refused(nn.Sequential(nn.Linear(3, 3), nn.Linear(4, 2)), inputs, r"layer 1: .*\(2, 3\)")
+    _refused(nn.Linear(3, 2, device="meta"), inputs, "weight is on the device meta")
+    _refused(Detached(), inputs, "no output depends on a trainable parameter")
     compiled = nn.Linear(3, 2)
     compiled.compile(backend="eager")
     _refused(compiled, inputs, "compiled module")
