@@ -10,6 +10,7 @@ from ntkexp.tangent.shared_forward import signs
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from tests.tangent.grid.nets import NETS, built
 
+RECURRENT = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 # A rule whose numbers are not autograd's leaves its parameters to the fallback, and the kernel is
 # right all the same. So the parameters that have no rule are named, and those of all other nets
 # have one.
@@ -19,6 +20,21 @@ FALLBACK = {
     "tied embedding": ["e.weight"],
     "einsum": ["w"],
     "embedding bag": ["0.weight"],
+    "distances": ["p"],
+    "radial functions": ["p"],
+    "gradients halved on their way": ["a.weight", "a.bias"],
+    "own derivative": ["w"],
+    "weight of two geometries": ["c.weight"],
+    "weight norm, transposed": [f"0.parametrizations.weight.original{i}" for i in (0, 1)],
+    "tokens sent to experts": ["a.weight", "a.bias", "b.weight", "b.bias"],
+    "examples sorted": ["a.weight", "a.bias", "head.weight"],
+    "packed LSTM": [f"rnn.{name}_l{i}" for i in (0, 1) for name in RECURRENT],
+    "packed GRU": [f"rnn.{name}_l0" for name in RECURRENT],
+    "experts by weight": ["w", "b"],
+    "single examples": [f"{m}.{p}" for m in ("a", "norm", "head") for p in ("weight", "bias")],
+    "weights looked up by the data": ["w"],
+    "bags": ["a.weight", "b.weight"],
+    "one table, four ways": ["e.weight"],
 }
 
 
