@@ -1,7 +1,7 @@
 """Today's networks: our kernel against torch.func's, in turns, warm, in one process.
 
     python scripts/bench/nets.py                   # all, about 20 minutes on two idle cores
-    python scripts/bench/nets.py --net resnet18 --rounds 5
+    python scripts/bench/nets.py --net resnet18 --rounds 5 --out outputs/bench
     python scripts/bench/nets.py --net resnet18@224 vit_b_16@224 mobilenet_v2@224 --room 2000000000
 
 For each network: n = 8 inputs, c = 10 outputs, 3 x 32 x 32 unless it says otherwise. The peer takes
