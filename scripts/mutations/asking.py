@@ -104,9 +104,10 @@ class Copy:
         code = os.waitstatus_to_exitcode(ended[1])
         if -code in (signal.SIGKILL, signal.SIGXCPU):
             return Answer("hung", words=text)
-        # 1 is a test that failed; 2 and 4 a module that cannot be imported, by a test or by what
-        # all tests share; below 0 a crash.
-        if code not in (0, 1, 2, 4) and code > 0:
+        # 1 is a test that failed; 2 a module that a test cannot import, 4 one that what all tests
+        # share cannot import, or a test that is not there; below 0 a crash.
+        no_tests = code == 4 and "while loading conftest" not in text
+        if code not in (0, 1, 2, 4) and code > 0 or no_tests:
             raise SystemExit(f"pytest ended with {code}:\n{text[-2000:]}")
         by = noticed.read_text(encoding="utf-8") if noticed.exists() else ""
         return Answer("survived" if code == 0 else "caught", by, text)
