@@ -107,7 +107,7 @@ class Copy:
         # 1 is a test that failed; 2 a module that a test cannot import, 4 one that what all tests
         # share cannot import, or a test that is not there; below 0 a crash.
         no_tests = code == 4 and "while loading conftest" not in text
-        if code not in (0, 1, 2, 4) and code > 0 or no_tests:
+        if (code not in (0, 1, 2, 4) and code > 0) or no_tests:
             raise SystemExit(f"pytest ended with {code}:\n{text[-2000:]}")
         by = noticed.read_text(encoding="utf-8") if noticed.exists() else ""
         return Answer("survived" if code == 0 else "caught", by, text)
