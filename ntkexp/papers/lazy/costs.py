@@ -41,7 +41,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/rates_mlp": "6 minutes a rate; for 1e-6 with 1,000,000 steps 1.6 hours",
     "lazy/spurious_cifar": "half an hour a seed",
     "lazy/spurious_linear": "1.5 minutes",
-    "lazy/spurious_linear_long": "10 minutes a seed",
+    "lazy/spurious_linear_long": "5.5 minutes a seed",
     "lazy/spurious_mlp": "30 minutes",
     "lazy/spurious_plain": "a minute a seed",
     "lazy/waterbirds": "hours on a GPU, not run",
