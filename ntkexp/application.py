@@ -35,6 +35,9 @@ WITH_VALUE: dict[str, tuple[str, ...] | None] = {
     "-cd": None,
 }
 ALONE = {"--multirun", "-m", "--run", "-r", "--resolve"}
+SWEEP = ("--multirun", "-m")
+# What is done with the config; Hydra does one of them.
+WAYS = (SWEEP, ("--run", "-r"), ("--cfg", "-c"), ("--info", "-i"))
 
 # Flags of ours, and the keys they stand for.
 KEYS_OF_FLAGS = {
@@ -94,8 +97,7 @@ def hoisted(words: Sequence[str]) -> list[str]:
     >>> hoisted(["optim.lr=0.1,0.2", "-m", "seed=1"])
     ['-m', 'optim.lr=0.1,0.2', 'seed=1']
     """
-    flags, overrides = [], []
-    sweeping = False
+    flags, overrides, of_sweeps = [], [], []
     rest = iter(words)
     for word in rest:
         # `-x` is a flag, `~x` and `+x` are overrides.
@@ -103,7 +105,7 @@ def hoisted(words: Sequence[str]) -> list[str]:
             overrides.append(word)
         elif word in KEYS_OF_FLAGS:
             overrides.append(f"{KEYS_OF_FLAGS[word]}=true")
-            sweeping = sweeping or word not in OF_ANY_RUN
+            of_sweeps += [word] if word not in OF_ANY_RUN else []
         elif word in ALONE:
             flags.append(word)
         elif (flag := word.partition("=")[0]) in WITH_VALUE:
@@ -116,7 +118,8 @@ def hoisted(words: Sequence[str]) -> list[str]:
                 f"{word}: no such flag{meant(word, known)}\naccepted are: {', '.join(known)}"
             )
     _check_companions(flags)
-    if sweeping and not {"-m", "--multirun"} & set(flags):
+    _check_one_way(flags, of_sweeps)
+    if of_sweeps and not set(SWEEP) & set(flags):
         # The flags of sweeps make a sweep, even of one job.
         flags.insert(0, "-m")
     return flags + overrides
@@ -147,6 +150,14 @@ def _check_companions(flags: Sequence[str]) -> None:
     for flag in ("--resolve", "--package", "-p"):
         if flag in flags:
             raise UserError(f"{flag}: says how --cfg prints; expected --cfg job beside it")
+
+
+def _check_one_way(flags: Sequence[str], of_sweeps: Sequence[str]) -> None:
+    found = {names: flag for flag in flags for names in WAYS if flag in names}
+    if of_sweeps:
+        found.setdefault(SWEEP, of_sweeps[0])
+    if len(found) > 1:
+        raise UserError(f"{' and '.join(found.values())}: expected one of them")
 
 
 def _nothing(config: DictConfig) -> None:

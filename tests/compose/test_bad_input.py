@@ -70,6 +70,8 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "--info", "foo"), ("--info foo", "searchpath")),
     ((*DISK, "--config-dir", "nowhere"), ("--config-dir nowhere", "no such folder")),
     ((*DISK, "--package", "optim"), ("--package", "--cfg job")),
+    ((*DISK, "--cfg", "job", "--dry-run"), ("--cfg and --dry-run", "one of them")),
+    ((*DISK, "--info", "all", "-m", "seed=0,1"), ("--info and -m", "one of them")),
     ((*DISK, "--cfg", "job", "--package", "nowhere"), ("nowhere", "not found")),
     ((*DISK, "hydra.sweep.dir=x"), ("hydra.sweep.dir=x", "paths.outputs")),
     ((*DISK, "hydra.run.dir="), ("hydra.run.dir=", "paths.outputs")),
