@@ -18,6 +18,8 @@ from ntkexp.tangent.passes.reference import allowed, drawn, error, gradients, le
 SHARE = 1 / 16
 # How often vmap holds them at once, on their way to the result.
 UNDER_WAY = 4
+# Examples that are compared with autograd at once: their graph stands beside everything else.
+COMPARED = 8
 
 
 def jacobians(
@@ -53,28 +55,31 @@ def _corrected(
     """vmap's Jacobians, and autograd's own of the examples for which the two differ.
 
     vmap's derivative of some operations is wrong, in torch 2.13 that of `cdist`. One backward of
-    the whole batch tells whether there is anything to correct.
+    a few examples tells whether there is anything to correct among them.
     """
-    values = function(batch)
-    cotangent = drawn(values)
-    if _agree(function, values, cotangent, found):
-        return found
-    for example in range(len(batch)):
-        here = slice(example, example + 1)
-        part = {name: factor.part(here) for name, factor in found.items()}
-        if not _agree(function, function(batch[here]), cotangent[here], part):
-            for name, rows in _one_by_one(function, batch[here], [*found]).items():
-                found[name].values[here] = rows.view_as(found[name].values[here])
+    for start in range(0, len(batch), COMPARED):
+        some = range(start, min(start + COMPARED, len(batch)))
+        if _agree(function, batch, found, some):
+            continue
+        for example in some:
+            one = range(example, example + 1)
+            if not _agree(function, batch, found, one):
+                part = batch[example : example + 1]
+                for name, rows in _one_by_one(function, part, [*found]).items():
+                    here = found[name].values[example : example + 1]
+                    here.copy_(rows.view_as(here))
     return found
 
 
-def _agree(
-    function: NetworkFunction, values: Tensor, cotangent: Tensor, found: dict[str, Direct]
-) -> bool:
+def _agree(function: NetworkFunction, batch: Batch, found: dict[str, Direct], some: range) -> bool:
+    """Whether these examples' Jacobians give autograd's gradient of a random sum of outputs."""
+    here = slice(some.start, some.stop)
+    values = function(batch[here])
+    cotangent = drawn(values)
     truth = gradients(values, {name: function.parameters[name] for name in found}, cotangent)
     size = length(truth.values())
     return all(
-        error(factor, cotangent, truth[name]) <= allowed(truth[name], size)
+        error(factor.part(here), cotangent, truth[name]) <= allowed(truth[name], size)
         for name, factor in found.items()
     )
 
