@@ -17,7 +17,7 @@ def narrow(time: str) -> Callable[[str, Horizon], Cost]:
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/c_scores": "23 minutes",
-    "lazy/c_scores_cifar": "6 hours",
+    "lazy/c_scores_cifar": "4 hours",
     "lazy/c_scores_mlp": "12 minutes, after the scores",
     "lazy/c_scores_vgg11": narrow("1.5 hours, after the scores"),
     "lazy/c_scores_vgg11_lazy": narrow("7 hours, after the scores"),
