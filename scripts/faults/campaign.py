@@ -107,8 +107,13 @@ class Campaign:
     def _tracebacks_in_logs(self) -> int:
         """Those that are new in log.txt and traceback.txt of every run."""
         found = 0
-        for file in self.outputs.rglob("*.txt"):
-            found += file.read_text(errors="replace").count(TRACEBACK)
+        # Another life may work on the run, and its folders come and go; os.walk lets them.
+        for folder, _, names in os.walk(self.outputs):
+            for name in names:
+                if name.endswith(".txt"):
+                    with suppress(FileNotFoundError):
+                        text = Path(folder, name).read_text(errors="replace")
+                        found += text.count(TRACEBACK)
         new, self._counted = max(0, found - self._counted), found
         return new
 

@@ -248,12 +248,17 @@ def test_ctrl_c_leaves_a_run_that_goes_on(here: Path, monkeypatch: pytest.Monkey
     words = [*DISK, "optim.steps=31"]
     whole = ntkexp.run("disk", words, runs="whole")
     monkeypatch.setattr("ntkexp.training.supervised.BURST_SECONDS", 0.0)
-    with (
-        progress.reporting_to(at(10, lambda: signal.raise_signal(signal.SIGINT))),
-        pytest.raises(KeyboardInterrupt),
-    ):
-        ntkexp.run("disk", words)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    # A shell starts what it puts in the background with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with (
+            progress.reporting_to(at(10, lambda: signal.raise_signal(signal.SIGINT))),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            ntkexp.run("disk", words)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
     folder = here / "outputs" / "disk" / whole.run
     status = results.read_status(folder)
     assert status is not None
