@@ -65,6 +65,28 @@ SOLUTION = Table(
         "worst": float64("the largest that a start came to"),
     },
 )
+ENTRIES = Table(
+    "relaxed_entries",
+    "how many entries of a change of weights matter; with diagonal=true",
+    {
+        "step": STEP,
+        "of": string("`network`, `diagonal` (beta of (5) for diagonal M) or `min_norm`"),
+        "layer": string("the name of a module"),
+        "entries": float64("(sum b^2)^2 / sum b^4 over the entries b"),
+        "share": float64("of the entries, the largest that hold .9 of sum b^2"),
+    },
+)
+DIAGONAL = Table(
+    "relaxed_diagonal",
+    "the model whose M is diagonal; with diagonal=true",
+    {
+        "step": STEP,
+        "iterations": int64("of alternating minimisation"),
+        "min_norm": float64("the penalty of the solution of least norm"),
+        "least": float64("the least penalty"),
+        "cosine": float64("of its kernel with the network's adapted kernel, not centred"),
+    },
+)
 
 
 @dataclass
@@ -72,10 +94,11 @@ class RelaxedModel(RemembersStart):
     """`p` is the power of the penalty |v - 1|^p of both sides.
 
     An iteration that gains less than the share `tolerance` is the last. The problem is not convex;
-    `restarts` also start from random M.
+    `restarts` also start from random M. `diagonal` solves for a diagonal M as well, a scale for
+    every parameter (appendix A.1), by the same penalty.
     """
 
-    tables = (SINGULAR_VALUES, LAYERS, KERNELS, SOLUTION)
+    tables = (SINGULAR_VALUES, LAYERS, KERNELS, SOLUTION, ENTRIES, DIAGONAL)
     needs = frozenset({"network", "examples"})
 
     examples: int = option(500, count("examples"))
@@ -84,6 +107,7 @@ class RelaxedModel(RemembersStart):
     iterations: int = option(500, count("iterations"))
     tolerance: float = option(1e-6, positive(1))
     restarts: int = option(0, whole(0, 1000, "random starts beside the identity"))
+    diagonal: bool = False
 
     def check(self, config: Any = None) -> None:
         shape = config.data.shape()

@@ -14,6 +14,7 @@ from ntkexp import data, models
 from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
+from ntkexp.theory.adaptive.diagonal import diagonal_solution
 from ntkexp.theory.adaptive.penalties import Fixed, Power
 from ntkexp.theory.adaptive.solver import Dense, adapt
 from ntkexp.theory.adaptive.structured import joint_penalty
@@ -30,6 +31,7 @@ WORDS = (
     "probe.relaxed_model.examples=10",
     "probe.relaxed_model.points=4",
     "probe.relaxed_model.iterations=40",
+    "probe.relaxed_model.diagonal=true",
     "probing.examples=6",
     "probing.spacing=list",
     "probing.steps=[0]",
@@ -92,6 +94,28 @@ def test_it_is_the_solution_with_dense_gradients_of_the_network(run: Path) -> No
     paid = sum(joint_penalty(B, *pair) for B, pair in zip(least_norm, sides, strict=True))
     assert solution["min_norm"] == pytest.approx(paid, rel=1e-3)
     assert solution["least"] <= solution["min_norm"]
+    # The model with a scale for every parameter, of the same features.
+    sparse, objectives = diagonal_solution(flat, r, square, iterations=40)
+    diagonal = table(run, "diagonal").iloc[0]
+    assert diagonal["least"] == pytest.approx(objectives[-1], rel=1e-3)
+    assert diagonal["least"] < diagonal["min_norm"]
+    entries = table(run, "entries").set_index(["of", "layer"])
+    changes = {
+        "diagonal": np.split(sparse, cut[:-1]),
+        "min_norm": least_norm,
+        "network": [
+            end[f"{name}.weight"].numpy() - before
+            for name, before in zip(("hidden1", "hidden2", "output"), start, strict=True)
+        ],
+    }
+    for kind, parts in changes.items():
+        for layer, part in zip(("hidden1", "hidden2", "output"), parts, strict=True):
+            squares = np.sort(part.ravel() ** 2)[::-1]
+            row = entries.loc[kind, layer]
+            matter = squares.sum() ** 2 / (squares**2).sum()
+            assert row["entries"] == pytest.approx(matter, rel=0.02)
+            largest = round(row["share"] * len(squares))
+            assert squares[:largest].sum() == pytest.approx(0.9 * squares.sum(), rel=0.2)
 
 
 def test_layers_and_kernels_are_told_beside_the_networks(run: Path) -> None:
@@ -99,6 +123,13 @@ def test_layers_and_kernels_are_told_beside_the_networks(run: Path) -> None:
     np.testing.assert_allclose(layers.groupby("of")["share"].sum(), 1, rtol=1e-9)
     assert set(kernels["other"]) == {"average", "initial", "final", "residual"}
     assert kernels["cosine"].between(0, 1).all()
+
+
+def test_the_diagonal_model_is_solved_when_it_is_asked_for(tmp_path: Path) -> None:
+    words = [word for word in WORDS if "diagonal" not in word]
+    found = train(tmp_path, *words, "optim.steps=2")
+    assert len(table(found, "solution")) == 1
+    assert len(table(found, "diagonal")) == len(table(found, "entries")) == 0
 
 
 def test_a_network_with_biases_is_refused_before_it_is_trained(tmp_path: Path) -> None:

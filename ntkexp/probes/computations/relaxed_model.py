@@ -9,12 +9,28 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.probes.computations.adaptation import Adaptation, at, changes, numbers
-from ntkexp.probes.relaxed_model import KERNELS, LAYERS, SINGULAR_VALUES, SOLUTION, RelaxedModel
+from ntkexp.probes.relaxed_model import (
+    DIAGONAL,
+    ENTRIES,
+    KERNELS,
+    LAYERS,
+    SINGULAR_VALUES,
+    SOLUTION,
+    RelaxedModel,
+)
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows, Table
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import Outer, layer_factors
 from ntkexp.tangent.factors.positions import everything
+from ntkexp.theory.adaptive.diagonal import (
+    Diagonal,
+    Layer,
+    adapt_diagonal,
+    diagonal_penalty,
+    effective_entries,
+    share_that_holds,
+)
 from ntkexp.theory.adaptive.kernels import correlation, cosine, effective_rank, label_kernel
 from ntkexp.theory.adaptive.penalties import Fixed, Penalty, Power
 from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt
@@ -66,13 +82,30 @@ def measured(view: View, start: Mapping[str, Tensor], probe: RelaxedModel) -> Ro
     )
     least_norm = joint_penalties(min_norm, sides)
     solution = [(len(relaxed.objectives), least_norm, min(relaxed.starts), max(relaxed.starts))]
-    return {
+    rows = {
         SINGULAR_VALUES.name: _columns(
             SINGULAR_VALUES, singular_values(found, layers, relaxed, min_norm)
         ),
         LAYERS.name: _columns(LAYERS, compared_layers(found, layers, relaxed)),
         KERNELS.name: _columns(KERNELS, compared_kernels(found, relaxed)),
         SOLUTION.name: _columns(SOLUTION, solution),
+    }
+    if not probe.diagonal:
+        return rows
+    diagonal = adapt_diagonal(
+        [Layer(one) for one in layers.values()],
+        r,
+        power,
+        iterations=probe.iterations,
+        tolerance=probe.tolerance,
+    )
+    of_min_norm = sum(diagonal_penalty(B, power) for B in min_norm.B)
+    with_average = cosine(diagonal.kernel, found.kernel("average"))
+    least = [(len(diagonal.objectives), of_min_norm, diagonal.objectives[-1], with_average)]
+    entries = compared_entries(found, layers, diagonal, min_norm)
+    return rows | {
+        ENTRIES.name: _columns(ENTRIES, entries),
+        DIAGONAL.name: _columns(DIAGONAL, least),
     }
 
 
@@ -102,6 +135,20 @@ def singular_values(
         for layer, matrix in matrices.items():
             for rank, value in enumerate(np.linalg.svd(matrix, compute_uv=False), start=1):
                 yield kind, layer, rank, value
+
+
+def compared_entries(
+    found: Adaptation, layers: Mapping[str, OuterProducts], diagonal: Diagonal, min_norm: Adapted
+) -> Iterable[tuple[object, ...]]:
+    kinds = {
+        "network": network_changes(found),
+        "diagonal": dict(zip(layers, diagonal.beta, strict=True)),
+        "min_norm": dict(zip(layers, min_norm.B, strict=True)),
+    }
+    for kind, matrices in kinds.items():
+        for layer in layers:
+            change = matrices[layer]
+            yield kind, layer, effective_entries(change), share_that_holds(0.9, change)
 
 
 def compared_layers(

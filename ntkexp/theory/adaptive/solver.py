@@ -163,14 +163,14 @@ def _interpolating(
     kernel = first[0].gram(*first[1])
     for one, side in others:
         kernel += one.gram(*side)
-    weights = _solved(kernel, r)
+    weights = solved(kernel, r)
     B = []
     for one, (M1, M2) in zip(layers, sides, strict=True):
         B.append(array(M1 @ one.combined(weights, M1, M2) @ M2))
     return B
 
 
-def _solved(kernel: Array, r: Array) -> Array:
+def solved(kernel: Array, r: Array) -> Array:
     """K^-1 r; of a singular kernel K^+ r, without the directions that are zero to rounding."""
     try:
         return array(cho_solve(cho_factor(kernel, lower=True), r))

@@ -1,4 +1,4 @@
-"""The model whose M is any matrix, and the one whose M is diagonal."""
+"""The model whose M is any matrix: Theorem 1."""
 
 from __future__ import annotations
 
@@ -52,37 +52,3 @@ def structureless_kernel(kernel: ArrayLike, r: ArrayLike, penalty: Penalty) -> A
     square = float(residual @ np.linalg.lstsq(K, residual, rcond=None)[0])
     s = float(penalty.minimiser(np.sqrt(square)))
     return array(K + (s**2 - 1) / square * np.outer(residual, residual))
-
-
-def diagonal_penalty(beta: ArrayLike, penalty: Penalty) -> float:
-    """Omega~(beta) = sum_j omega~(beta_j) for diagonal M: appendix A.1, equation (22)."""
-    return float(np.sum(effective(penalty, np.abs(array(beta)))))
-
-
-def diagonal_squared(beta: ArrayLike) -> tuple[Array, float]:
-    """m_j = sqrt |beta_j| and Omega~(beta) = 2 |beta|_1 of omega(m) = m^2, least over all m > 0.
-
-    It is not least at 1, so it is outside the class of (6). Section 3.1 prints |beta|_1 for
-    2 |beta|_1; what minimises the one minimises the other.
-    """
-    sizes = np.abs(array(beta))
-    return array(np.sqrt(sizes)), float(2 * np.sum(sizes))
-
-
-def diagonal_solution(
-    features: ArrayLike, r: ArrayLike, penalty: Penalty, *, iterations: int = 500
-) -> tuple[Array, list[float]]:
-    """beta of (5) for diagonal M, and the falling objective, by alternating minimisation.
-
-    With M fixed, theta - theta_0 = (J M)^+ r; with beta = M (theta - theta_0) fixed, m_j is the z
-    of omega~(beta_j).
-    """
-    J, residual = array(features), array(r)
-    m, objectives = np.ones(J.shape[1]), list[float]()
-    for _ in range(iterations):
-        beta = m * min_norm_solution(J * m, residual)
-        m = penalty.minimiser(np.abs(beta))
-        objectives.append(diagonal_penalty(beta, penalty))
-        if len(objectives) > 1 and objectives[-2] - objectives[-1] <= 1e-14 * objectives[-1]:
-            break
-    return array(beta), objectives

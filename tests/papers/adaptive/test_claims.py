@@ -119,6 +119,18 @@ def singular_values(holds: bool) -> pd.DataFrame:
     )
 
 
+def entries(holds: bool) -> pd.DataFrame:
+    """One layer of three decides."""
+    ratios = dict.fromkeys(LAYERS, 0.8) | {LAYERS[1]: 0.9 if holds else 1.1}
+    return pd.concat(
+        [
+            rows({"of": kind, "layer": layer}, entries=always(50.0 * times))
+            for layer, ratio in ratios.items()
+            for kind, times in (("min_norm", 1.0), ("diagonal", ratio), ("network", 2.0))
+        ]
+    )
+
+
 def penalties(holds: bool) -> pd.DataFrame:
     v = [0.01, 50.0, 100.0]
     power = 1.0 if holds else 2.5
@@ -152,6 +164,7 @@ def record(experiment: str, holds: bool, *, error: float = 1e-6) -> Record:
         "adapted_angles": angles(holds),
         "adapted_premise": premise(holds),
         "relaxed_singular_values": singular_values(holds),
+        "relaxed_entries": entries(holds),
         "relaxed_kernels": rows(relaxed, cosine=always(0.9 if holds else 0.1)),
         "effective_penalties": penalties(holds),
         "threshold_targets": targets(holds),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize
 
-from ntkexp.theory.adaptive import structured, structureless
+from ntkexp.theory.adaptive import diagonal, structured, structureless
 from ntkexp.theory.adaptive.kernels import cosine, effective_rank, label_kernel
 from ntkexp.theory.adaptive.penalties import Fixed, Joint, Penalty, Power, effective
 from ntkexp.theory.adaptive.solver import Adapted, Dense, OuterProducts, adapt
@@ -78,7 +78,7 @@ def test_t10_rotations_of_m_change_neither_penalty_nor_beta() -> None:
 
 def test_t9_the_square_itself_gives_twice_the_l1_norm() -> None:
     beta = np.array([0.3, -2.0, 0.0, 1.0])
-    m, penalty = structureless.diagonal_squared(beta)
+    m, penalty = diagonal.diagonal_squared(beta)
     np.testing.assert_allclose(m**2, np.abs(beta))
     assert penalty == pytest.approx(2 * np.abs(beta).sum())
     for value, chosen in zip(beta, m, strict=True):
@@ -94,13 +94,36 @@ def test_t9_a_diagonal_m_recovers_sparse_coefficients_better_but_not_exactly() -
     truth = np.zeros(60)
     truth[[3, 17, 40]] = [5.0, -6.0, 4.0]
     least_norm = np.linalg.pinv(J) @ (J @ truth)
-    beta, objectives = structureless.diagonal_solution(J, J @ truth, SQUARE)
+    beta, objectives = diagonal.diagonal_solution(J, J @ truth, SQUARE)
     np.testing.assert_allclose(J @ beta, J @ truth, atol=1e-9)
     assert np.all(np.diff(objectives) <= 1e-12 * objectives[0])
     l4 = [np.sum(b**2) ** 2 / np.sum(b**4) for b in (beta, least_norm)]  # how many entries matter
     assert l4[0] < 0.5 * l4[1]
     assert np.linalg.norm(beta - truth) < 0.6 * np.linalg.norm(least_norm - truth)
     assert np.count_nonzero(np.abs(beta) > 1e-6) > 50
+
+
+def test_t9_in_blocks_of_a_layer_as_with_all_features_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    v, u, other, r = draw(6, (8, 5), (8, 7), (8, 6), (8,))
+    flat = np.concatenate([np.einsum("np,nq->npq", v, u).reshape(8, -1), other], axis=1)
+    expected, objectives = diagonal.diagonal_solution(flat, 3 * r, SQUARE)
+    monkeypatch.setattr(diagonal, "BLOCK", 2 * 8 * 7)
+    layers = [diagonal.Layer(OuterProducts(v, u)), diagonal.Rows(other)]
+    found = diagonal.adapt_diagonal(layers, 3 * r, SQUARE)
+    together = np.concatenate([found.beta[0].ravel(), found.beta[1]])
+    np.testing.assert_allclose(together, expected, atol=1e-7)
+    assert found.objectives[-1] == pytest.approx(objectives[-1], rel=1e-12)
+    scaled = flat * np.concatenate([found.m[0].ravel(), found.m[1]])
+    np.testing.assert_allclose(found.kernel, scaled @ scaled.T, rtol=1e-12)
+    # It interpolates, and pays no more than another solution near it does.
+    np.testing.assert_allclose(flat @ together, 3 * r, atol=1e-9)
+    nullspace = np.linalg.svd(flat)[2][8:]
+    for direction in nullspace:
+        for step in (-1e-3, 1e-3):
+            near = together + step * direction
+            assert diagonal.diagonal_penalty(near, SQUARE) >= objectives[-1] * (1 - 1e-12)
 
 
 # Theorem 2

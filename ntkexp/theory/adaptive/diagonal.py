@@ -1,0 +1,170 @@
+"""The model whose M is diagonal, of appendix A.1: every parameter has a scale of its own.
+
+What it pays for beta = M (theta - theta_0) is sum_j omega~(beta_j), which induces sparsity, though
+not exact zeros, since omega~ is quadratic near 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ntkexp.theory.adaptive.penalties import Penalty, effective
+from ntkexp.theory.adaptive.solver import OuterProducts, solved
+from ntkexp.theory.float64 import Array, array
+
+# Numbers of a block of features that are made at a time.
+BLOCK = 4_000_000
+
+
+class Features(Protocol):
+    """The features of one group of parameters at n points, in whatever form."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the parameters."""
+
+    def gram(self, m: Array) -> Array:
+        """(n, n): the inner products of the features times m."""
+
+    def combined(self, weights: Array) -> Array:
+        """sum_i weights_i g_i, of the shape of the parameters."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The features themselves, (n, P)."""
+
+    features: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.features.shape[1:]
+
+    def gram(self, m: Array) -> Array:
+        scaled = self.features * m
+        return array(scaled @ scaled.T)
+
+    def combined(self, weights: Array) -> Array:
+        return array(weights @ self.features)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """g_i = v_i u_i^T, of which a few rows are made at a time."""
+
+    of: OuterProducts
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.of.shape
+
+    def gram(self, m: Array) -> Array:
+        n = len(self.of.u)
+        gram = np.zeros((n, n))
+        for rows in self._blocks():
+            scaled = self.of.v[:, rows, None] * (self.of.u[:, None, :] * m[rows])
+            flat = scaled.reshape(n, -1)
+            gram += flat @ flat.T
+        return array(gram)
+
+    def combined(self, weights: Array) -> Array:
+        return array((self.of.v.T * weights) @ self.of.u)
+
+    def _blocks(self) -> Iterator[slice]:
+        rows, columns = self.of.shape
+        step = max(1, BLOCK // (len(self.of.u) * columns))
+        for first in range(0, rows, step):
+            yield slice(first, first + step)
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """A solution of (5) for diagonal M: beta and m by group, and the penalty of every iteration,
+    that of the least-norm solution first."""
+
+    beta: list[Array]
+    m: list[Array]
+    kernel: Array  # of the features times m, on the training points
+    objectives: list[float]
+
+
+def adapt_diagonal(
+    groups: Sequence[Features],
+    r: ArrayLike,
+    penalty: Penalty,
+    *,
+    iterations: int = 500,
+    tolerance: float = 1e-14,
+) -> Diagonal:
+    """By alternating minimisation, until an iteration gains less than the share `tolerance`.
+
+    With M fixed, theta - theta_0 = (J M)^+ r; with beta = M (theta - theta_0) fixed, m_j is the z
+    of omega~(beta_j). For (z - 1)^2 the problem is convex.
+    """
+    residual, objectives = array(r), list[float]()
+    m = [np.ones(one.shape) for one in groups]
+    kernel = _kernel(groups, m)
+    while True:
+        weights = solved(kernel, residual)
+        beta = [
+            array(scale**2 * one.combined(weights)) for one, scale in zip(groups, m, strict=True)
+        ]
+        m = [penalty.minimiser(np.abs(one)) for one in beta]
+        kernel = _kernel(groups, m)
+        objectives.append(sum(diagonal_penalty(one, penalty) for one in beta))
+        gained = objectives[-2] - objectives[-1] if len(objectives) > 1 else np.inf
+        if gained <= tolerance * objectives[-1] or len(objectives) >= iterations:
+            return Diagonal(beta, m, kernel, objectives)
+
+
+def _kernel(groups: Sequence[Features], m: Sequence[Array]) -> Array:
+    return array(sum(one.gram(scale) for one, scale in zip(groups, m, strict=True)))
+
+
+def diagonal_penalty(beta: ArrayLike, penalty: Penalty) -> float:
+    """Omega~(beta) = sum_j omega~(beta_j) for diagonal M: appendix A.1, equation (22)."""
+    return float(np.sum(effective(penalty, np.abs(array(beta)))))
+
+
+def diagonal_squared(beta: ArrayLike) -> tuple[Array, float]:
+    """m_j = sqrt |beta_j| and Omega~(beta) = 2 |beta|_1 of omega(m) = m^2, least over all m > 0.
+
+    It is not least at 1, so it is outside the class of (6). Section 3.1 prints |beta|_1 for
+    2 |beta|_1; what minimises the one minimises the other.
+    """
+    sizes = np.abs(array(beta))
+    return array(np.sqrt(sizes)), float(2 * np.sum(sizes))
+
+
+def diagonal_solution(
+    features: ArrayLike, r: ArrayLike, penalty: Penalty, *, iterations: int = 500
+) -> tuple[Array, list[float]]:
+    """`adapt_diagonal` for features J (n, P): beta, and the falling objective."""
+    found = adapt_diagonal([Rows(array(features))], r, penalty, iterations=iterations)
+    return found.beta[0], found.objectives
+
+
+def effective_entries(beta: ArrayLike) -> float:
+    """(sum b^2)^2 / sum b^4: how many entries matter.
+
+    >>> effective_entries([3.0, 3.0, 0.0])
+    2.0
+    """
+    squares = array(beta).ravel() ** 2
+    return float(np.sum(squares) ** 2 / np.sum(squares**2))
+
+
+def share_that_holds(share: float, beta: ArrayLike) -> float:
+    """The share of the entries, the largest first, that hold `share` of sum b^2.
+
+    >>> share_that_holds(0.9, [3.0, 3.0, 0.1, 0.0])
+    0.5
+    """
+    squares = np.sort(array(beta).ravel() ** 2)[::-1]
+    total = np.cumsum(squares)
+    return float((np.searchsorted(total, share * total[-1]) + 1) / len(squares))
