@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
             if options.only is not None or outcome is None:
                 tests = reach.tests_for(change, text, options.seconds)
                 answer = copy.ask(change, tests, sum(reach.seconds[test] for test in tests))
+                copy.expect_alone(answer.by, reach.seconds.get(answer.by, 0.0))
                 known.keep(change, answer)
                 outcome = answer.outcome
             outcomes.append(outcome)

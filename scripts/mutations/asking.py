@@ -39,6 +39,7 @@ class Copy:
 
     def __init__(self, folder: Path, room: str) -> None:
         self.folder, self.room = folder, room
+        self._stand_alone: set[str] = set()
         self.tests = tuple(test for test in ROOMS[room][1] if (TREE / test).exists())
         listed = subprocess.run(
             ["git", "-C", TREE, "ls-files", "-co", "--exclude-standard"],
@@ -76,6 +77,24 @@ class Copy:
             )
         finally:
             path.write_text(whole, encoding="utf-8")
+
+    def expect_alone(self, test: str, seconds: float) -> None:
+        """A test that noticed passes on the tree as it is, also by itself.
+
+        One that leans on what other tests did before it would notice every change.
+        """
+        if not test or test in self._stand_alone:
+            return
+        file = test.partition("::")[0]
+        limit, wait = SHORTEST_LIMIT_SECONDS, SHORTEST_WAIT_SECONDS
+        answer = self._forked(
+            [*PYTEST_WORDS, file], [], [test], limit + 5 * seconds, wait + 20 * seconds
+        )
+        if answer.outcome != "survived":
+            raise SystemExit(
+                f"{test} fails by itself on the tree as it is:\n{answer.words[-3000:]}"
+            )
+        self._stand_alone.add(test)
 
     def _forked(
         self, words: list[str], files: list[str], asked: list[str] | None, limit: float, wait: float

@@ -161,3 +161,31 @@ def test_a_room_is_asked_about_changes_in_a_copy(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert "small: 3 of 3 changes caught" in done.stdout
     assert file.read_text() == whole
+
+
+LEANS = """
+done = []
+def test_first(): done.append(1)
+def test_second(): assert done
+"""
+ASKED_ALONE = """
+from pathlib import Path
+from ntkexp.scripts.mutations.asking import Copy
+from ntkexp.scripts.mutations.changes import ROOMS
+ROOMS["small"] = (("ntkexp/theory/spectral_bias.py",), ())
+copy = Copy(Path("copy").resolve(), "small")
+Path("leans.py").rename("copy/tests/leans.py")
+copy.expect_alone("tests/leans.py::test_first", 1)
+copy.expect_alone("tests/leans.py::test_second", 1)
+"""
+
+
+@pytest.mark.skipif(not (mutate.TREE / ".git").exists(), reason="git lists what is copied")
+def test_a_test_that_leans_on_another_is_refused(tmp_path: Path) -> None:
+    """It passes with the whole room, and by itself it would notice every change."""
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "leans.py").write_text(LEANS)
+    (tmp_path / "run.py").write_text(ASKED_ALONE)
+    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tests/leans.py::test_second fails by itself")
