@@ -1,0 +1,55 @@
+"""The numbers in the line that says how far a run came."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.results.numbers.standing import last_numbers, networks_of
+
+
+def evals(*rows: tuple[int, str, float, float], **columns: object) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["step", "split", "loss", "accuracy"])
+    return frame.assign(**columns)
+
+
+def told(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(last_numbers({"evals": frame}))
+
+
+def test_of_one_network_the_numbers_of_the_last_evaluation_alone() -> None:
+    frame = evals((0, "train", 2.3, 0.1), (7, "train", 0.25, 0.95), (7, "test", 0.5, 0.9))
+    assert told(frame) == [
+        ("train loss", "0.25"),
+        ("train accuracy", "0.95"),
+        ("test loss", "0.5"),
+        ("test accuracy", "0.9"),
+    ]
+
+
+def test_of_several_networks_mean_least_and_most() -> None:
+    frame = evals((7, "test", 0.2, 0.9), (7, "test", 0.6, 0.8), seed=[0, 1])
+    assert told(frame) == [
+        ("test loss", "0.4 (0.2 to 0.6)"),
+        ("test accuracy", "0.85 (0.8 to 0.9)"),
+    ]
+    assert networks_of({"evals": frame}) == 2
+
+
+def test_targets_that_are_numbers_have_no_accuracy() -> None:
+    assert told(evals((7, "test", 0.2, np.nan))) == [("test loss", "0.2")]
+
+
+def test_a_subset_is_named_and_all_examples_are_not() -> None:
+    frame = evals((7, "train", 0.2, 0.9), (7, "train", 3.0, 0.1), subset=["all", "noisy"])
+    assert [key for key, _ in told(frame)] == [
+        "train loss",
+        "train accuracy",
+        "train noisy loss",
+        "train noisy accuracy",
+    ]
+
+
+def test_before_an_evaluation_there_is_nothing_to_tell() -> None:
+    assert told(evals()) == []
+    assert list(last_numbers({})) == []
