@@ -1,0 +1,83 @@
+"""Layers and uses of parameters that have a rule take it, and no fallback hides a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ntkexp.tangent import Outer, layer_factors, tangent_kernel
+from ntkexp.tangent.factors.positions import Patches
+from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
+
+CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+INSTANCE_NORMS = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+
+
+class Used(nn.Module):
+    """A parameter `p`, used by a function of it and the inputs, before outputs that mix it all."""
+
+    def __init__(self, shape: tuple[int, ...], use: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.p, self.use = nn.Parameter(torch.randn(shape)), use
+
+    def forward(self, x: Tensor) -> Tensor:
+        flat = torch.tanh(self.use(x, self.p)).flatten(1)
+        return flat @ torch.linspace(-1, 2, 3 * flat.shape[1], dtype=x.dtype).view(-1, 3)
+
+
+def exact(model: nn.Module, inputs: Tensor) -> None:
+    model, inputs = model.double(), inputs.double()
+    kernel = tangent_kernel(model, inputs)
+    truth = torch.stack([*layer_kernels(jacobian(model, inputs)).values()]).sum(0)
+    assert distance(kernel.gram, truth) < 1e-10
+    assert kernel.fallback == []
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("padding", ["valid", "same"])
+def test_convolutions_padded_by_a_word(axes: int, padding: str) -> None:
+    """With `same`, a kernel of 3 that is dilated by 3 needs more than one on each side."""
+    conv = CONVS[axes - 1](2, 3, 3, padding=padding, dilation=3 if padding == "same" else 1)
+    model = nn.Sequential(conv, nn.Tanh(), nn.Flatten(), nn.LazyLinear(2))
+    inputs = torch.randn(4, 2, *(6,) * axes)
+    model(inputs)
+    exact(model, inputs)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_instance_norms(axes: int) -> None:
+    norm = INSTANCE_NORMS[axes - 1](2, affine=True)
+    model = nn.Sequential(CONVS[axes - 1](2, 2, 2), norm, nn.Tanh(), nn.Flatten())
+    exact(model, torch.randn(4, 2, *(3,) * axes))
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm(4), nn.BatchNorm1d(4), nn.GroupNorm(2, 4)])
+def test_norms_of_vectors(norm: nn.Module) -> None:
+    """Of all outputs at once, as networks that are small have it."""
+    model = nn.Sequential(nn.Linear(3, 4), norm, nn.Tanh(), nn.Linear(4, 2)).eval()
+    exact(model, torch.randn(5, 3))
+
+
+USES: dict[str, tuple[tuple[int, ...], Callable[[Tensor, Tensor], Tensor]]] = {
+    "in groups": ((4, 2, 2, 2), lambda x, p: functional.conv2d(x, p, groups=2)),
+    "first of a scaled sum": ((4, 3, 3), lambda x, p: torch.add(p, x, alpha=0.5)),
+    "first of a scaled difference": ((4, 3, 3), lambda x, p: torch.sub(p, x, alpha=0.5)),
+    "second of a difference": ((4, 3, 3), lambda x, p: x - p),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_uses_of_a_parameter(name: str) -> None:
+    exact(Used(*USES[name]), torch.randn(5, 4, 3, 3))
+
+
+def test_a_convolution_keeps_its_image_and_no_patches() -> None:
+    """Patches of all positions would be nine times the image."""
+    model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.Flatten(), nn.Linear(48, 1)).double()
+    factor = layer_factors(model, torch.randn(5, 2, 6, 6).double()).layers["0"]["0.weight"]
+    assert isinstance(factor, Outer)
+    assert isinstance(factor.u, Patches)
