@@ -55,6 +55,35 @@ def test_instance_norms(axes: int) -> None:
     exact(model, torch.randn(4, 2, *(3,) * axes))
 
 
+class Frames(nn.Module):
+    """Films (n, T, c, h, w), whose frames go through a layer as so many more images."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer, self.head = layer, nn.LazyLinear(2)
+
+    def forward(self, films: Tensor) -> Tensor:
+        frames = torch.tanh(self.layer(films.flatten(0, 1)))
+        return self.head(frames.reshape(len(films), -1))
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.Conv2d(2, 4, 2, groups=2),
+        nn.ConvTranspose2d(2, 3, 2),
+        nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1),
+        nn.GroupNorm(1, 2),
+        nn.Sequential(nn.Flatten(), nn.Linear(18, 4)),
+    ],
+)
+def test_frames_of_films(layer: nn.Module) -> None:
+    films = torch.randn(3, 4, 2, 3, 3)
+    model = Frames(layer)
+    model(films)
+    exact(model, films)
+
+
 @pytest.mark.parametrize("norm", [nn.LayerNorm(4), nn.BatchNorm1d(4), nn.GroupNorm(2, 4)])
 def test_norms_of_vectors(norm: nn.Module) -> None:
     """Of all outputs at once, as networks that are small have it."""

@@ -47,19 +47,20 @@ def receive_gradients(
     """
     if together and len(cotangents) > 1:
         try:
-            return _together(values, receivers, cotangents)
+            grads = _together(values, [place.edge for place, _ in receivers], cotangents)
         except RuntimeError:  # an operation that vmap cannot follow
             pass
+        else:
+            return _give(grads, receivers, len(cotangents), values)
     return _one_by_one(values, receivers, cotangents)
 
 
 def _together(
-    values: Tensor, receivers: Sequence[tuple[Place, Receiver]], cotangents: list[Tensor]
-) -> None:
-    edges = [place.edge for place, _ in receivers]
+    values: Tensor, edges: list[GradientEdge], cotangents: list[Tensor]
+) -> tuple[Tensor | None, ...]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "There is a performance drop")
-        grads = torch.autograd.grad(
+        return torch.autograd.grad(
             values,
             edges,
             torch.stack(cotangents),
@@ -67,9 +68,17 @@ def _together(
             allow_unused=True,
             is_grads_batched=True,
         )
+
+
+def _give(
+    grads: tuple[Tensor | None, ...],
+    receivers: Sequence[tuple[Place, Receiver]],
+    outputs: int,
+    values: Tensor,
+) -> None:
     for (place, receiver), grad in zip(receivers, grads, strict=True):
         if grad is None:
-            grad = values.new_zeros(len(cotangents), *place.shape)
+            grad = values.new_zeros(outputs, *place.shape)
         if isinstance(receiver, ReceiverOfAll):
             receiver.receive_all(grad)
             continue
