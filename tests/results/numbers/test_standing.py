@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pytest
 
-from ntkexp.results.numbers.standing import last_numbers, networks_of
+from ntkexp.results.numbers.standing import last_numbers, networks_of, progress
+from tests.tiny_runs import train
 
 
 def evals(*rows: tuple[int, str, float, float], **columns: object) -> pd.DataFrame:
@@ -53,3 +57,18 @@ def test_a_subset_is_named_and_all_examples_are_not() -> None:
 def test_before_an_evaluation_there_is_nothing_to_tell() -> None:
     assert told(evals()) == []
     assert list(last_numbers({})) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        (["optim.steps=3"], " of at most 3 steps"),
+        (["optim.steps=null", "optim.epochs=2"], " of at most 2 epochs"),
+        (["optim.steps=3", "optim.epochs=20"], " of at most 3 steps or 20 epochs"),
+    ],
+)
+def test_how_far_a_run_came_of_how_far_it_may(words: list[str], limit: str, tmp_path: Path) -> None:
+    sizes = ["data=disk", "model.depth=2", "model.width=4", "data.grid=4", "probe=[]"]
+    run = train(tmp_path, *sizes, "data.train_examples=8", "optim.batch_size=4", *words)
+    line = progress(run)
+    assert line.startswith(f"step {3 if 'optim.steps=3' in words else 4}{limit}; train loss ")

@@ -1,0 +1,118 @@
+"""The curves of one run, by hand on made-up tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.results.numbers import curves
+from ntkexp.results.record import Record
+
+SPECTRA = {0: [4.0, 4.0, 4.0, 4.0], 10: [8.0, 4.0, 2.0, 2.0]}
+
+
+def record(**tables: pd.DataFrame) -> Record:
+    return Record("disk", "run", {}, tables)
+
+
+def evals(*accuracies: float, split: str = "train") -> pd.DataFrame:
+    rows = {"step": np.arange(len(accuracies)) * 10, "accuracy": accuracies, "loss": 1.0}
+    return pd.DataFrame(rows).assign(split=split, subset="all")
+
+
+def spectrum() -> pd.DataFrame:
+    """The layer's kernel and that on test examples have other eigenvalues than the whole's."""
+    return pd.DataFrame(
+        [
+            {"step": step, "split": split, "layer": layer, "rank": rank, "eigenvalue": value * by}
+            for step, values in SPECTRA.items()
+            for rank, value in enumerate(values, start=1)
+            for split, layer, by in (("train", "total", 1), ("train", "a", 7), ("test", "total", 3))
+        ]
+    )
+
+
+def alignment() -> pd.DataFrame:
+    """Every row's CKA is told apart by its split, subset, centring and layer."""
+    return pd.DataFrame(
+        [
+            {"step": step, "split": split, "subset": subset, "centring": centring, "layer": layer}
+            | {"layer_index": index, "cka": step + 0.1 * s + 0.01 * u + 0.001 * c + 1e-4 * (index)}
+            for step in (10, 0)
+            for s, split in enumerate(("train", "test"))
+            for u, subset in enumerate(("all", "noisy"))
+            for c, centring in enumerate(("class", "none"))
+            for layer, index in (("total", 9), ("a", 0), ("b", 1))
+        ]
+    )
+
+
+def test_spectra_are_the_whole_networks() -> None:
+    found = curves.spectra(record(spectrum=spectrum()), "train")
+    assert found.to_dict("index") == {
+        step: dict(enumerate(values, start=1)) for step, values in SPECTRA.items()
+    }
+    test = curves.spectra(record(spectrum=spectrum()), "test")
+    np.testing.assert_allclose(test, 3 * found)
+
+
+def test_effective_ranks_are_exponentials_of_entropies() -> None:
+    found = curves.effective_ranks(record(spectrum=spectrum()))
+    p = np.array(SPECTRA[10]) / 16
+    assert found.to_dict() == pytest.approx({0: 4.0, 10: np.exp(-(p * np.log(p)).sum())})
+
+
+@pytest.mark.parametrize(("k", "of_the_last"), [(1, 0.5), (2, 0.75), (4, 1.0), (9, 1.0)])
+def test_trace_ratios_are_shares_of_the_first_eigenvalues(k: int, of_the_last: float) -> None:
+    found = curves.trace_ratio(record(spectrum=spectrum()), k)
+    assert found.to_dict() == pytest.approx({0: min(k, 4) / 4, 10: of_the_last})
+
+
+def test_alignment_is_that_which_is_asked_for_in_the_order_of_steps() -> None:
+    one = record(alignment=alignment())
+    total = 9e-4
+    cka = curves.cka(one, "train")
+    assert [*cka.index] == [0, 10]
+    assert [*cka] == pytest.approx([total, 10 + total])
+    assert curves.cka(one, "test")[0] == pytest.approx(0.1 + total)
+    assert curves.cka(one, "train", subset="noisy")[0] == pytest.approx(0.01 + total)
+    assert curves.cka(one, "train", centring="none")[0] == pytest.approx(0.001 + total)
+    layers = curves.layer_cka(one, "test", centring="none")
+    np.testing.assert_allclose(layers[[0, 1]], [[0.101, 0.1011], [10.101, 10.1011]])
+    assert [*layers] == [0, 1]
+
+
+def test_which_centrings_a_run_has() -> None:
+    assert curves.has_centring(record(alignment=alignment()), "none")
+    assert not curves.has_centring(record(alignment=alignment()), "labels")
+    assert not curves.has_centring(record(), "none")
+
+
+def test_fitted_is_all_right_but_for_one_in_a_thousand() -> None:
+    one = record(evals=evals(0.5, 0.998, 0.999, 0.9, 1.0))
+    assert curves.has_fitted(one)
+    assert curves.fitted_step(one) == 20
+    never = record(evals=evals(0.5, 0.998))
+    assert not curves.has_fitted(never)
+    assert not curves.has_fitted(record())
+    with pytest.raises(ValueError, match="disk/run has not fitted"):
+        curves.fitted_step(never)
+
+
+def test_the_best_step_is_the_first_of_the_highest_test_accuracy() -> None:
+    tables = pd.concat([evals(1.0, 1.0, 1.0), evals(0.5, 0.8, 0.8, split="test")])
+    assert curves.best_step(record(evals=tables)) == 10
+    assert [*curves.accuracy(record(evals=tables), "test")] == [0.5, 0.8, 0.8]
+
+
+@pytest.mark.parametrize(
+    "name", ["evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity"]
+)
+def test_a_run_has_come_as_far_as_its_tables_tell(name: str) -> None:
+    rows = pd.DataFrame({"step": [0, 30, 20]})
+    assert record(**{name: rows}).iteration == 30
+    assert record(weights=rows).iteration == 0
+    assert record(evals=rows[:0], **{name: rows} if name != "evals" else {}).iteration == (
+        0 if name == "evals" else 30
+    )
