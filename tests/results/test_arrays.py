@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import json
 import os
 import signal
@@ -14,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from ntkexp.errors import UserError
-from ntkexp.results.arrays import TiledArray
+from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
 from ntkexp.results.commits.atomic import write_text
 
 SIZE, TILE = 11, 4
@@ -74,11 +76,50 @@ def test_a_claimed_tile_is_nobody_elses(tmp_path: Path) -> None:
     assert fill(two) == 6
 
 
+def test_a_tile_that_was_put_between_the_look_and_the_lock_is_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = begun(tmp_path / "a.npy"), begun(tmp_path / "a.npy")
+    first, lock = (0, 0), fcntl.flock
+
+    def locked_after_the_other_is_done(descriptor: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        work = two.todo()
+        assert next(work) == first
+        two.put(first, truth()[two.record.place(first)])
+        work.close()
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", locked_after_the_other_is_done)
+    assert next(one.todo()) != first
+
+
+def test_who_waits_for_anothers_tile_sleeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = begun(tmp_path / "a.npy"), begun(tmp_path / "a.npy")
+    mine = one.todo()
+    last = next(mine)
+    theirs = two.todo()
+    for tile in itertools.islice(theirs, 5):
+        two.put(tile, truth()[two.record.place(tile)])
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        one.put(last, truth()[one.record.place(last)])
+        mine.close()
+
+    monkeypatch.setattr("ntkexp.results.arrays.time.sleep", sleep)
+    assert list(theirs) == []
+    assert slept == [WAIT_SECONDS]
+
+
 WORKER = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from ntkexp.results.arrays import TiledArray
+from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
 from ntkexp.results.commits.atomic import write_text
 path, seconds = Path(sys.argv[1]), float(sys.argv[2])
 array = TiledArray(path)
@@ -189,7 +230,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from ntkexp.errors import UserError
-from ntkexp.results.arrays import TiledArray
+from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
 from ntkexp.results.commits.atomic import write_text
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from ntkexp.results.collect import typed
 from ntkexp.results.record import Record
-from ntkexp.results.select import choose, choose_jointly, shown
+from ntkexp.results.select import carries, choose, choose_jointly, shown
 from tests.papers.alignment.claim_examples import disk, ranks, record
 
 
@@ -125,6 +126,17 @@ def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_the
     far = record("disk", tables, **{"model.width": 512})
     assert shown([short, far]) == [far]
     assert shown([short, far], tables=["spectrum"]) == []
+
+
+@pytest.mark.parametrize(("iteration", "far"), [(2999, False), (3000, True)])
+def test_three_thousand_iterations_are_far_whatever_the_command_set(
+    iteration: int, far: bool
+) -> None:
+    tables = {"evals": pd.DataFrame({"step": [0, iteration], "split": "train", "accuracy": 0.5})}
+    tables["evals"]["subset"] = "all"
+    stopped = replace(record("disk", tables), typed=("optim.steps=9999",))
+    assert carries(stopped) is far
+    assert carries(record("disk", tables))  # its experiment's own end
 
 
 def test_a_sweep_over_files_of_one_run_is_one_setting() -> None:
