@@ -8,7 +8,12 @@ from typing import TypeAlias
 from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.independence import check_on_first, rearranged
+from ntkexp.tangent.checks.gradients_apart import (
+    check_alike,
+    check_gradients_apart,
+    check_on_first,
+)
+from ntkexp.tangent.checks.independence import rearranged
 from ntkexp.tangent.checks.known import Covered, Known, recall, remember
 from ntkexp.tangent.checks.operations import Trace, keep_apart
 from ntkexp.tangent.factors.factor import Factor, Outer, merged
@@ -139,6 +144,8 @@ def features(
         moved.check(function, batch, raw.detach(), values.detach())
     del raw
     apart = keep_apart(reference.trace, trace, sizes.examples, len(batch))
+    if not apart and check_examples:
+        check_gradients_apart(function, batch, values)
     if not apart and len(batch) > sizes.examples:
         # Rows may be of other examples than their order says: the first ones prove too little.
         reference = reference.of_whole_batch(function, values)
@@ -236,11 +243,14 @@ def _trusted(
 
     The two round differently, since the batch has another size. A ReLU whose input is nearly zero
     may open in one and close in the other, which changes the gradients of all layers below it.
+    What changes them by more is a use of other examples.
     """
     doubted = [name for name, factor in offered.items() if not reference.agrees(name, factor)]
     if not doubted:
         return offered
     same = reference.of_same_forward(function, values)
+    if len(reference.cotangent) == len(reference.batch):  # not a reference of this very forward
+        check_alike(function, [reference.batch], same.gradients)
     wrong = {name for name in doubted if not same.agrees(name, offered[name])}
     return {name: factor for name, factor in offered.items() if name not in wrong}
 
