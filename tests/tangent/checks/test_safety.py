@@ -119,6 +119,7 @@ COUPLINGS: dict[str, Callable[[Tensor], Tensor]] = {
     "from the third example on": _from_the_third,
     "the next example": lambda x: x + 0.1 * x.roll(1, 0),
     "a thousandth of the mean": lambda x: x + 1e-3 * x.mean(0),
+    "a hundred thousandth of the sum": lambda x: x + 2e-5 * x.sum(0),
     "the number of the row": lambda x: x * torch.arange(1, len(x) + 1).unsqueeze(1),
     "the size of the batch": lambda x: x * len(x),
 }
