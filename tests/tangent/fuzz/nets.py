@@ -179,7 +179,7 @@ class _Builder:
             """Only some of the examples reach the layer."""
             chosen = x.flatten(1)[:, 0] > 0
             rows = chosen.nonzero()[:, 0]
-            return x.index_copy(0, rows, m.f(x[chosen])) if len(rows) else x
+            return x.index_copy(0, rows, m.f(x[chosen])) if len(rows) else x + 0 * m.f(x)
 
         return Of(by_sign, f=self._keeping())
 
