@@ -111,7 +111,8 @@ NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 
 def built(name: str) -> tuple[nn.Module, Tensor]:
-    """In evaluation mode, with running statistics of a net that has seen data."""
+    """In evaluation mode, with running statistics of a net that has seen data, and no weight that
+    is nothing but zeros: below a last layer of zeros every gradient would be zero."""
     torch.manual_seed(0)
     build, shape = NETS[name]
     model = build().eval()
@@ -120,5 +121,8 @@ def built(name: str) -> tuple[nn.Module, Tensor]:
             module.running_mean.normal_(0, 0.1)
             assert module.running_var is not None
             module.running_var.uniform_(0.5, 1.5)
+    for weight in model.parameters():
+        if weight.dim() > 1 and not weight.any():
+            nn.init.normal_(weight, std=0.02)
     inputs = torch.randn(EXAMPLES, *shape) if shape else torch.randint(0, 64, (EXAMPLES, 32))
     return model, inputs
