@@ -180,7 +180,7 @@ gpu_call() {
 }
 
 benchmarks() {
-    for name in tangent training members; do
+    for name in tangent nets training members; do
         "$PYTHON" scripts/bench/$name.py --out outputs/reference/bench
     done
 }

@@ -25,6 +25,7 @@ hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ntkexp")
 
 Ntkexp = Callable[..., subprocess.CompletedProcess[str]]
+SmallDisk = Callable[[str], Path]
 Script = Callable[[str], Callable[[list[str]], int]]
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
@@ -48,6 +49,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         asked = [item for item in items if "on_demand" not in item.keywords]
         config.hook.pytest_deselected(items=[one for one in items if one not in asked])
         items[:] = asked
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """Makes a file system of its own, of the given size; asked again, it changes that size."""
+    folder = tmp_path / "disk"
+
+    def mounted(options: str) -> Path:
+        given = f"remount,{options}" if folder.exists() else options
+        folder.mkdir(exist_ok=True)
+        words = ["mount", "-t", "tmpfs", "-o", given, "ntkexp-test", str(folder)]
+        if subprocess.run(words, capture_output=True).returncode:
+            pytest.skip("this user may not mount a file system")
+        return folder
+
+    yield mounted
+    if folder.is_mount():
+        # Lazily: a test's memory maps of its files may still be open.
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 @pytest.fixture

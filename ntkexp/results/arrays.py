@@ -111,9 +111,9 @@ class TiledArray:
                 values[columns, rows] = block.T
             values.flush()
             checksum = self._checksum(values, tile)
-            self._checksums[tile] = checksum
             done = {"checksum": checksum, "by": f"{socket.gethostname()}:{os.getpid()}"}
             write_text(self._folder / "done" / name_of(tile), json.dumps(done))
+            self._checksums[tile] = checksum
         except (OSError, UserError) as error:
             if self._published:
                 return  # another process has seen that this was the last, and published the whole
@@ -237,6 +237,8 @@ class TiledArray:
             descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o666)
         except FileNotFoundError:
             return False  # published meanwhile
+        except OSError as error:
+            raise cannot_write(file, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

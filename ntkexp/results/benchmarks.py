@@ -29,14 +29,13 @@ def write_timings(
     benchmark can be run case by case. They must be of the same machine and torch.
     """
     facts = provenance()
-    code = facts["git"]
     frame = pd.DataFrame(rows)
     attrs: dict[str, str] = {
         "about": (about or file.stem).splitlines()[0].rstrip("."),
         "command": without_folders(" ".join(["python", *sys.argv])),
         "machine": f"{facts['cpu']}, {facts['cpu_count']} cores, {where}",
         "torch": facts["versions"]["torch"],
-        "commit": code["sha"][:7] + (" and changes" if "changes" in code else "") if code else "",
+        "commit": _commit(facts),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
     if by is not None and file.exists():
@@ -45,6 +44,16 @@ def write_timings(
     make_folder(file.parent)
     with replacing(file) as temporary:
         frame.to_parquet(temporary)
+
+
+def commit() -> str:
+    """Of the code that runs, and whether it was changed since; nothing where there is none."""
+    return _commit(provenance())
+
+
+def _commit(facts: Mapping[str, Any]) -> str:
+    code = facts["git"]
+    return code["sha"][:7] + (" and changes" if "changes" in code else "") if code else ""
 
 
 def _beside(

@@ -17,6 +17,7 @@ from ntkexp.tangent.checks.fingerprint import fingerprint
 from ntkexp.tangent.checks.models import refuse_unsupported, trainable
 from ntkexp.tangent.checks.operations import Trace
 from ntkexp.tangent.outputs import Outputs, chosen, select
+from ntkexp.tangent.passes.batch_of_one import read_right
 from ntkexp.tangent.passes.guard import Guard, PrivateDraws, layer_at_work
 from ntkexp.tangent.passes.lstm import LSTMByStep, has_fused_lstm
 
@@ -100,7 +101,10 @@ class NetworkFunction:
         try:
             with self._lstm:
                 if parameters is None:
-                    return self.model(inputs)
+                    found = self.model(inputs)
+                    if isinstance(found, Tensor):
+                        read_right(found)
+                    return found
                 return functional_call(self.model, dict(parameters), (inputs,))
         except UserError:
             raise

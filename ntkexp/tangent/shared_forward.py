@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.independence import check_on_first, check_same
+from ntkexp.tangent.checks.gradients_apart import check_on_first
+from ntkexp.tangent.checks.independence import check_same
 from ntkexp.tangent.checks.models import (
     coupling_modules,
     refuse_coupling,

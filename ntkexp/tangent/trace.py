@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.independence import check_on_first, check_same
+from ntkexp.tangent.checks.gradients_apart import check_on_first
+from ntkexp.tangent.checks.independence import check_same
 from ntkexp.tangent.checks.known import recall, remember
 from ntkexp.tangent.checks.models import (
     check_examples_independent,

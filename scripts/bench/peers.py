@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, TypeAlias
@@ -16,42 +16,10 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, jacrev, vmap
+
+from ntkexp.scripts.bench.torch_func import of_torch_func
 
 Peer: TypeAlias = Callable[[nn.Module, Tensor], Tensor]
-# For the Jacobians that torch.func holds at once.
-ROOM_BYTES = 3 * 2**30
-
-
-def of_torch_func(model: nn.Module, inputs: Tensor, room_bytes: int = ROOM_BYTES) -> Tensor:
-    """vmap of jacrev, sum of J J^T over groups of parameters whose Jacobians have room."""
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
-    outputs = model(inputs[:1]).shape[1]
-    gram: Tensor | None = None
-    for group in _groups(parameters, len(inputs) * outputs, room_bytes):
-        rest = {name: p for name, p in parameters.items() if name not in group}
-
-        def one(given: dict[str, Tensor], x: Tensor, rest: dict[str, Tensor] = rest) -> Tensor:
-            found: Tensor = functional_call(model, {**rest, **given}, (x.unsqueeze(0),))
-            return found.squeeze(0)
-
-        for rows in vmap(jacrev(one), (None, 0))(group, inputs).values():
-            flat = rows.flatten(0, 1).flatten(1)
-            gram = flat @ flat.t() if gram is None else gram.addmm_(flat, flat.t())
-    assert gram is not None
-    return gram
-
-
-def _groups(
-    parameters: dict[str, Tensor], rows: int, room_bytes: int
-) -> Iterator[dict[str, Tensor]]:
-    group: dict[str, Tensor] = {}
-    for name, value in parameters.items():
-        if group and rows * (sum(p.nbytes for p in group.values()) + value.nbytes) > room_bytes:
-            yield group
-            group = {}
-        group[name] = value
-    yield group
 
 
 def of_loops(model: nn.Module, inputs: Tensor) -> Tensor:

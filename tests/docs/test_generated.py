@@ -11,7 +11,7 @@ from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge
 from ntkexp.experiments import MAIN
-from ntkexp.scripts.pages import gallery, verdicts
+from ntkexp.scripts.pages import gallery, networks, verdicts
 from tests.papers.alignment.claim_examples import EXAMPLES
 
 ANEW = "make pages writes it anew"
@@ -25,6 +25,11 @@ def test_the_gallery_is_what_the_figures_say() -> None:
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
     for image in (gallery.DOCS / "figures").rglob("fig*.png"):
         assert f"{image.name})" in "".join(pages.values()), image.name
+
+
+def test_the_table_of_networks_is_what_was_measured() -> None:
+    page = networks.DOCUMENT.read_text(encoding="utf-8")
+    assert networks.document(page) == page, f"{networks.DOCUMENT.name}: {ANEW}"
 
 
 def test_every_claim_on_the_main_paper_stands_beside_a_sentence_of_its_text() -> None:

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from ntkexp.results.status import begun
-from tests.conftest import TINY_DISK, Ntkexp
+from tests.conftest import TINY_DISK, Ntkexp, SmallDisk
 
 JOB = (*TINY_DISK, "probe.eigenfunctions.count=30", "data.grid=20", "checkpoint.every_seconds=0")
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with room for a beginning."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "ntkexp-test", folder], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("this user may not mount a file system")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
 def test_a_disk_that_fills_up_loses_nothing(
-    ntkexp: Ntkexp, inside: Ntkexp, small_disk: Path, tmp_path: Path
+    ntkexp: Ntkexp, inside: Ntkexp, small_disk: SmallDisk, tmp_path: Path
 ) -> None:
-    words = ("train", *JOB, f"paths.outputs={small_disk}")
+    disk = small_disk("size=256k")
+    words = ("train", *JOB, f"paths.outputs={disk}")
     full = ntkexp(*words)
     assert full.returncode == 2
     assert "No space left on device" in full.stderr
     assert len(full.stderr.splitlines()) <= 2, full.stderr
-    run = next(small_disk.glob("disk/*"))
+    run = next(disk.glob("disk/*"))
     assert begun(run)
 
-    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+    small_disk("size=64m")
     resumed = ntkexp(*words)
     assert resumed.returncode == 0, resumed.stderr
     assert "resuming" in resumed.stdout

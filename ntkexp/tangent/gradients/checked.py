@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
 
 from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.independence import check_on_first, rearranged
+from ntkexp.tangent.checks.gradients_apart import (
+    check_gradients_apart,
+    check_on_first,
+)
+from ntkexp.tangent.checks.independence import rearranged
 from ntkexp.tangent.checks.known import Covered, Known, recall, remember
 from ntkexp.tangent.checks.operations import Trace, keep_apart
 from ntkexp.tangent.factors.factor import Factor, Outer, merged
 from ntkexp.tangent.features import Features, by_layer, layer_of, passes_cost
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.gradients.by_use import factors_by_use, one_output, with_rule
-from ntkexp.tangent.gradients.chain import chain_of, chain_uses
 from ntkexp.tangent.gradients.fallback import jacobians
-from ntkexp.tangent.gradients.graph import Graph
-from ntkexp.tangent.gradients.graph_uses import GraphUse, graph_factor, graph_uses
+from ntkexp.tangent.gradients.forward import Forward, forward_of
+from ntkexp.tangent.gradients.graph_uses import graph_factor
+from ntkexp.tangent.gradients.trusted import better_order, second_attempt, trusted
 from ntkexp.tangent.memory.available import default_budget
-from ntkexp.tangent.passes.backwards import receive_gradients
 from ntkexp.tangent.passes.calls import (
-    Call,
-    outside_uses,
     parameterised,
     recorded,
-    refuse_overwritten,
 )
 from ntkexp.tangent.passes.reference import ReferencePass, Sizes, reference_pass
-
-Uses: TypeAlias = dict[int, list[Factor]]
 
 
 class CheckedFeatures:
@@ -76,43 +72,6 @@ class CheckedFeatures:
         return found
 
 
-@dataclass
-class _Forward:
-    """One recorded forward, and where its features can be taken from."""
-
-    values: Tensor
-    calls: list[Call]
-    uses: Uses
-    slow: set[int]  # ids of the parameters no module's rule covers
-    in_graph: dict[int, list[GraphUse]]
-    graph: Graph | None  # None of a plain chain
-    outside: set[int]  # ids of the parameters used elsewhere than by their modules
-
-
-def _forward(
-    function: NetworkFunction,
-    values: Tensor,
-    calls: list[Call],
-    sizes: Sizes,
-    outside: frozenset[str] | None = None,
-) -> _Forward:
-    refuse_overwritten(calls)
-    chain = chain_of(values, function.parameters.values())
-    if chain is not None:
-        return _Forward(values, calls, chain_uses(chain), set(), {}, None, set())
-    n = len(values)
-    parameters = function.parameters
-    graph = Graph(values, sizes.signature, n, sizes.examples)
-    if outside is None:
-        ids = outside_uses(values, with_rule(calls), [*parameters.values()])
-    else:
-        ids = {id(parameters[name]) for name in outside}
-    cotangents = [*one_output(values)]
-    together = sizes.is_small(n)
-    found = factors_by_use(values, calls, parameters, cotangents, graph, together, ids)
-    return _Forward(values, calls, *found, graph, ids)
-
-
 def features(
     function: NetworkFunction,
     batch: Batch,
@@ -139,10 +98,12 @@ def features(
         moved.check(function, batch, raw.detach(), values.detach())
     del raw
     apart = keep_apart(reference.trace, trace, sizes.examples, len(batch))
+    if not apart and check_examples:
+        check_gradients_apart(function, batch, values)
     if not apart and len(batch) > sizes.examples:
         # Rows may be of other examples than their order says: the first ones prove too little.
         reference = reference.of_whole_batch(function, values)
-    forward = _forward(function, values, calls, sizes)
+    forward = forward_of(function, values, calls, sizes)
     del values, calls
     slow, offered, firsts = forward.slow, dict[str, Factor](), dict[str, bool]()
     certain = True
@@ -151,7 +112,7 @@ def features(
         if key in forward.uses:
             offered[name], firsts[name] = merged(forward.uses[key]), True
         elif key in forward.in_graph:
-            offered[name], firsts[name] = _better_order(
+            offered[name], firsts[name] = better_order(
                 forward.in_graph[key], name, parameter, reference
             )
         elif reference.gradients[name].any():
@@ -159,11 +120,11 @@ def features(
         else:  # ... or it is zero today
             certain &= forward.graph is not None and not forward.graph.has_leaf(parameter)
     slow -= forward.in_graph.keys()
-    found = _trusted(offered, reference, forward.values, function)
+    found = trusted(offered, reference, forward.values, function)
     wrong = [name for name in offered if name not in found and id(parameters[name]) in forward.uses]
     if wrong and forward.graph is not None:
         certain = False
-        found |= _second_attempt(forward.graph, wrong, forward.values, reference, function)
+        found |= second_attempt(forward.graph, wrong, forward.values, reference, function)
         for name in wrong:  # whatever its module was called for, that is not how it is used
             forward.uses.pop(id(parameters[name]))
     slow.update(id(parameters[name]) for name in offered if name not in found)
@@ -190,7 +151,7 @@ def _as_before(
         raw = function.raw(batch, sizes.layout, guarded=False)
     values = function.select(raw, batch)
     del raw
-    forward = _forward(function, values, calls, sizes, covered.outside)
+    forward = forward_of(function, values, calls, sizes, covered.outside)
     del values, calls
     signature = forward.graph.signature if forward.graph is not None else None
     if signature != covered.graph:
@@ -208,7 +169,7 @@ def _as_before(
 def _complete(
     function: NetworkFunction,
     batch: Batch,
-    forward: _Forward,
+    forward: Forward,
     found: dict[str, Factor],
     slow: list[str],
     budget_bytes: int,
@@ -224,60 +185,6 @@ def _complete(
     found |= jacobians(function, batch, slow, budget_bytes)
     layers = by_layer(order, function.parameters, found)
     return Features(layers, len(batch), outputs, slow, cost)
-
-
-def _trusted(
-    offered: dict[str, Factor],
-    reference: ReferencePass,
-    values: Tensor,
-    function: NetworkFunction,
-) -> dict[str, Factor]:
-    """The factors that give the true gradient, of the reference pass or of this very forward.
-
-    The two round differently, since the batch has another size. A ReLU whose input is nearly zero
-    may open in one and close in the other, which changes the gradients of all layers below it.
-    """
-    doubted = [name for name, factor in offered.items() if not reference.agrees(name, factor)]
-    if not doubted:
-        return offered
-    same = reference.of_same_forward(function, values)
-    wrong = {name for name in doubted if not same.agrees(name, offered[name])}
-    return {name: factor for name, factor in offered.items() if name not in wrong}
-
-
-def _better_order(
-    uses: list[GraphUse], name: str, parameter: nn.Parameter, reference: ReferencePass
-) -> tuple[Factor, bool]:
-    """Rows that count examples and time: the examples come first (True), or last."""
-    first = graph_factor(uses, parameter, examples_first=True)
-    error = reference.error(name, first)
-    if error <= reference.allowed(name):
-        return first, True
-    last = graph_factor(uses, parameter, examples_first=False)
-    return (last, False) if reference.error(name, last) < error else (first, True)
-
-
-def _second_attempt(
-    graph: Graph,
-    names: list[str],
-    values: Tensor,
-    reference: ReferencePass,
-    function: NetworkFunction,
-) -> dict[str, Factor]:
-    """Parameters whose module's rule took the wrong axis for the examples, from their uses in
-    the graph."""
-    parameters = {id(function.parameters[name]): function.parameters[name] for name in names}
-    found = graph_uses(graph, parameters, values, values.shape[1])
-    places = {id(use): use for one in found.values() for use in one}
-    receivers = [(use, use) for use in places.values()]
-    together = reference.sizes.is_small(len(values))
-    receive_gradients(values, receivers, [*one_output(values)], together)
-    offered = {
-        name: _better_order(found[id(function.parameters[name])], name, parameter, reference)[0]
-        for name in names
-        if id(parameter := function.parameters[name]) in found
-    }
-    return _trusted(offered, reference, values, function)
 
 
 def _share_bias(

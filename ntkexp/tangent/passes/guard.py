@@ -56,6 +56,12 @@ class Guard(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Around one forward of `model`: refuses changes of its weights and computation in low
     precision, and lets random operations draw from `draws`."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: asking the compiler to leave this alone would import it, a second of each process,
+        and compiled modules are refused."""
+        return False
+
     def __init__(self, model: nn.Module, draws: PrivateDraws) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model, self.draws = model, draws

@@ -8,11 +8,11 @@ outputs must be those of the same examples within the whole batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
@@ -171,7 +171,7 @@ def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
 
 
 def gradients(
-    values: Tensor, parameters: dict[str, nn.Parameter], cotangent: Tensor
+    values: Tensor, parameters: Mapping[str, Tensor], cotangent: Tensor
 ) -> dict[str, Tensor]:
     """Autograd's own, flat, by parameter."""
     if not values.requires_grad:

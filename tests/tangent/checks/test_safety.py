@@ -97,9 +97,9 @@ def test_four_threads_on_one_net() -> None:
 class Coupled(nn.Module):
     """A linear map of what `mix` makes of the batch."""
 
-    def __init__(self, mix: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, mix: Callable[[Tensor], Tensor], features: int = 3) -> None:
         super().__init__()
-        self.linear, self.mix = nn.Linear(3, 2), mix
+        self.linear, self.mix = nn.Linear(features, 2), mix
 
     def forward(self, x: Tensor) -> Tensor:
         head: Tensor = self.linear(self.mix(x))
@@ -119,6 +119,7 @@ COUPLINGS: dict[str, Callable[[Tensor], Tensor]] = {
     "from the third example on": _from_the_third,
     "the next example": lambda x: x + 0.1 * x.roll(1, 0),
     "a thousandth of the mean": lambda x: x + 1e-3 * x.mean(0),
+    "a hundred thousandth of the sum": lambda x: x + 2e-5 * x.sum(0),
     "the number of the row": lambda x: x * torch.arange(1, len(x) + 1).unsqueeze(1),
     "the size of the batch": lambda x: x * len(x),
 }
@@ -136,6 +137,48 @@ def test_coupled_examples_are_refused(name: str, dtype: torch.dtype, n: int) -> 
     shared = SharedForward(model)
     with pytest.raises(UserError, match="couples the examples"):
         shared.run(inputs, torch.Generator())
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 9])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", [name for name in COUPLINGS if "thousandth" not in name])
+def test_coupled_examples_are_refused_whose_outputs_are_zero(
+    name: str, dtype: torch.dtype, n: int
+) -> None:
+    """As those of a transformer whose last layer begins at zero: its gradient tells."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), Coupled(COUPLINGS[name], 4)).to(dtype)
+    for parameter in model[2].parameters():
+        nn.init.zeros_(parameter)
+    inputs = torch.randn(n, 3, dtype=dtype)
+    assert not model(inputs).any()
+    if n == 2 and name == "from the third example on":
+        assert tangent_kernel(model, inputs).gram.any()
+        return
+    for measure in (tangent_kernel, tangent_trace):
+        with pytest.raises(UserError, match="couples the examples"):
+            measure(model, inputs)
+    with pytest.raises(UserError, match="couples the examples"):
+        tangent_kernel(model, inputs, budget_bytes=600)
+    with pytest.raises(UserError, match="couples the examples"):
+        SharedForward(model).run(inputs, torch.Generator())
+
+
+def test_a_gate_of_zero_is_coupled_by_its_own_gradient() -> None:
+    """x + g mean(x) with g = 0, which is trained: df / dg is of all examples."""
+
+    class Gate(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.g, self.head = nn.Parameter(torch.zeros(())), nn.Linear(3, 2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            head: Tensor = self.head(x + self.g * x.mean(0))
+            return head
+
+    for measure in (tangent_kernel, tangent_trace):
+        with pytest.raises(UserError, match=r"gradients for g .* couples the examples"):
+            measure(Gate(), torch.randn(5, 3))
 
 
 def test_depth_is_no_coupling() -> None:
