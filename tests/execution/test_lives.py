@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from ntkexp import results
+from ntkexp.errors import UserError
 from ntkexp.execution.execute import train
 from ntkexp.execution.life import signals
 from ntkexp.probes.eigenfunctions import Eigenfunctions
@@ -306,9 +307,29 @@ def test_a_failure_of_the_code_is_told_in_two_lines_and_its_traceback_kept(
     assert "in broken" in (tmp_path / folder / "traceback.txt").read_text()
     status = read_status(tmp_path / folder)
     assert status is not None and status["state"] == "failed"
+    assert (status["reason"], status["traceback"]) == ("ZeroDivisionError: a bug", "traceback.txt")
     done = inside("train", *TINY_DISK, "optim.steps=2")
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / folder / "traceback.txt").exists()
+
+
+def test_what_a_user_can_mend_interrupts_a_run_that_then_goes_on(
+    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise UserError("cannot write there: no room")
+
+    with monkeypatch.context() as mended:
+        mended.setattr(Eigenfunctions, "measure", full)
+        stopped = inside("train", *TINY_DISK, "optim.steps=2")
+    assert stopped.returncode == 2
+    assert stopped.stderr.splitlines()[-1] == "ntkexp: cannot write there: no room"
+    status = read_status(the_run(tmp_path))
+    assert status is not None
+    assert (status["state"], status["reason"]) == ("interrupted", "cannot write there: no room")
+    done = inside("train", *TINY_DISK, "optim.steps=2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("finished")
 
 
 def test_the_config_that_is_kept_says_numbers_where_other_options_were_meant(
