@@ -10,8 +10,9 @@ from ntkexp import models
 from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.data.images.linear_targets import chosen
 from ntkexp.data.images.sources import read
-from ntkexp.errors import UserError
+from ntkexp.errors import Interrupted, UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
+from ntkexp.progress import Progress, reporting_to
 from ntkexp.studies.relaxed_accuracy import RelaxedAccuracy
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -47,3 +48,19 @@ def test_the_linearisation_is_the_min_norm_solution_of_the_jacobian() -> None:
 def test_no_sizes_are_refused() -> None:
     with pytest.raises(UserError, match=r"study\.sizes"):
         RelaxedAccuracy(sizes=[]).check()
+
+
+def test_a_stop_that_is_asked_for_ends_a_part_before_it_is_over() -> None:
+    """In the training of the network, and in each iteration of the solver."""
+    study = RelaxedAccuracy(seeds=1, sizes=[20], width=8, iterations=50, epochs=5)
+    told: list[tuple[str, int]] = []
+
+    def listen(task: Progress) -> None:
+        told.append((task.label, task.done))
+        if told[-1] == stop_at:
+            raise Interrupted
+
+    for stop_at in (("low rank", 3), ("relaxed", 2)):
+        with reporting_to(listen), pytest.raises(Interrupted):
+            study.run()
+        assert told[-1] == stop_at

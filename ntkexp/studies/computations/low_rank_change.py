@@ -15,6 +15,7 @@ from ntkexp import data, models
 from ntkexp.data import Split
 from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
+from ntkexp.progress import Progress
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Frames
 from ntkexp.studies.low_rank_change import FULL, LOW_RANK, LowRankChange
@@ -92,6 +93,8 @@ def trained(
     velocities = [torch.zeros_like(p) for p in change.parameters]
     draws = generator(seed, "low rank batches")
     epochs = 0
+    # Told, and so stopped by a signal: of thousands of points it takes minutes.
+    told = Progress("low rank", config.epochs, shown=False)
     while epochs < config.epochs:
         order = torch.randperm(len(train), generator=draws)
         for rows in torch.split(order, config.batch_size):
@@ -105,6 +108,7 @@ def trained(
                     velocity.mul_(MOMENTUM).add_(gradient)
                     part.sub_(velocity, alpha=config.lr)
         epochs += 1
+        told.advance()
         weights = {name: w.detach() for name, w in change.weights().items()}
         if error(network, weights, train) < config.error:
             break

@@ -15,6 +15,7 @@ from ntkexp.data.images.linear_targets import chosen
 from ntkexp.data.images.sources import read
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
 from ntkexp.probes.computations.relaxed_model import layers_of
+from ntkexp.progress import Progress
 from ntkexp.studies.base import Frames
 from ntkexp.studies.computations.low_rank_change import outputs_of, trained
 from ntkexp.studies.low_rank_change import FULL, LowRankChange
@@ -66,13 +67,16 @@ def predictions(
     two_sided[-1] = (FIXED, SQUARE)
     one_step = [(FIXED, FIXED) for _ in here]
     for name, sides in (("linearised", one_step), ("relaxed", two_sided)):
-        found = adapt(
-            [*here.values()],
-            r,
-            sides,
-            iterations=config.iterations,
-            tolerance=config.tolerance,
-        )
+        # Told, and so stopped by a signal: with 8,000 points one solution takes minutes.
+        with Progress(name, config.iterations, shown=False) as told:
+            found = adapt(
+                [*here.values()],
+                r,
+                sides,
+                iterations=config.iterations,
+                tolerance=config.tolerance,
+                after_each=told.advance,
+            )
         added = [
             array(
                 sum(

@@ -14,7 +14,7 @@ a lower one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -109,17 +109,21 @@ def adapt(
     tolerance: float = 1e-10,
     restarts: int = 0,
     seed: int = 0,
+    after_each: Callable[[], object] = lambda: None,
 ) -> Adapted:
     """The least of 1 + `restarts` descents; each ends once it gains less than `tolerance` of it.
 
     Args:
         r: y - f_0 at the n points.
         penalties: (omega_1, omega_2) of each layer; `Fixed()` keeps a side the identity.
+        after_each: called after every iteration. Of thousands of points one takes seconds.
     """
     generator = np.random.default_rng(seed)
-    found = [_descend(layers, array(r), penalties, None, iterations, tolerance)]
-    for _ in range(restarts):
-        found.append(_descend(layers, array(r), penalties, generator, iterations, tolerance))
+    starts_from = [None, *[generator] * restarts]
+    found = [
+        _descend(layers, array(r), penalties, start, iterations, tolerance, after_each)
+        for start in starts_from
+    ]
     best = min(found, key=lambda one: one.objectives[-1])
     starts = [one.objectives[-1] for one in found]
     return Adapted(best.B, best.M1, best.M2, best.kernels, best.objectives, starts)
@@ -132,6 +136,7 @@ def _descend(
     generator: np.random.Generator | None,
     iterations: int,
     tolerance: float,
+    after_each: Callable[[], object],
 ) -> Adapted:
     sides = [
         (_start(P, first, generator), _start(Q, second, generator))
@@ -147,6 +152,7 @@ def _descend(
             sides.append((M1, M2))
             objective += least
         objectives.append(objective)
+        after_each()
         gained = objectives[-2] - objective if len(objectives) > 1 else np.inf
         if gained <= tolerance * objective or len(objectives) > iterations:
             break
