@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pickle import UnpicklingError
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,7 +47,7 @@ def commits(checkpoint: Path) -> int:
     try:
         state = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
         return int(state["commits"])
-    except (OSError, RuntimeError, KeyError, ValueError) as error:
+    except (OSError, RuntimeError, KeyError, ValueError, UnpicklingError) as error:
         reason = str(error).partition("\n")[0]
         raise UserError(f"{checkpoint}: no checkpoint that can be read ({reason})") from error
 

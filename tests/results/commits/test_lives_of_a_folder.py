@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import refuse_unwritable, replacing
@@ -196,6 +197,11 @@ def test_a_checkpoint_of_the_older_layout_that_cannot_be_read_is_one_line(tmp_pa
     (tmp_path / "checkpoint.pt").write_bytes(b"no checkpoint")
     with pytest.raises(UserError, match=r"^.*checkpoint.pt: no checkpoint .* \(\S.*\)$"):
         committed_tables(tmp_path)
+    # What is no plain state is not unpickled, and torch says why in many lines.
+    torch.save({"commits": Path}, tmp_path / "checkpoint.pt")
+    with pytest.raises(UserError, match=r"^.*checkpoint.pt: no checkpoint .* \(\S.*\)$") as found:
+        committed_tables(tmp_path)
+    assert "\n" not in str(found.value)
 
 
 def test_a_table_says_which_it_is_and_of_which_schema(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_a_subset_is_named_and_all_examples_are_not() -> None:
 
 def test_before_an_evaluation_there_is_nothing_to_tell() -> None:
     assert told(evals()) == []
+    assert networks_of({}) == networks_of({"evals": evals()}) == 1
     assert list(last_numbers({})) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
@@ -13,7 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from ntkexp.results.configs import flat_config
-from ntkexp.results.reference.thinning import ROUNDED, rounded, thinning
+from ntkexp.results.reference.thinning import (
+    ROUNDED,
+    _log_spaced,
+    _sparse,
+    rounded,
+    thinning,
+)
 
 REFERENCE = Path(__file__).parents[3] / "outputs" / "reference"
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)
@@ -69,3 +76,15 @@ def test_what_tells_the_networks_of_a_run_apart_is_not_rounded() -> None:
     found = ROUNDED.apply(table)
     assert found.column("transform.alpha").to_pylist() == [0.1, 0.3]
     assert found.column("value").to_pylist() != [1 / 3, 0.1]
+
+
+@pytest.mark.parametrize("thinned", [_sparse, _log_spaced])
+def test_first_and_last_step_stay_and_steps_between_grow(
+    thinned: Callable[[np.ndarray], np.ndarray],
+) -> None:
+    steps = np.array([0, *range(3, 2000, 7)])
+    kept = np.unique(thinned(steps))
+    assert kept[0] == 0 and kept[-1] == steps[-1]
+    assert set(kept) < set(steps)
+    early, late = np.diff(kept[1:])[:5].mean(), np.diff(kept)[-6:-1].mean()
+    assert late > 3 * early
