@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 import yaml
 
 from ntkexp import results
 from ntkexp.errors import UserError
 from ntkexp.execution.execute import train
 from ntkexp.execution.life import signals
+from ntkexp.probes import View
 from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.results.status import begun, read_status
 from tests.conftest import TINY_DISK, Ntkexp
@@ -339,6 +341,23 @@ def test_the_config_that_is_kept_says_numbers_where_other_options_were_meant(
     assert inside(*words).returncode == 0
     kept = yaml.safe_load((the_run(tmp_path) / "config.yaml").read_text())
     assert kept["optim"]["batch_size"] == 40
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_life_computes_with_the_threads_that_the_run_was_begun_with(
+    number: int, inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+    measure = Eigenfunctions.measure
+
+    def noted(self: Eigenfunctions, view: View) -> object:
+        used.append(torch.get_num_threads())
+        return measure(self, view)
+
+    monkeypatch.setattr(Eigenfunctions, "measure", noted)
+    monkeypatch.setenv("OMP_NUM_THREADS", str(number))
+    assert inside("train", *TINY_DISK, "optim.steps=1").returncode == 0
+    assert used and set(used) == {number}
 
 
 def test_the_commands_of_the_door_prepare_before_they_write(tmp_path: Path, inside: Ntkexp) -> None:
