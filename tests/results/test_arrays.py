@@ -94,6 +94,16 @@ def test_a_tile_that_was_put_between_the_look_and_the_lock_is_not_done_again(
     assert next(one.todo()) != first
 
 
+def test_half_a_record_of_a_killed_process_is_no_record(tmp_path: Path) -> None:
+    array = begun(tmp_path / "a.npy")
+    assert fill(array, 2) == 2
+    (done,) = tmp_path.glob("**/done")
+    (done / ".0_1.17.tmp").write_text('{"checksum"')
+    again = begun(tmp_path / "a.npy")
+    assert len(again.done()) == 2
+    assert fill(again) == 4
+
+
 def test_who_waits_for_anothers_tile_sleeps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
