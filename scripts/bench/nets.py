@@ -3,7 +3,7 @@
     python scripts/bench/nets.py --out outputs/bench     all, about 20 minutes on two idle cores
     python scripts/bench/nets.py --out outputs/bench --missing       those it has no row of
     python scripts/bench/nets.py --net resnet18 --rounds 5
-    python scripts/bench/nets.py --net resnet18@224 mobilenet_v2@224 vit_b_16@224
+    python scripts/bench/nets.py --net resnet18@224 mobilenet_v2@224 efficientnet_b0@224
 
 For each network: n = 8 inputs, c = 10 outputs, 3 x 32 x 32 unless it says otherwise. The peer takes
 per-example Jacobians with vmap(jacrev) and multiplies them, by groups of parameters where the whole

@@ -83,7 +83,7 @@ def _regression() -> nn.Module:
 
 IMAGES, LARGE, SEQUENCE = (3, 32, 32), (3, 224, 224), (16, 64)
 # For information: both sides take minutes.
-AT_224 = ("resnet18", "mobilenet_v2", "vit_b_16")
+AT_224 = ("resnet18", "mobilenet_v2", "efficientnet_b0")
 NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     **{
         name: (_of_torchvision(name), IMAGES)

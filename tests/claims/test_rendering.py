@@ -43,6 +43,11 @@ def test_panels_missing_experiments_and_a_second_number_are_told_beside_the_firs
     assert finding.missing == ("disc",)
     assert finding.measured.startswith("noise: 1; 2 (")
     assert finding.measured.endswith("(no runs of disc) [at the end: noise: 4]")
+    assert replace(finding, also=()).measured.endswith("(no runs of disc)")
+
+
+def test_the_forms_are_named_as_their_flags() -> None:
+    assert [*rendering.FORMS] == ["json", "markdown", "summary"]
 
 
 @pytest.mark.parametrize("width", [40, 110, 200])
