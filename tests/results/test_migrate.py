@@ -78,6 +78,16 @@ def test_a_migrated_run_says_what_was_typed_and_swept(
     assert old_runs
 
 
+def test_a_run_that_failed_is_migrated_too(
+    old_runs: list[Path], inside: Ntkexp, tmp_path: Path
+) -> None:
+    (old_runs[0] / "status.json").write_text(status_text({"state": "failed", "reason": "NaN"}))
+    told = inside("migrate")
+    assert f"{len(old_runs)} migrated" in told.stdout
+    folders = (tmp_path / "outputs" / "disk").iterdir()
+    assert "failed" in {(read_status(folder) or {})["state"] for folder in folders}
+
+
 def test_a_folder_of_another_format_is_one_line(
     old_runs: list[Path], inside: Ntkexp, tmp_path: Path
 ) -> None:
