@@ -45,7 +45,7 @@ def test_kills_at_random_moments_leave_no_trace(
 ) -> None:
     words = [*JOB, "checkpoint.every_seconds=0.05"]
     done = subprocess.run(
-        [sys.executable, DRIVER, str(seed), "1.0", "train", *words],
+        [sys.executable, DRIVER, str(seed), "0.4", "train", *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,
