@@ -93,7 +93,7 @@ def trained(
     velocities = [torch.zeros_like(p) for p in change.parameters]
     draws = generator(seed, "low rank batches")
     epochs = 0
-    # Told, and so stopped by a signal: of thousands of points it takes minutes.
+    # With thousands of points this takes minutes. Who tells of progress is stopped by a signal.
     told = Progress("low rank", config.epochs, shown=False)
     while epochs < config.epochs:
         order = torch.randperm(len(train), generator=draws)

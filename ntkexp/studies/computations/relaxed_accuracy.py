@@ -67,7 +67,7 @@ def predictions(
     two_sided[-1] = (FIXED, SQUARE)
     one_step = [(FIXED, FIXED) for _ in here]
     for name, sides in (("linearised", one_step), ("relaxed", two_sided)):
-        # Told, and so stopped by a signal: with 8,000 points one solution takes minutes.
+        # With 8,000 points this takes minutes. Who tells of progress is stopped by a signal.
         with Progress(name, config.iterations, shown=False) as told:
             found = adapt(
                 [*here.values()],
