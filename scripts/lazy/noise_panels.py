@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -44,12 +45,13 @@ def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
 def note(figure: Figure, found: Sequence[Record]) -> None:
     """Below the figure: on how much each row was trained, for how long, and instead of what."""
     lines, instead = [], []
+    drawn = looks(found)
     for record in found:
         config, title = record.config, TITLES.get(record.experiment, record.experiment)
         size = config.get("model.width") or config.get("model.base")
         unit = "units" if "model.width" in config else "channels for 64"
-        alphas = config.get("members.transform.alpha") or [config["transform.alpha"]]
-        alpha = f", α = {alphas[0]:g}" if len(alphas) == 1 else ""
+        alphas = [f"{alpha:g}" for alpha in _alphas(record, drawn)]
+        alpha = f", α = {' and '.join(alphas)}" if alphas else ""
         goes_on = "" if record.finished else ", goes on"
         lines.append(
             f"{title}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, "
@@ -60,6 +62,13 @@ def note(figure: Figure, found: Sequence[Record]) -> None:
             instead.append(f"{title} stands in for {record.stands_in_for}")
     text = "\n".join(dict.fromkeys([*lines, *instead]))
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+
+
+def _alphas(record: Record, drawn: pd.DataFrame) -> list[float]:
+    """The regimes that the figure takes from a run: another may have gone on for longer."""
+    own = drawn[drawn["experiment"] == record.experiment]
+    own = own[np.isclose(own["lr"].astype(float), record.config["optim.lr"])]
+    return sorted(own["alpha"].astype(float).unique())
 
 
 def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:

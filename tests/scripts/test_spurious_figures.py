@@ -1,11 +1,15 @@
-"""Figures on spurious attributes, on C-scores and of our own, drawn from the kept results."""
+"""Figures on wrong labels, spurious attributes, C-scores and of our own, of the kept results."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
+from ntkexp.results.record import Record
+from ntkexp.scripts.lazy import noise_panels
+from ntkexp.scripts.runs import chosen
 from tests.conftest import Script
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference" / "lazy"
@@ -54,3 +58,23 @@ def test_a_seed_of_one_regime_alone_is_no_row(
     assert ended.value.code == 3
     assert "no two networks of these seeds" in capsys.readouterr().err
     assert script("fig53_spurious")(["--out", str(tmp_path), "--runs", kept]) == 0
+
+
+def test_a_note_names_the_regimes_that_are_drawn_of_a_run() -> None:
+    """Of 60,000 iterations with alpha = 100 nothing is drawn where a run of 300,000 is at hand."""
+    plain, longer = (
+        chosen(f"lazy/{name}", [REFERENCE / name], ["evals"])
+        for name in ("noise_mlp", "noise_mlp_lazy")
+    )
+    assert _notes([*plain, *longer]) == [
+        "α = 1: 128 units, 10,000 images, 15% of the labels wrong, rate 0.01, 60,000 iterations",
+        "α = 100: 128 units, 10,000 images, 15% of the labels wrong, rate 0.01, 300,000 iterations",
+    ]
+    assert _notes(plain)[0].startswith("α = 1 and 100: ")
+
+
+def _notes(records: list[Record]) -> list[str]:
+    figure = Figure()
+    noise_panels.note(figure, records)
+    told = figure.get_supxlabel().splitlines()
+    return [line.removeprefix("MLP, MNIST, ") for line in told if "stands in" not in line]
