@@ -191,6 +191,21 @@ def test_depth_is_no_coupling() -> None:
     assert tangent_kernel(model, torch.randn(9, 32)).gram.isfinite().all()
 
 
+def test_outputs_that_nearly_cancel_are_not_coupled() -> None:
+    """Their rounding is large for their size, and now and then one draw of rounded weights hardly
+    moves them."""
+    for seed in range(100):
+        torch.manual_seed(seed)
+        sizes = ((784, 128), (128, 128))
+        layers = [layer for a, b in sizes for layer in (nn.Linear(a, b, bias=False), nn.ReLU())]
+        hidden, last = nn.Sequential(*layers), nn.Linear(128, 1, bias=False)
+        inputs = torch.randn(2, 784)
+        with torch.no_grad():
+            features = hidden(inputs)
+            last.weight -= 0.999 * last(features).T @ torch.linalg.pinv(features).T
+        assert tangent_kernel(nn.Sequential(hidden, last), inputs).gram.isfinite().all()
+
+
 def test_a_small_hidden_use_is_seen() -> None:
     """A hook that uses the weight once more, for a part of 1e-3: between input and output."""
     torch.manual_seed(0)
