@@ -9,7 +9,8 @@
 #   scripts/reference.sh released
 #                                VGG19 by the authors' recipe, 16 channels, to iteration 100,000:
 #                                18 hours of a core for the three; before them the MLP on MNIST, 5
-#                                minutes
+#                                minutes; after them the small rate to 10,000 and ResNet18 to 3,000,
+#                                two hours
 #   scripts/reference.sh gpu     VGG and ResNet at full size, in calls of 9 minutes, 40 in all: call
 #                                it again and again. Each goes on where the last was stopped and ends
 #                                with small tables in outputs/reference; the first also runs the tests
@@ -82,6 +83,11 @@ released_nets() {
     for name in clean noise50 noise20; do
         narrow +exp=vgg19_$name recipe=released optim.epochs=256
     done
+    # Figures 11, 12 and 14, whose claims are of fewer iterations.
+    for name in clean noise50; do
+        narrow +exp=vgg19_${name}_lr003 recipe=released optim.epochs=26
+    done
+    narrow +exp=resnet18_cifar10 recipe=released optim.epochs=8
 }
 
 # Full size. One row a job: a name, then the words of its command; first what most claims wait for.

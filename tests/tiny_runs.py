@@ -20,6 +20,7 @@ from PIL import Image
 
 from ntkexp.compose import composition
 from ntkexp.compose.check import check
+from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.compose.scale import shrink
 from ntkexp.errors import Interrupted
 from ntkexp.execution import execute
@@ -86,7 +87,7 @@ def composed(words: Sequence[str], name: str = "train") -> DictConfig:
     """The config that the command line would make of `words`."""
     composition.register()
     with initialize_config_module("ntkexp.configs", version_base="1.3"):
-        config = compose(name, overrides=list(words))
+        config = compose(name, overrides=ranges_quoted(words))
     if name == "train":
         shrink(config, typed={word.lstrip("+").partition("=")[0] for word in words})
         check(config)

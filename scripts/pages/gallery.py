@@ -25,6 +25,7 @@ GALLERY = DOCS / "gallery"
 LINE_WIDTH = 100
 # How long the convolutional networks of the images were trained.
 SHOWN = {"paper": iteration(12_000), "released": iteration(100_000)}
+SHOWN_OF = {("14", "released"): iteration(10_000)}
 INTRO = """\
 `ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `{folder}`.
 It needs no run of your own: the results that come with ntkexp are enough. Below each image stand
@@ -118,7 +119,8 @@ def _runs(script: Script, recipes: Iterable[str]) -> Iterator[str]:
     said = ""
     for recipe in recipes:
         for experiment in runpy.run_path(str(script.path))["main"].experiments:
-            line, _, cost = effort.command(experiment, recipe, SHOWN[recipe]).partition("  (")
+            shown = SHOWN_OF.get((script.figure, recipe), SHOWN[recipe])
+            line, _, cost = effort.command(experiment, recipe, shown).partition("  (")
             if cost != said:
                 yield f"# {cost.removesuffix(')')}"
                 said = cost
