@@ -1,8 +1,8 @@
 """Test accuracy and error of a network, of its linearisation and of its relaxed model.
 
-Digits 2 and 3 by the number of training points; means and ranges over ten seeds, over three from
-4,000 points on. The relaxed model is W -> M_1 W M_2 in the features of step 0, solved for; the
-network is the one these features are of.
+Digits 2 and 3 by the number of training points; means and ranges over ten seeds. The relaxed model
+is W -> M_1 W M_2 in the features of step 0, solved for; the network is the one these features are
+of.
 """
 
 from __future__ import annotations

@@ -9,15 +9,15 @@ from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "adaptive/label_kernel": "6 minutes for twenty networks",
-    "adaptive/robustness": "2 minutes for each of four runs",
-    "adaptive/full_batch": "2 minutes for each of four runs",
-    "adaptive/unit_variance": "2 minutes for each of four runs",
-    "adaptive/ntk_unit_variance": "2 minutes",
+    "adaptive/robustness": "a minute for each of four runs",
+    "adaptive/full_batch": "1.5 minutes for each of four runs",
+    "adaptive/unit_variance": "seconds for each of four runs, which diverge",
+    "adaptive/ntk_unit_variance": "1.2 minutes",
     "adaptive/mlp_mnist": "5 minutes for ten networks",
     "adaptive/vgg19": "10 minutes a network",
     "adaptive/low_rank": "3 minutes",
     "adaptive/relaxed": "5 minutes",
-    "adaptive/relaxed_large": "23 minutes for the second half",
+    "adaptive/relaxed_large": "100 minutes for ten seeds",
     "adaptive/penalties": "2 seconds",
     "adaptive/targets": "4 seconds",
 }
