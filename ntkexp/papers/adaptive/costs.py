@@ -11,7 +11,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "adaptive/label_kernel": "6 minutes for twenty networks",
     "adaptive/robustness": "a minute for each of four runs",
     "adaptive/full_batch": "1.5 minutes for each of four runs",
-    "adaptive/unit_variance": "seconds for each of four runs, which diverge",
+    "adaptive/unit_variance": "seconds for three runs, which diverge, a minute for ntk_he",
     "adaptive/ntk_unit_variance": "1.2 minutes",
     "adaptive/mlp_mnist": "5 minutes for ten networks",
     "adaptive/vgg19": "10 minutes a network",
