@@ -11,21 +11,26 @@ from __future__ import annotations
 import runpy
 import textwrap
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from ntkexp.claims import effort
+from ntkexp.claims.command import records_of
 from ntkexp.claims.horizon import iteration
 from ntkexp.experiments import MAIN
 from ntkexp.figures.command import chosen
 from ntkexp.papers.found import paper
 from ntkexp.papers.scripts import Script, folder_of, scripts
 
-DOCS = Path(__file__).parents[2] / "docs"
+TOP = Path(__file__).parents[2]
+DOCS = TOP / "docs"
 GALLERY = DOCS / "gallery"
+REFERENCE = TOP / "outputs" / "reference"
 LINE_WIDTH = 100
-# How long the convolutional networks of the images were trained.
-SHOWN = {"paper": iteration(12_000), "released": iteration(100_000)}
-SHOWN_OF = {("14", "released"): iteration(10_000)}
+# How long the convolutional networks of the images were trained, unless what is kept of them ends
+# before; a figure that compares runs up to the end of the shortest.
+SHOWN = {"paper": 12_000, "released": 100_000}
+SHOWN_OF = {("14", "released"): 10_000}
 INTRO = """\
 `ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `{folder}`.
 It needs no run of your own: the results that come with ntkexp are enough. Below each image stand
@@ -120,13 +125,25 @@ def _runs(script: Script, recipes: Iterable[str]) -> Iterator[str]:
     for recipe in recipes:
         for experiment in runpy.run_path(str(script.path))["main"].experiments:
             shown = SHOWN_OF.get((script.figure, recipe), SHOWN[recipe])
-            line, _, cost = effort.command(experiment, recipe, shown).partition("  (")
+            shown = min(shown, _kept().get((experiment, recipe), shown))
+            line, _, cost = effort.command(experiment, recipe, iteration(shown)).partition("  (")
             if cost != said:
                 yield f"# {cost.removesuffix(')')}"
                 said = cost
             yield " \\\n    ".join(
                 textwrap.wrap(line, LINE_WIDTH - 6, break_long_words=False, break_on_hyphens=False)
             )
+
+
+@cache
+def _kept() -> dict[tuple[str, str], int]:
+    """(Experiment, recipe) -> how far the run came that is kept."""
+    records = [one for one in records_of([REFERENCE]) if "recipe" in one.config]
+    furthest: dict[tuple[str, str], int] = {}
+    for one in records:
+        key = (one.experiment, one.config["recipe"])
+        furthest[key] = max(furthest.get(key, 0), one.iteration)
+    return furthest
 
 
 def _numbered(script: Script) -> bool:
