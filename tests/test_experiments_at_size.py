@@ -1,0 +1,73 @@
+"""Every experiment begins at its own size, on the real images, where the quick tests have slivers.
+
+What a sliver hides is refused here: outputs that round differently, a batch that does not fit, a
+look that a small network passes. Convolutional networks are narrow, nothing else is smaller.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ntkexp.errors import UserError
+from ntkexp.experiments import Experiment, experiments
+from tests.test_experiments import with_parents
+from tests.tiny_runs import composed, train
+
+pytestmark = [pytest.mark.on_demand, pytest.mark.usefixtures("real_images")]
+
+STEPS = 2
+CHANNELS = 8
+# A study is stopped after so long, unless it has ended.
+SECONDS = 20
+# Three initialisations diverge at once on images of unit variance, as docs/adaptive says.
+DIVERGES = {"adaptive/unit_variance"}
+
+TRAINED = [one for one in experiments() if one.command == "train" and one.name not in DIVERGES]
+STUDIED = [one for one in experiments() if one.command == "study" and not one.needs]
+
+
+def named(experiment: Experiment) -> str:
+    return experiment.name
+
+
+@pytest.mark.parametrize("experiment", TRAINED, ids=named)
+def test_a_training_experiment_begins(experiment: Experiment, tmp_path: Path) -> None:
+    words = [f"+exp={experiment.name}", "progress=false", "device=cpu"]
+    if "base" in composed(words).model:
+        words.append(f"model.base={CHANNELS}")
+    try:
+        if experiment.needs:
+            run = with_parents(tmp_path, [*words, f"optim.steps={STEPS}"])
+        else:
+            run = train(tmp_path, *words, stop_at=STEPS)
+    except UserError as error:
+        if "NTKEXP_DATA" not in str(error):
+            raise
+        pytest.skip(f"its images are not here: {error}")
+    assert list(run.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("experiment", STUDIED, ids=named)
+def test_a_study_begins(experiment: Experiment, tmp_path: Path) -> None:
+    words = [sys.executable, "-W", "error", "-m", "ntkexp", "study", f"+exp={experiment.name}"]
+    process = subprocess.Popen(
+        [*words, "progress=false", "device=cpu"],
+        cwd=tmp_path,
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=300)
+    assert "Traceback" not in said
+    assert process.returncode in (0, 128 + signal.SIGTERM), said
