@@ -86,12 +86,6 @@ def at_clean(frame: pd.DataFrame, column: str, losses: Sequence[float]) -> np.nd
     return np.array([at_level(progress, value, -loss) for loss in losses])
 
 
-def at_known(frame: pd.DataFrame, column: str, accuracies: Sequence[float]) -> np.ndarray:
-    """The same where the accuracy on clean examples first comes to each accuracy."""
-    progress, value = frame["clean_known"].to_numpy(), frame[column].to_numpy()
-    return np.array([at_level(progress, value, level) for level in accuracies])
-
-
 def pairs(
     found: pd.DataFrame, first: Mapping[str, float], second: Mapping[str, float]
 ) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame]]:

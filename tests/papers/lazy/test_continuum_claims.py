@@ -45,6 +45,21 @@ def test_each_claim_can_hold_and_fail(name: str) -> None:
     assert judge(LEDGER[name], [other]).verdict is Verdict.fails
 
 
+def test_every_seed_counts_of_the_widths_that_came_so_far() -> None:
+    one, turned = record(RISING, RISING), record(RISING[::-1], RISING)
+    tables = {
+        name: pd.concat(
+            [one.tables[name].query("seed == 0"), turned.tables[name].query("seed == 1")]
+        )
+        for name in one.tables
+    }
+    both = Record(one.experiment, "both", one.config, tables)
+    never = record([0.1, 0.1, 0.1, 0.1], RISING, width=128)
+    found = judge(LEDGER["ends"], [both, never])
+    assert found.verdict is Verdict.partly
+    assert [(case.panel, case.seed) for case in found.cases] == [("width 64", 0), ("width 64", 1)]
+
+
 def test_onset_is_at_the_peak_and_only_where_the_loss_has_turned() -> None:
     found = list(points(record([0.5, 0.6, 0.7, 0.1], RISING)))
     assert [one.onset for one in found[::2][:3]] == [

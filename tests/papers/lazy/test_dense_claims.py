@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,3 +51,19 @@ def runs(reversed_: bool) -> list[Record]:
 def test_each_claim_can_hold_and_fail(name: str) -> None:
     assert judge(LEDGER[name], runs(reversed_=False)).verdict is Verdict.holds
     assert judge(LEDGER[name], runs(reversed_=True)).verdict is Verdict.fails
+
+
+@pytest.mark.parametrize("name", ["noise", "spurious"])
+def test_every_draw_of_the_weights_counts(name: str) -> None:
+    kept, turned = runs(reversed_=False), runs(reversed_=True)
+    of_both = [
+        replace(one, tables={"snapshot": pd.concat([own[own["seed"] == 0],
+                                                    other[other["seed"] == 1]])})
+        for one, own, other in (
+            (one, one.tables["snapshot"], two.tables["snapshot"])
+            for one, two in zip(kept, turned, strict=True)
+        )
+    ]  # fmt: skip
+    found = judge(LEDGER[name], of_both)
+    assert found.verdict is Verdict.partly
+    assert {case.seed for case in found.cases} == {0, 1}

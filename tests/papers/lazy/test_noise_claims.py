@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,6 +61,10 @@ def at_rate(lr: float, found: dict[str, pd.DataFrame]) -> Record:
     return Record(RATES, f"rate {lr}", config, found)
 
 
+def unfinished(record: Record) -> Record:
+    return replace(record, finished=False)
+
+
 def verdict(name: str, *records: Record) -> Verdict:
     return judge(LEDGER[name], records).verdict
 
@@ -100,6 +106,24 @@ def test_what_was_not_reached_is_undecided() -> None:
     assert verdict("onset", ensemble(plain=tables(0.5, 0.3))) is Verdict.no_runs
 
 
+@pytest.mark.parametrize("name", ["linear", "not-linear"])
+def test_what_is_said_of_a_whole_run_needs_one_that_learned_and_ended(name: str) -> None:
+    one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.97))
+    assert verdict(name, one) is Verdict.holds
+    assert verdict(name, unfinished(one)) is Verdict.no_runs
+    hardly = {key: found[found["step"] <= 4] for key, found in tables(1.0, 0.97).items()}
+    assert verdict(name, ensemble(plain=tables(0.5, 0.3), lazy=hardly)) is Verdict.no_runs
+    assert verdict("phase-1", unfinished(one)) is Verdict.holds
+
+
+def test_memorising_begins_where_noisy_accuracy_is_back_at_chance() -> None:
+    known = [0.1, 0.02, 0.02, 0.05, 0.05, 0.2, 0.2, 0.9, 0.9]
+    clean = np.linspace(0.1, 0.9, len(known))
+    frame = pd.DataFrame({"noisy_known": known, "clean_known": clean})
+    assert noise.memorising_from(frame) == pytest.approx(clean[5])
+    assert np.isnan(noise.memorising_from(frame[:5]))
+
+
 def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
     """The lazy networks of the MLP go on for longer in a run of their own."""
     longer = f"{MLP}_lazy"
@@ -130,17 +154,40 @@ def test_a_spike_of_one_look_is_no_peak() -> None:
 def test_rates_on_one_trajectory_and_the_least_of_them_less_linear() -> None:
     one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.97))
     rates = [at_rate(lr, tables(0.5, 0.6)) for lr in (0.003, 1e-4, 1e-6)]
-    for name in ("rates-alike", "rates-alike-test"):
-        assert verdict(name, one, *rates) is Verdict.holds
-    assert verdict("rate-is-not-linear", one, *rates) is Verdict.holds
+    names = ("rates-alike", "rates-alike-first", "rates-alike-test", "rate-is-not-linear",
+             "rate-more-linear")  # fmt: skip
+    assert {verdict(name, one, *rates) for name in names} == {Verdict.holds}
 
 
 def test_rates_apart_and_the_least_of_them_linear() -> None:
     one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.8))
     rates = [at_rate(lr, tables(1.0, 0.99)) for lr in (0.003, 1e-6)]
-    for name in ("rates-alike", "rates-alike-test"):
+    for name in ("rates-alike", "rates-alike-test", "rate-is-not-linear"):
         assert verdict(name, one, *rates) is Verdict.fails
-    assert verdict("rate-is-not-linear", one, *rates) is Verdict.fails
+    less = [at_rate(0.003, tables(0.5, 0.1))]
+    assert verdict("rate-more-linear", one, *less) is Verdict.fails
+
+
+def test_rates_may_part_once_something_is_memorised() -> None:
+    """Noisy accuracies are equal until the first of two networks memorises, here at .75."""
+    one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.97))
+    later = at_rate(0.003, tables(0.75, 0.6))
+    assert verdict("rates-alike", one, later) is Verdict.fails
+    assert verdict("rates-alike-first", one, later) is Verdict.holds
+
+
+def test_alpha_parts_what_rates_leave_together() -> None:
+    lazy = tables(1.0, 0.97)
+    one = ensemble(plain=tables(0.5, 0.3), lazy=lazy)
+    assert verdict("alpha-apart", one, at_rate(0.003, tables(0.51, 0.6))) is Verdict.holds
+    assert verdict("alpha-apart", one, at_rate(0.003, tables(2.0, 0.6))) is Verdict.fails
+    assert verdict("alpha-apart", one) is Verdict.no_runs
+    # Where alpha = 100 has not come, rates may part.
+    evals = lazy["evals"]
+    reached = evals["step"] < np.flatnonzero(CLEAN < 0.9)[0]
+    short = ensemble(plain=tables(0.5, 0.3), lazy=lazy | {"evals": evals[reached]})
+    apart = at_rate(0.003, tables(0.8, 0.6))
+    assert verdict("alpha-apart", short, apart) is not Verdict.fails
 
 
 def test_at_clean_is_on_the_line_between_looks() -> None:

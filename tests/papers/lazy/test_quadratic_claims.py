@@ -71,6 +71,16 @@ def test_it_fails_where_it_is_not(name: str) -> None:
     assert judge(LEDGER[name], [record(alike, -0.1)]).verdict is Verdict.fails
 
 
+def test_one_basis_with_the_other_order_is_enough() -> None:
+    one = record(flipping, 0.1)
+    levels = one.tables["quadratic_levels"]
+    turned = (levels["basis"] == "rotation") & (levels["draw"] == 2) & (levels["level"] == 0.4)
+    levels.loc[turned & (levels["regime"] == "non_linear"), "minority"] = 0.3
+    found = judge(LEDGER["lazy-fig54-noise"], [one])
+    assert found.verdict is Verdict.partly
+    assert [case.value > 0 for case in found.cases] == [True, False, True]
+
+
 def test_what_is_left_of_the_next_mode() -> None:
     claim = LEDGER["lazy-fig54-order-sequential"]
     (case,) = judge(claim, [record(flipping, 0.1)]).cases

@@ -144,3 +144,19 @@ def test_a_run_that_is_still_in_its_first_phase_is_no_evidence() -> None:
     assert verdict("robust-train", short) is Verdict.no_runs
     whole = Record(one.experiment, "whole", one.config, tables)
     assert verdict("robust-train", whole) is Verdict.holds
+
+
+@pytest.mark.parametrize(("name", "last"), [("lazy/spurious_mlp", 0.9), ("lazy/celeba_kind", 0.95)])
+def test_the_first_phase_ends_where_the_attribute_has_given_what_it_gives(
+    name: str, last: float
+) -> None:
+    """Beyond the last level of a kind the other network is ahead by far."""
+    one = record({0.5: 0.6, 1: 0.7, 100: 0.8}, name=name)
+    rows = one.tables["evals"]
+    progress = rows[(rows["split"] == "train") & (rows["subset"] == "all")]
+    late = set(progress.loc[progress["accuracy"] > last + 0.02, "step"])
+    test = (rows["split"] == "test") & (rows["subset"] == "all") & rows["step"].isin(late)
+    rows.loc[test & (rows["transform.alpha"] == 100), "accuracy"] = 0.0
+    levels = [0.75, 0.8, 0.85, 0.9] if last == 0.9 else [0.875, 0.9, 0.925, 0.95]
+    (case,) = judge(LEDGER["phase-1"], [one]).cases
+    assert case.value == pytest.approx(0.05 * np.mean(levels), abs=1e-9)

@@ -5,48 +5,108 @@ Levels and thresholds were set from the text before the runs were looked at; whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from ntkexp.claims.claim import Case, Statistic, below, percent
 from ntkexp.papers.lazy import noise_curves
-from ntkexp.papers.lazy.claims.noise import CLEAN, LAZY, MLP, PLAIN, RATE, WITH_LINEARITY, claim
+from ntkexp.papers.lazy.claims.noise import (
+    CLEAN,
+    LAZY,
+    MLP,
+    MLP_LAZY,
+    PLAIN,
+    RATE,
+    SIGN,
+    WITH_LINEARITY,
+    claim,
+)
 from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, pairs
 from ntkexp.results.record import Record
 
 RATES = "lazy/rates_mlp"
 SMALLEST = 1e-6
+# Before anything is memorised, which begins at clean losses of .53 and less here.
+FIRST_PART = tuple(loss for loss in CLEAN if loss > 0.53)
+ACCURACIES = {"noisy_known": "noisy examples", "test_known": "test examples"}
 
 
-def apart(column: str) -> Statistic:
+def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
     """The largest difference of an accuracy at equal clean losses, a rate and .01."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        if not records:
-            return
-        found = noise_curves.looks(records)
-        for rate in sorted(set(found["lr"])):
-            if np.isclose(rate, RATE):
-                continue
-            for _, seed, other, plain in pairs(found, {"alpha": 1.0, "lr": rate}, PLAIN):
-                gaps = np.abs(at_clean(other, column, CLEAN) - at_clean(plain, column, CLEAN))
-                known = gaps[~np.isnan(gaps)]
-                yield Case(f"rate {rate:g}", seed, float(known.max()) if len(known) else np.nan)
+        found = noise_curves.looks(records) if records else None
+        for rate in other_rates(found):
+            for seed, gaps in differences(found, column, at_rate(rate), PLAIN, levels):
+                yield Case(f"rate {rate:g}", seed, furthest(gaps))
 
     return cases
 
 
+def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
+    """How much further alpha = 100 takes an accuracy from alpha = 1 than any rate takes it, at the
+    clean losses that alpha = 100 comes to."""
+    found = noise_curves.looks(records) if records else None
+    for column, name in ACCURACIES.items():
+        by_rate = [dict(differences(found, column, at_rate(rate), PLAIN))
+                   for rate in other_rates(found)]  # fmt: skip
+        for seed, gaps in differences(found, column, LAZY, PLAIN):
+            there = ~np.isnan(gaps)
+            of_rates = [of[seed][there] for of in by_rate if seed in of]
+            if of_rates:
+                yield Case(name, seed, furthest(gaps) - furthest(np.concatenate(of_rates)))
+
+
+def more_linear(records: Sequence[Record]) -> Iterable[Case]:
+    """Each measure at a smaller rate less that at .01, at the lowest clean loss both reach."""
+    found = noise_curves.looks(records) if records else None
+    for rate in other_rates(found):
+        for measure in MEASURES:
+            for seed, gaps in differences(found, measure, at_rate(rate), PLAIN):
+                yield Case(f"rate {rate:g}, {measure}", seed, lowest(gaps))
+
+
 def less_linear(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure at alpha = 100 less that at rate 1e-6, at the lowest clean loss both reach."""
-    if not records:
-        return
-    smallest = {"alpha": 1.0, "lr": SMALLEST}
-    for _, seed, lazy, slow in pairs(noise_curves.looks(records), LAZY, smallest):
-        for measure in MEASURES:
-            gaps = at_clean(lazy, measure, CLEAN) - at_clean(slow, measure, CLEAN)
-            known = gaps[~np.isnan(gaps)]
-            yield Case(measure, seed, float(known[-1]) if len(known) else np.nan)
+    found = noise_curves.looks(records) if records else None
+    for measure in MEASURES:
+        for seed, gaps in differences(found, measure, LAZY, at_rate(SMALLEST)):
+            yield Case(measure, seed, lowest(gaps))
+
+
+def at_rate(rate: float) -> dict[str, float]:
+    return {"alpha": 1.0, "lr": rate}
+
+
+def other_rates(found: pd.DataFrame | None) -> list[float]:
+    every = sorted(set(found["lr"])) if found is not None else []
+    return [rate for rate in every if not np.isclose(rate, RATE)]
+
+
+def differences(
+    found: pd.DataFrame | None,
+    column: str,
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+    levels: Sequence[float] = CLEAN,
+) -> Iterator[tuple[int, np.ndarray]]:
+    """(seed, a column of the one network less that of the other at each clean loss)."""
+    if found is not None:
+        for _, seed, one, other in pairs(found, first, second):
+            yield seed, at_clean(one, column, levels) - at_clean(other, column, levels)
+
+
+def furthest(gaps: np.ndarray) -> float:
+    known = np.abs(gaps[~np.isnan(gaps)])
+    return float(known.max()) if len(known) else float("nan")
+
+
+def lowest(gaps: np.ndarray) -> float:
+    """At the lowest loss that was reached."""
+    known = gaps[~np.isnan(gaps)]
+    return float(known[-1]) if len(known) else float("nan")
 
 
 CLAIMS = (
@@ -63,6 +123,19 @@ CLAIMS = (
         unit=percent,
     ),
     claim(
+        "rates-alike-first",
+        figure="C.1",
+        says="It does so at least in the first part of training",
+        paper="the same trajectory, at least in the first part",
+        number="largest difference from rate .01 at equal clean losses of 2, 1.5 and 1",
+        experiments=(MLP, RATES),
+        statistic=apart("noisy_known", FIRST_PART),
+        holds=below(0.05),
+        threshold="ours, for `the same`: five points; the first part ends, for us, before any "
+        "network memorises",
+        unit=percent,
+    ),
+    claim(
         "rates-alike-test",
         figure="C.1",
         says="And so does test accuracy",
@@ -75,6 +148,30 @@ CLAIMS = (
         unit=percent,
     ),
     claim(
+        "alpha-apart",
+        figure="C.1",
+        says="Whereas alpha makes the trajectories diverge",
+        paper="diverge",
+        number="largest difference of an accuracy between alpha = 100 and 1 at equal clean losses, "
+        "less the largest between rates",
+        experiments=(MLP, MLP_LAZY, RATES),
+        statistic=alpha_beyond_rates,
+        threshold="the order of the text; written when the curves had been seen",
+        unit=percent,
+    ),
+    claim(
+        "rate-more-linear",
+        figure="C.1",
+        says="A smaller learning rate keeps training more linear",
+        paper="a more linearized regime",
+        number="measure of linearity at the lowest clean loss that both reach, a smaller rate less "
+        "rate .01",
+        experiments=(MLP, RATES),
+        tables=WITH_LINEARITY,
+        statistic=more_linear,
+        threshold=f"{SIGN}; written when the curves had been seen",
+    ),
+    claim(
         "rate-is-not-linear",
         figure="C.1",
         says="At equal clean loss the smallest rate is less linear than alpha = 100 at a rate as "
@@ -82,7 +179,7 @@ CLAIMS = (
         paper="drops to 0.9, about 1",
         number="measure of linearity at the lowest clean loss that both reach, alpha = 100 less "
         "rate 1e-6",
-        experiments=(MLP, RATES),
+        experiments=(MLP, MLP_LAZY, RATES),
         tables=WITH_LINEARITY,
         statistic=less_linear,
     ),

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from ntkexp.claims.claim import Case, Claim, Statistic, above, below, percent
-from ntkexp.papers.lazy.claims.noise import ANY, CLEAN, KNOWN, SIGN
+from ntkexp.papers.lazy.claims.noise import ANY, CLEAN, SIGN, THROUGHOUT
 from ntkexp.papers.lazy.noise_curves import MEASURES
 from ntkexp.papers.lazy.score_curves import (
     HIGHEST,
@@ -32,6 +32,7 @@ TITLES = {MLP: "MLP, MNIST", VGG: "VGG11, CIFAR-10"}
 BOTH = (MLP, VGG, f"{VGG}_lazy")
 # Mean training losses and training accuracies: those at which runs with wrong labels are compared.
 LEVELS = CLEAN
+KNOWN = (0.8, 0.9, 0.95)
 Gap = Callable[[pd.DataFrame, pd.DataFrame], Array]
 
 
@@ -155,6 +156,7 @@ CLAIMS = (
         paper="essentially 1",
         number="the lowest of the three measures along training",
         tables=("evals", "linearity"),
+        horizon=THROUGHOUT,
         holds=above(0.9),
         threshold="that of the runs with wrong labels",
     ),
@@ -166,6 +168,7 @@ CLAIMS = (
         paper="a steady decrease",
         number="rank correlation of a measure with the iteration",
         tables=("evals", "linearity"),
+        horizon=THROUGHOUT,
         holds=below(-0.9),
         threshold="that of the runs with wrong labels",
     ),

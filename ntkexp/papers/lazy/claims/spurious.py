@@ -1,6 +1,6 @@
 """Figures 5.3, C.7 and C.8: what three regimes learn where an attribute mostly tells the label.
 
-Levels and thresholds were set from the text before the runs were looked at.
+Levels and thresholds were set from the text before the runs were looked at; where not, it is said.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pandas as pd
 from ntkexp.claims.claim import Case, Claim, Statistic, above, below, percent, times
 from ntkexp.claims.horizon import OWN_END, Horizon, either
 from ntkexp.papers.lazy.spurious_curves import (
+    CELEBA_KIND,
     EXPERIMENTS,
     LIMITS,
     LINEARISED,
@@ -27,29 +28,40 @@ from ntkexp.results.record import Record
 LAZY, PLAIN, HASTY = 100.0, 1.0, 0.5
 # Accuracies with the attribute, in the range of the figure.
 WITH = (0.6, 0.7, 0.8, 0.9)
-# Training accuracies of the first phase: from where the authors' figure begins, to what the
-# attribute alone gives in Waterbirds' proportions.
-PHASE_1 = (0.75, 0.8, 0.85, 0.9, 0.95)
+# Training accuracies of the first phase. In Waterbirds' proportions it ends before .95, which the
+# attribute alone gives. In CelebA's one answer to all images gives .852: it begins above.
+PHASE_1 = {
+    **dict.fromkeys(WATERBIRDS_KIND, (0.75, 0.8, 0.85, 0.9)),
+    **dict.fromkeys(CELEBA_KIND, (0.875, 0.9, 0.925, 0.95)),
+}
+PHASE_1_ENDS = 0.95
 FITTED = 0.99
 Looks = Mapping[float, pd.DataFrame]
 
 
 def fits_phase_1(record: Record) -> bool:
     """Whether all networks of a run came to the training accuracy where the first phase ends."""
-    return bool(curves([record]).groupby(["alpha", "seed"])["train_all"].max().min() >= PHASE_1[-1])
+    return bool(
+        curves([record]).groupby(["alpha", "seed"])["train_all"].max().min() >= PHASE_1_ENDS
+    )
 
 
 PHASE_1_OVER = either(Horizon("95 % training accuracy", fits_phase_1), OWN_END)
+# Which of a run's networks have fitted is for the statistic to see.
+WHERE_FITTED = Horizon(
+    "99 % training accuracy of all three networks",
+    lambda record: bool(curves([record])["train_all"].max() >= FITTED),
+)
 
 
-def of_networks(value: Callable[[Looks], float]) -> Statistic:
+def of_networks(value: Callable[[str, Looks], float]) -> Statistic:
     """One case for the networks of a seed, that differ in alpha alone."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         if not records:
             return
         for experiment, seed, looks in networks(curves(records)):
-            yield Case(TITLES[experiment], seed, value(looks))
+            yield Case(TITLES[experiment], seed, value(experiment, looks))
 
     return cases
 
@@ -65,14 +77,8 @@ def gaps(
     return np.asarray(difference[~np.isnan(difference)])
 
 
-def mean_gap(
-    of: str, against: str, levels: Sequence[float], pair: tuple[float, float]
-) -> Callable[[Looks], float]:
-    def value(looks: Looks) -> float:
-        found = gaps(looks, of, against, levels, pair)
-        return float(found.mean()) if len(found) else float("nan")
-
-    return value
+def mean(found: np.ndarray) -> float:
+    return float(found.mean()) if len(found) else float("nan")
 
 
 def fitted(looks: Looks) -> Looks | None:
@@ -91,41 +97,53 @@ def _fits(frame: pd.DataFrame) -> bool:
     return bool(frame["train_all"].max() >= FITTED)
 
 
-def convergence(looks: Looks) -> float:
+def convergence(experiment: str, looks: Looks) -> float:
     """How far the test accuracies are apart at the end, over the first phase's mean."""
     three = fitted(looks)
     if three is None:
         return float("nan")
-    found = np.array([at_levels(f, "test_all", "train_all", PHASE_1) for f in three.values()])
+    found = np.array([at_levels(f, "test_all", "train_all", PHASE_1[experiment])
+                      for f in three.values()])  # fmt: skip
     apart = np.ptp(found, axis=0)
     before = apart[~np.isnan(apart)]
     last = [frame["test_all"].iloc[-1] for frame in three.values()]
     return float(np.ptp(last) / before.mean()) if len(before) and before.mean() > 0 else np.nan
 
 
-def advantage(looks: Looks) -> float:
-    """The last test accuracy for alpha = 1 less that for alpha = 100."""
-    three = fitted(looks)
-    if three is None:
-        return float("nan")
-    return float(three[PLAIN]["test_all"].iloc[-1] - three[LAZY]["test_all"].iloc[-1])
+def advantage(other: float) -> Statistic:
+    """The last test accuracy for another alpha less that for alpha = 100."""
+
+    def value(_: str, looks: Looks) -> float:
+        three = fitted(looks)
+        if three is None:
+            return float("nan")
+        return float(three[other]["test_all"].iloc[-1] - three[LAZY]["test_all"].iloc[-1])
+
+    return of_networks(value)
 
 
 def _robust(split: str, pair: tuple[float, float]) -> Statistic:
-    return of_networks(mean_gap(f"{split}_without", f"{split}_with", WITH, pair))
+    of, against = f"{split}_without", f"{split}_with"
+    return of_networks(lambda _, looks: mean(gaps(looks, of, against, WITH, pair)))
 
 
 def _phase_1(pair: tuple[float, float]) -> Statistic:
-    return of_networks(mean_gap("test_all", "train_all", PHASE_1, pair))
+    return of_networks(
+        lambda name, looks: mean(gaps(looks, "test_all", "train_all", PHASE_1[name], pair))
+    )
 
 
 SIGN = "the sign of the text's word"
 EQUAL_WITH = "accuracy without the attribute at accuracies with it of .6, .7, .8 and .9"
-WHERE_FITTED = (
-    "where all three fit 99 % of the training images; the linearised network for alpha = 100 where "
-    "that has not come so far"
+LIMIT_STANDS_IN = "the linearised network for alpha = 100 where that has not fitted"
+PHASE = (
+    "balanced test accuracy at training accuracies of .75 to .9, in CelebA's proportions of .875 "
+    "to .95"
 )
-PHASE = "balanced test accuracy at training accuracies of .75 to .95"
+PHASE_THRESHOLD = (
+    f"{SIGN}; the levels were changed when the runs had been seen, from .75 to .95 for all: at .95 "
+    "Waterbirds' kind is past its first phase, and CelebA's gives one answer to all up to .852"
+)
 
 
 def _claim(name: str, **more: object) -> Claim:
@@ -166,6 +184,8 @@ CLAIMS = (
         paper="higher",
         number=f"{PHASE}, alpha = 100 less alpha = 1",
         statistic=_phase_1((LAZY, PLAIN)),
+        also=("less alpha = .5", _phase_1((LAZY, HASTY))),
+        threshold=PHASE_THRESHOLD,
     ),
     _claim(
         "phase-1-order",
@@ -173,14 +193,16 @@ CLAIMS = (
         paper="the same hierarchy",
         number=f"{PHASE}, alpha = 1 less alpha = .5",
         statistic=_phase_1((PLAIN, HASTY)),
+        threshold=f"{PHASE_THRESHOLD}. That the text's hierarchy has .5 below 1 is our reading",
     ),
     _claim(
         "phase-2",
         says="In the second phase all three runs seem to converge",
         paper="converge",
         number="how far the test accuracies are apart at the end, over the first phase's mean, "
-        f"{WHERE_FITTED}",
+        f"{LIMIT_STANDS_IN}",
         experiments=(*EXPERIMENTS, *LIMITS),
+        horizon=WHERE_FITTED,
         statistic=of_networks(convergence),
         holds=below(0.5),
         threshold="ours, for `converge`: half as far apart",
@@ -190,8 +212,11 @@ CLAIMS = (
         "phase-2-advantage",
         says="Non-linear runs end with a slight advantage on Waterbirds",
         paper="slight advantage",
-        number=f"last test accuracy, alpha = 1 less alpha = 100, {WHERE_FITTED}",
+        number=f"last test accuracy, alpha = 1 less alpha = 100, {LIMIT_STANDS_IN}",
         experiments=(*WATERBIRDS_KIND, *LIMITS),
-        statistic=of_networks(advantage),
+        horizon=WHERE_FITTED,
+        statistic=advantage(PLAIN),
+        also=("alpha = .5 less alpha = 100", advantage(HASTY)),
+        threshold=f"{SIGN}: that it is slight is not judged",
     ),
 )
