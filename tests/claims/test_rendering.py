@@ -52,9 +52,8 @@ def test_a_verdict_on_some_of_the_experiments_alone_says_on_how_many() -> None:
     assert some.verdict is Verdict.holds
     assert some.covered == "1 of 2 experiments"
     assert whole.covered == judge(claim, []).covered == ""
-    assert rendering.summary([some, whole]) == (
-        "2 claims: 2 holds, 0 fails, 0 partly, 0 no runs (1 of them without runs of some experiments)"
-    )
+    told = rendering.summary([some, whole])
+    assert told.endswith("0 no runs (1 of them without runs of some experiments)")
     assert rendering.SOME in rendering.notes([some])
     assert rendering.SOME not in rendering.notes([whole])
 
