@@ -148,7 +148,7 @@ def as_markdown(findings: Sequence[Finding]) -> str:
                 cells = row(finding) | {
                     "verdict": f"**{finding.verdict}**",
                     "horizon": finding.claim.horizon.description,
-                    "threshold": finding.claim.threshold,
+                    "threshold": finding.claim.origin,
                 }
                 lines.append(f"| {' | '.join(_escaped(cells[name]) for name in names)} |")
             lines.append("")
@@ -205,7 +205,7 @@ def entry(finding: Finding) -> dict[str, object]:
         "paper": claim.paper,
         "number": claim.number,
         "holds_if": claim.holds.formatted(claim.unit),
-        "threshold": claim.threshold,
+        "threshold": claim.origin,
         "horizon": claim.horizon.description,
         "measured": finding.measured,
         "cases": [
