@@ -484,7 +484,7 @@ def _fig06() -> dict[str, Example]:
 EXAMPLES: dict[str, Example] = {
     "fig01-ratio-at-start": lambda holds: disk(at_start=0.014 if holds else 0.0002),
     "fig01-ratio-at-end": lambda holds: disk(at_end=0.0021 if holds else 0.01),
-    "fig01-anisotropy": lambda holds: disk(at_end=0.002 if holds else 0.02),
+    "fig01-anisotropy": lambda holds: disk(at_end=0.01 if holds else 0.02),
     "fig01-class-structure": lambda holds: disk_functions(not holds, holds),
     "fig01-rotation-invariance": lambda holds: disk_functions(True, holds),
     "fig10-labels": lambda holds: disk(right=holds),
