@@ -110,7 +110,15 @@ def ranks(experiments: Sequence[str], *values: int, **of_evals: Curve) -> list[R
 
 
 def early_growth(holds: bool) -> list[Record]:
-    return vgg(ALL, *(flat(500, size) for size in (1.0, 0.5, 2.0, 30.0 if holds else 5.0, 200.0)))
+    return vgg(ALL, *(flat(500, size) for size in (1.0, 0.5, 2.0, 3.0 if holds else 1.5, 200.0)))
+
+
+def early_anisotropic(holds: bool) -> list[Record]:
+    """Early one eigenvalue outgrows the others or falls behind, late it is the other way round."""
+    first = np.where(np.arange(KERNEL_SIZE) == 0, 10.0, 1.0)
+    ahead, behind = np.where(first > 1, 50.0, 2.0), np.where(first > 1, 20.0, 4.0)
+    early, late = (ahead, behind) if holds else (behind, ahead)
+    return vgg(ALL, first, first, first, early, late)
 
 
 def early_anisotropy(holds: bool) -> list[Record]:
@@ -395,7 +403,9 @@ def _fig02() -> dict[str, Example]:
         "fig02-early-anisotropy": early_anisotropy,
         "fig02-max-growth": growth,
         "fig02-mean-growth": growth,
-        "fig02-anisotropic-growth": anisotropic,
+        "fig02-anisotropic-growth": early_anisotropic,
+        "fig02-anisotropic-growth-fitted": anisotropic,
+        "fig02-early-drop": lambda holds: ranks(ALL, 600, *3 * [200 if holds else 500], 100),
         "fig02-erank-drop-clean": partial(drop, "vgg19_clean"),
         "fig02-erank-drop-noise50": partial(drop, "vgg19_noise50"),
         "fig02-t40": lambda holds: ranks(ALL, 600, *4 * [50 if holds else 100]),
