@@ -283,8 +283,17 @@ def depths(curve: Callable[[int], tuple[np.ndarray, np.ndarray]], holds: bool) -
 
 
 def bump(place: int) -> tuple[np.ndarray, np.ndarray]:
-    low = np.full(len(FINE), 0.1)
-    return np.where((FINE >= 50) & (5000 / (1 + place) > FINE), 0.5, 0.1), low
+    """High from iteration 50 on, for fewer iterations from place to place."""
+    return high(50, 5000 / (1 + place))
+
+
+def late_bump(place: int) -> tuple[np.ndarray, np.ndarray]:
+    """High for more iterations from place to place, and for fewer decades of them."""
+    return high(10 * 4**place, 1000 + 1000 * place)
+
+
+def high(first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
+    return np.where((first <= FINE) & (last > FINE), 0.5, 0.1), np.full(len(FINE), 0.1)
 
 
 # Figure 6
@@ -550,6 +559,7 @@ EXAMPLES: dict[str, Example] = {
         "supernat",
         "kernel_alignment",
         algorithm=["supernat"] * 2,
+    "fig13-shorter-decades": partial(depths, late_bump),
         step=[0, 1],
         ratio=[6.0, 9.0 if holds else 0.1],
     ),

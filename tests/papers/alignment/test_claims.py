@@ -307,4 +307,5 @@ def test_measured_tells_mean_and_spread() -> None:
     cases = tuple(Case("", seed, value) for seed, value in enumerate((0.01, 0.02, 0.03)))
     assert Finding(BY_ID["fig01-ratio-at-start"], cases, tuple(disk())).measured == "2 ± 1 %"
     assert plain.formatted(12345.6) == "12,346"
+    assert plain.formatted(1.9e-17, 0.92) == "0 ± 0.92"
     assert percent.formatted(0.5) == "50 %"
