@@ -72,7 +72,7 @@ SHOWN = {
     "fig03-notebook-layers": ("0.5", "0.3"),
     "fig03-notebook-train-low": ("0.05", "0.1"),
     "fig03-notebook-test-falls": ("0.5", "0.9"),
-    "fig06-fitted": ("0.01", "0.5"),
+    "fig06-better": ("2", "-2"),
     "fig06-complexity": ("1", "-1"),
     "fig06-neyshabur-core": ("1", "-1"),
     "fig06-neyshabur-bound": ("1", "-1"),
