@@ -92,7 +92,6 @@ class Finding:
         found = {record.experiment for record in self.records}
         return tuple(name for name in self.claim.experiments if name not in found)
 
-
     @property
     def covered(self) -> str:
         """Of a verdict that stands on some of the claim's experiments alone: on how many."""

@@ -559,6 +559,7 @@ EXAMPLES: dict[str, Example] = {
         depths, lambda place: (logistic(5, 0.5, 1 + place), logistic(6, 0.5))
     ),
     "fig13-shorter": partial(depths, bump),
+    "fig13-shorter-decades": partial(depths, late_bump),
     "fig05-supernat-below": lambda holds: supernat(
         (1, 0.1, 0.06, 0.06, 0.06), (1, 0.1, 0.2, 0.3, 0.4 if holds else 0.01)
     ),
@@ -570,7 +571,6 @@ EXAMPLES: dict[str, Example] = {
         "supernat",
         "kernel_alignment",
         algorithm=["supernat"] * 2,
-    "fig13-shorter-decades": partial(depths, late_bump),
         step=[0, 1],
         ratio=[6.0, 9.0 if holds else 0.1],
     ),

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from ntkexp.claims.claim import Case, above, percent, plain
+from ntkexp.claims.claim import Case, Section, above, percent, plain
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import commands
 from ntkexp.claims.verdict import Finding, Verdict, judge, judge_all
