@@ -24,12 +24,13 @@ With which values each claim holds, and where the interval comes from. A claim i
 runs that came as far as its horizon. What was measured and what a verdict means:
 [verdicts](verdicts.md).
 
-**What was fixed beforehand.** The first ledger of the main paper was written from its text when
-Figures 1, 5, 8, 9 and 10 had been drawn, and no other network had been trained. Where the last
-column says `results had been seen when`, number or interval was written or changed after that; it
-says what was asked before, and what that would give on today's runs if it were another verdict.
-Horizons came later as well: before, every run decided, however far it had come. For the other
-papers their pages say it ([adaptive](adaptive/README.md), [lazy](lazy/README.md)).
+**What was fixed beforehand.** The first ledger of the main paper was written from its text, before
+runs of its larger networks were kept; Figures 1, 5, 8, 9 and 10 had been drawn, so theirs were not
+fixed beforehand. Where the last column says `results had been seen when`, number or interval was
+written or changed after that; it says what was asked before, and what that would give on today's
+runs if it were another verdict. Horizons came later as well: before, a run decided however far it
+had come. For the other papers their pages say it ([adaptive](adaptive/README.md),
+[lazy](lazy/README.md)).
 
 <!-- made by scripts/pages/thresholds.py -->"""
 

@@ -141,7 +141,8 @@ def _drop(experiment: str, bound: float) -> Claim:
         holds=below(bound),
         threshold="the text's number",
         horizon=iteration(EARLY),
-        seen="one probe of the whole run became a median of three until then; both fail",
+        seen="the lowest probe of the whole run became the lowest median of three to iteration "
+        f"{EARLY:,}; by that probe it fails as well",
         unit=percent,
         recipes=PAPER_AND_RELEASED,
     )
