@@ -115,8 +115,8 @@ def _depth(
         tables=("alignment",),
         statistic=with_depth(value),
         holds=above(0.5) if sign > 0 else below(-0.5),
-        threshold="ours: of the six pairs of four depths four or more in order, of each seed; that "
-        "of the depths 6, 3, 12, 9 still passes",
+        threshold="ours: of the six pairs of four depths four or more in order, of each seed; the "
+        "order 6, 3, 12, 9 still passes",
         horizon=OWN_END,
         seen=seen,
     )

@@ -107,7 +107,8 @@ CLAIMS = (
         figure="14",
         says="At lr 0.003 the effective rank drops early as well",
         paper="drops",
-        number=f"lowest effective rank to iteration {EARLY:,} over the initial one, train",
+        number=f"lowest effective rank to iteration {EARLY:,} over the initial one, train, running "
+        "median of three probes",
         experiments=SLOW,
         tables=TABLES,
         statistic=each_run(lowest_share, PANELS),
