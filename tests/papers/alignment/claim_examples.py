@@ -283,8 +283,9 @@ def depths(curve: Callable[[int], tuple[np.ndarray, np.ndarray]], holds: bool) -
 
 
 def bump(place: int) -> tuple[np.ndarray, np.ndarray]:
-    """High from iteration 50 on, for fewer iterations from place to place."""
-    return high(50, 5000 / (1 + place))
+    """High for fewer iterations from place to place, and for more decades of them."""
+    first = 1000 / 10**place
+    return high(first, first + 3000 - 1000 * place)
 
 
 def late_bump(place: int) -> tuple[np.ndarray, np.ndarray]:
