@@ -37,8 +37,11 @@ class Unit:
     sign: str
 
     def formatted(self, value: float, spread: float | None = None) -> str:
-        around = "" if spread is None else f" ± {self.number(spread, 2)}"
-        return f"{self.number(value)}{around}{self.sign}"
+        if spread is None:
+            return f"{self.number(value)}{self.sign}"
+        # A mean of 1e-17 among values of one: what rounding leaves of zero.
+        mean = 0.0 if abs(value) < 1e-12 * spread else value
+        return f"{self.number(mean)} ± {self.number(spread, 2)}{self.sign}"
 
     def number(self, value: float, digits: int = 3) -> str:
         shown = self.factor * value
@@ -110,11 +113,12 @@ class Claim:
     """One statement of the paper, one curve of its authors' notebooks, or one identity.
 
     `statistic` gives `number` for every panel and seed; the claim holds for those whose value lies
-    in `holds`, and `threshold` says where that interval comes from. `also`: a second number, told
-    beside it, that decides nothing. `horizon`: how far a run must have come to be evidence.
-    `recipes`: with whose training the claim is judged, each on its own. A claim that sets
-    experiments side by side is judged `jointly`: only on runs of one scale, and of all of them.
-    `work`: the paper that says it, filled in by the ledger.
+    in `holds`, and `threshold` says where that interval comes from. `seen`: what of number and
+    interval was chosen or changed when results had been seen, to be read after "when". `also`: a
+    second number, told beside it, that decides nothing. `horizon`: how far a run must have come to
+    be evidence. `recipes`: with whose training the claim is judged, each on its own. A claim that
+    sets experiments side by side is judged `jointly`: only on runs of one scale, and of all of
+    them. `work`: the paper that says it, filled in by the ledger.
     """
 
     id: str
@@ -128,12 +132,19 @@ class Claim:
     holds: Interval
     threshold: str
     horizon: Horizon
+    seen: str = ""
     unit: Unit = plain
     section: Section = Section.paper
     recipes: tuple[Recipe, ...] = ("paper",)
     also: tuple[str, Statistic] | None = None
     jointly: bool = False
     work: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Of the interval; and whether results were known when it was chosen."""
+        words = f"; results had been seen when {self.seen}" if self.seen else ""
+        return f"{self.threshold}{words}"
 
 
 def each_run(

@@ -94,7 +94,9 @@ def summary(findings: Sequence[Finding]) -> str:
     for recipe, members in _by_recipe(findings).items():
         counts = [finding.verdict for finding in members]
         words = ", ".join(f"{counts.count(verdict)} {verdict}" for verdict in Verdict)
-        parts.append(f"{len(members)} claims{recipe}: {words}")
+        some = sum(bool(finding.covered) for finding in members)
+        part = f" ({some} of them without runs of some experiments)" if some else ""
+        parts.append(f"{len(members)} claims{recipe}: {words}{part}")
     return "; ".join(parts)
 
 
@@ -107,8 +109,15 @@ def _by_recipe(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     return dict(sorted(found.items()))
 
 
-def notes(findings: Iterable[Finding]) -> list[str]:
-    return sorted({note for finding in findings for note in finding.notes})
+SOME = (
+    "a claim is judged on those of its experiments that have runs; where some have none, what was "
+    "measured ends with their names"
+)
+
+
+def notes(findings: Sequence[Finding]) -> list[str]:
+    some = [SOME] if any(finding.covered for finding in findings) else []
+    return [*some, *sorted({note for finding in findings for note in finding.notes})]
 
 
 def commands(findings: Iterable[Finding]) -> list[str]:
@@ -139,7 +148,7 @@ def as_markdown(findings: Sequence[Finding]) -> str:
                 cells = row(finding) | {
                     "verdict": f"**{finding.verdict}**",
                     "horizon": finding.claim.horizon.description,
-                    "threshold": finding.claim.threshold,
+                    "threshold": finding.claim.origin,
                 }
                 lines.append(f"| {' | '.join(_escaped(cells[name]) for name in names)} |")
             lines.append("")
@@ -196,7 +205,7 @@ def entry(finding: Finding) -> dict[str, object]:
         "paper": claim.paper,
         "number": claim.number,
         "holds_if": claim.holds.formatted(claim.unit),
-        "threshold": claim.threshold,
+        "threshold": claim.origin,
         "horizon": claim.horizon.description,
         "measured": finding.measured,
         "cases": [

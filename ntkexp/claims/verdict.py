@@ -92,6 +92,12 @@ class Finding:
         found = {record.experiment for record in self.records}
         return tuple(name for name in self.claim.experiments if name not in found)
 
+    @property
+    def covered(self) -> str:
+        """Of a verdict that stands on some of the claim's experiments alone: on how many."""
+        asked, lacking = len(self.claim.experiments), len(self.missing)
+        return f"{asked - lacking} of {asked} experiments" if self.cases and lacking else ""
+
 
 def _by_panel(cases: Iterable[Case]) -> dict[str, list[Case]]:
     found: dict[str, list[Case]] = {}

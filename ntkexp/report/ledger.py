@@ -108,4 +108,4 @@ def _details(finding: Finding) -> str:
     """What is measured, why that interval, and how far a run must have come."""
     claim = finding.claim
     number = f"{claim.number}{recipe_note(finding)}"
-    return f"{number}; threshold: {claim.threshold}; horizon: {claim.horizon.description}"
+    return f"{number}; threshold: {claim.origin}; horizon: {claim.horizon.description}"

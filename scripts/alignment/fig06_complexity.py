@@ -52,6 +52,7 @@ OTHERS = (
     ("frobenius_bound", "Frobenius bound"),
     ("l2_norm", r"$\ell_2$ norm"),
     ("spectral_frobenius", "spectral ×\nFrobenius"),
+    ("two_layer_spectral_frobenius", "the same for\ntwo layers"),
     ("spectral_two_one", "spectral × (2,1)"),
     ("inverse_squared_margin", "1 / margin$^2$"),
     ("parameters", "parameters"),
@@ -74,8 +75,6 @@ def values(groups: Sequence[trained.SeedRuns], key: str) -> pd.DataFrame:
         two_layers = "neyshabur_bound" in table
         # Two layers have bounds of their own; for deeper networks a stand-in takes their place.
         table[NEYSHABUR] = table["neyshabur_bound" if two_layers else "spectral_frobenius"]
-        if two_layers:
-            table["spectral_frobenius"] = table["two_layer_spectral_frobenius"]
         seeds = pd.Series({record.run: record.seed for record in group.records})
         frames.append(table.assign(x=group.config[key], seed=seeds))
     return pd.concat(frames)

@@ -27,8 +27,9 @@ REPRODUCTION, STATEMENTS = TOP / "docs" / "reproduction.md", TOP / "docs" / "sta
 BEGINNING = "<!-- from here on made by scripts/pages/verdicts.py -->"
 TABLE, END = "<!-- made by scripts/pages/verdicts.py -->", "<!-- end -->"
 FULL = "paper"
-# The verdicts on one claim: `fig02-t40`: fails / fails
-JUDGED = re.compile(r"`([a-z0-9-]+)`: [a-z/ ]*[a-z]")
+# The verdicts on one claim: `fig02-t40`: fails / fails (2 of 3 experiments)
+ONE = rf"(?:{'|'.join(Verdict)})(?: \(\d+ of \d+ experiments\))?"
+JUDGED = re.compile(rf"`([a-z0-9-]+)`: {ONE}(?: / {ONE})*")
 
 
 def main() -> None:
@@ -46,7 +47,7 @@ def written(findings: Sequence[Finding]) -> dict[Path, str]:
         PAGE: page,
         README: _with_table(README, counted(findings)),
         REPRODUCTION: _with_table(REPRODUCTION, _horizons(own)),
-        STATEMENTS: _with_verdicts(STATEMENTS.read_text(encoding="utf-8"), own),
+        STATEMENTS: with_verdicts(STATEMENTS.read_text(encoding="utf-8"), own),
     }
 
 
@@ -66,9 +67,10 @@ def _with_table(file: Path, table: str) -> str:
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """A row a paper: its own statements, each under its first recipe; how many of them stand on
-    full size alone, and the figures of the others."""
-    head = ("paper", "statements", *Verdict, "at full size", "smaller", "why")
+    """A row a paper: its own statements, each under its first recipe; how many were judged without
+    runs of some of their experiments, how many stand on full size alone, and the figures of the
+    others."""
+    head = ("paper", "statements", *Verdict, "some runs missing", "at full size", "smaller", "why")
     rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for paper, its in works(findings).items():
         own = [
@@ -79,10 +81,11 @@ def counted(findings: Sequence[Finding]) -> str:
         why = "docs/reproduction.md" if paper.name == MAIN else f"docs/{paper.name}/README.md"
         verdicts = [finding.verdict for finding in own]
         counts = " | ".join(str(verdicts.count(verdict)) for verdict in Verdict)
+        some = sum(bool(finding.covered) for finding in own)
         full = sum(finding.scale == FULL for finding in own)
         smaller = [finding for finding in own if finding.scale not in (FULL, "")]
-        cells = (f"*{paper.title}*", str(len(own)), counts, str(full), _figures(smaller) or "none",
-                 f"[page]({why})")  # fmt: skip
+        cells = (f"*{paper.title}*", str(len(own)), counts, str(some), str(full),
+                 _figures(smaller) or "none", f"[page]({why})")  # fmt: skip
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -124,11 +127,12 @@ def reached(findings: Sequence[Finding]) -> str:
     return "; ".join(parts)
 
 
-def _with_verdicts(page: str, findings: Iterable[Finding]) -> str:
+def with_verdicts(page: str, findings: Iterable[Finding]) -> str:
     """The page with the verdicts there are now, of several recipes with a stroke between."""
     found: dict[str, list[str]] = {}
     for finding in findings:
-        found.setdefault(finding.claim.id, []).append(str(finding.verdict))
+        some = f" ({finding.covered})" if finding.covered else ""
+        found.setdefault(finding.claim.id, []).append(f"{finding.verdict}{some}")
     return JUDGED.sub(lambda match: f"`{match[1]}`: {' / '.join(found[match[1]])}", page)
 
 

@@ -94,19 +94,20 @@ def test_markdown_is_one_table(inside: Ntkexp, disk_runs: Path) -> None:
     assert len({row.count("|") for row in rows}) == 1
 
 
-def test_the_summary_has_three_sections_and_a_row_for_each_figure_and_recipe(
+def test_the_summary_has_four_sections_and_a_row_for_each_figure_and_recipe(
     inside: Ntkexp, disk_runs: Path
 ) -> None:
     told = inside("claims", "--paper", "alignment", "--runs", str(disk_runs), "--summary").stdout
     heading, *sections = told.split("\n\n**")
     assert heading == "### Implicit Regularization via Neural Feature Alignment"
-    parts = dict(zip(("paper", "notebooks", "identity"), sections, strict=True))
+    parts = dict(zip(("paper", "notebooks", "identity", "ours"), sections, strict=True))
     figures = {
         name: [row.split("|")[1].strip() for row in part.splitlines() if row.startswith("| ")][2:]
         for name, part in parts.items()
     }
     assert figures["notebooks"] == ["2", "3"]
     assert figures["identity"] == ["9", "10", "text"]
+    assert figures["ours"] == ["5", "7", "8", "9"]
     assert "2 (recipe=released)" in figures["paper"]
     assert {row.split()[0] for row in figures["paper"]} == {str(n) for n in range(1, 15) if n != 10}
 

@@ -46,6 +46,18 @@ def test_panels_missing_experiments_and_a_second_number_are_told_beside_the_firs
     assert replace(finding, also=()).measured.endswith("(no runs of disc)")
 
 
+def test_a_verdict_on_some_of_the_experiments_alone_says_on_how_many() -> None:
+    claim = replace(START, experiments=("disk", "disc"))
+    some, whole = judge(claim, disk()), judge(START, disk())
+    assert some.verdict is Verdict.holds
+    assert some.covered == "1 of 2 experiments"
+    assert whole.covered == judge(claim, []).covered == ""
+    told = rendering.summary([some, whole])
+    assert told.endswith("0 no runs (1 of them without runs of some experiments)")
+    assert rendering.SOME in rendering.notes([some])
+    assert rendering.SOME not in rendering.notes([whole])
+
+
 def test_the_forms_are_named_as_their_flags() -> None:
     assert [*rendering.FORMS] == ["json", "markdown", "summary"]
 

@@ -1,4 +1,4 @@
-"""Thresholds are fixed before a run is looked at: they stand on a page, where a change is seen."""
+"""Thresholds stand on a page of their own, where a change of one is seen."""
 
 from __future__ import annotations
 

@@ -110,7 +110,15 @@ def ranks(experiments: Sequence[str], *values: int, **of_evals: Curve) -> list[R
 
 
 def early_growth(holds: bool) -> list[Record]:
-    return vgg(ALL, *(flat(500, size) for size in (1.0, 0.5, 2.0, 30.0 if holds else 5.0, 200.0)))
+    return vgg(ALL, *(flat(500, size) for size in (1.0, 0.5, 2.0, 3.0 if holds else 1.5, 200.0)))
+
+
+def early_anisotropic(holds: bool) -> list[Record]:
+    """Early one eigenvalue outgrows the others or falls behind, late it is the other way round."""
+    first = np.where(np.arange(KERNEL_SIZE) == 0, 10.0, 1.0)
+    ahead, behind = np.where(first > 1, 50.0, 2.0), np.where(first > 1, 20.0, 4.0)
+    early, late = (ahead, behind) if holds else (behind, ahead)
+    return vgg(ALL, first, first, first, early, late)
 
 
 def early_anisotropy(holds: bool) -> list[Record]:
@@ -275,8 +283,18 @@ def depths(curve: Callable[[int], tuple[np.ndarray, np.ndarray]], holds: bool) -
 
 
 def bump(place: int) -> tuple[np.ndarray, np.ndarray]:
-    low = np.full(len(FINE), 0.1)
-    return np.where((FINE >= 50) & (5000 / (1 + place) > FINE), 0.5, 0.1), low
+    """High for fewer iterations from place to place, and for more decades of them."""
+    first = 1000 / 10**place
+    return high(first, first + 3000 - 1000 * place)
+
+
+def late_bump(place: int) -> tuple[np.ndarray, np.ndarray]:
+    """High for more iterations from place to place, and for fewer decades of them."""
+    return high(10 * 4**place, 1000 + 1000 * place)
+
+
+def high(first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
+    return np.where((first <= FINE) & (last > FINE), 0.5, 0.1), np.full(len(FINE), 0.1)
 
 
 # Figure 6
@@ -395,7 +413,9 @@ def _fig02() -> dict[str, Example]:
         "fig02-early-anisotropy": early_anisotropy,
         "fig02-max-growth": growth,
         "fig02-mean-growth": growth,
-        "fig02-anisotropic-growth": anisotropic,
+        "fig02-anisotropic-growth": early_anisotropic,
+        "fig02-anisotropic-growth-fitted": anisotropic,
+        "fig02-early-drop": lambda holds: ranks(ALL, 600, *3 * [200 if holds else 500], 100),
         "fig02-erank-drop-clean": partial(drop, "vgg19_clean"),
         "fig02-erank-drop-noise50": partial(drop, "vgg19_noise50"),
         "fig02-t40": lambda holds: ranks(ALL, 600, *4 * [50 if holds else 100]),
@@ -455,6 +475,17 @@ def _notebooks() -> dict[str, Example]:
     }
 
 
+def c_and_one_other(holds: bool) -> list[Record]:
+    """One of them puts the networks in the order of their gaps, the other in the opposite one."""
+    found = []
+    for run in sweeps("complexity", follows=holds):
+        table = run.tables["measures"]
+        other = table[table["measure"] == "complexity"].assign(measure="l2_norm")
+        both = pd.concat([table, other.assign(value=-other["value"])])
+        found.append(replace(run, tables={**run.tables, "measures": both}))
+    return found
+
+
 def one_of_the_others(holds: bool) -> list[Record]:
     return sweeps("l2_norm", follows=not holds)
 
@@ -475,7 +506,7 @@ def _fig06() -> dict[str, Example]:
         f"fig06-{name.replace('_', '-')}": partial(sweeps, name) for name in ours
     }
     return found | {
-        "fig06-fitted": lambda holds: sweeps("l2_norm", True, 0.01 if holds else 0.5),
+        "fig06-better": c_and_one_other,
         "fig06-others": one_of_the_others,
         "fig06-four-million": large_nets,
     }
@@ -484,7 +515,7 @@ def _fig06() -> dict[str, Example]:
 EXAMPLES: dict[str, Example] = {
     "fig01-ratio-at-start": lambda holds: disk(at_start=0.014 if holds else 0.0002),
     "fig01-ratio-at-end": lambda holds: disk(at_end=0.0021 if holds else 0.01),
-    "fig01-anisotropy": lambda holds: disk(at_end=0.002 if holds else 0.02),
+    "fig01-anisotropy": lambda holds: disk(at_end=0.01 if holds else 0.02),
     "fig01-class-structure": lambda holds: disk_functions(not holds, holds),
     "fig01-rotation-invariance": lambda holds: disk_functions(True, holds),
     "fig10-labels": lambda holds: disk(right=holds),
@@ -529,6 +560,7 @@ EXAMPLES: dict[str, Example] = {
         depths, lambda place: (logistic(5, 0.5, 1 + place), logistic(6, 0.5))
     ),
     "fig13-shorter": partial(depths, bump),
+    "fig13-shorter-decades": partial(depths, late_bump),
     "fig05-supernat-below": lambda holds: supernat(
         (1, 0.1, 0.06, 0.06, 0.06), (1, 0.1, 0.2, 0.3, 0.4 if holds else 0.01)
     ),

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from ntkexp.claims.claim import Case, above, percent, plain
+from ntkexp.claims.claim import Case, Section, above, percent, plain
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import commands
 from ntkexp.claims.verdict import Finding, Verdict, judge, judge_all
@@ -48,10 +48,12 @@ SHOWN = {
     "fig02-notebook-second-rise-noise50": ("2.89", "1"),
     "fig02-notebook-second-rise-clean": ("1", "2.89"),
     "fig02-notebook-accuracy-falls": ("0.26", "0.01"),
-    "fig02-early-increase": ("30", "5"),
+    "fig02-early-increase": ("3", "1.5"),
     "fig02-max-growth": ("200", "2"),
     "fig02-mean-growth": ("200", "2"),
-    "fig02-anisotropic-growth": ("50", "0.1"),
+    "fig02-anisotropic-growth": ("2.5", "0.5"),
+    "fig02-anisotropic-growth-fitted": ("50", "0.1"),
+    "fig02-early-drop": ("0.333", "0.833"),
     "fig02-early-anisotropy": ("50", "1"),
     "fig02-erank-drop-clean": ("0.05", "0.375"),
     "fig02-erank-drop-noise50": ("0.05", "0.375"),
@@ -70,7 +72,7 @@ SHOWN = {
     "fig03-notebook-layers": ("0.5", "0.3"),
     "fig03-notebook-train-low": ("0.05", "0.1"),
     "fig03-notebook-test-falls": ("0.5", "0.9"),
-    "fig06-fitted": ("0.01", "0.5"),
+    "fig06-better": ("2", "-2"),
     "fig06-complexity": ("1", "-1"),
     "fig06-neyshabur-core": ("1", "-1"),
     "fig06-neyshabur-bound": ("1", "-1"),
@@ -264,10 +266,36 @@ def test_a_command_is_named_once_for_the_longest_of_its_horizons() -> None:
 
 
 def test_every_threshold_says_where_it_comes_from() -> None:
-    origins = ("the text", "ours", "read off", "the sign", "the theorem", "rounding", "half",
+    origins = ("the text", "ours", "read off", "the sign", "the theorem", "rounding",
                "nearer", "the lemma")  # fmt: skip
     for claim in LEDGER:
         assert claim.threshold.startswith(origins), claim.id
+
+
+def test_a_threshold_that_was_chosen_with_results_in_view_says_so() -> None:
+    """Those of the ledger before this one was written, and those written since."""
+    known = {claim.id for claim in LEDGER if claim.seen}
+    assert known >= {"fig01-anisotropy", "fig02-early-increase", "fig02-anisotropic-growth",
+                     "fig02-early-drop", "fig06-complexity", "fig06-others", "fig06-better",
+                     "fig13-shorter", "fig13-shorter-decades"}  # fmt: skip
+    claim = BY_ID["fig06-complexity"]
+    assert claim.origin == f"{claim.threshold}; results had been seen when {claim.seen}"
+    assert BY_ID["fig03-top-layers"].origin == BY_ID["fig03-top-layers"].threshold
+
+
+def test_what_the_text_does_not_say_is_no_statement_of_the_paper() -> None:
+    ours = {claim.id for claim in LEDGER if claim.section is Section.ours}
+    assert ours == {
+        "fig05-descent-overfits",
+        "fig07-hierarchy",
+        "fig08-first-half",
+        "fig09-optimised-falls",
+    }
+
+
+def test_a_bound_for_two_layers_is_asked_of_two_layers() -> None:
+    for name in ("fig06-neyshabur-core", "fig06-neyshabur-bound"):
+        assert BY_ID[name].experiments == ("complexity_width", "complexity_noise")
 
 
 def test_two_networks_are_no_sweep() -> None:
@@ -279,4 +307,5 @@ def test_measured_tells_mean_and_spread() -> None:
     cases = tuple(Case("", seed, value) for seed, value in enumerate((0.01, 0.02, 0.03)))
     assert Finding(BY_ID["fig01-ratio-at-start"], cases, tuple(disk())).measured == "2 ± 1 %"
     assert plain.formatted(12345.6) == "12,346"
+    assert plain.formatted(1.9e-17, 0.92) == "0 ± 0.92"
     assert percent.formatted(0.5) == "50 %"

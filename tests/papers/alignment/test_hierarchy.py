@@ -35,3 +35,4 @@ def test_the_ratio_is_above_half_of_its_highest_for_two_decades() -> None:
     """Ratios 1, 5, 5 and 3.3: from 100 on, and nothing is known after the last probe."""
     late = record("easy_difficult_depth", subsets(EASY, DIFFICULT, (0, 10, 100, 1000, 10000)))
     assert hierarchy.decades_above_half(late) == pytest.approx(2.0)
+    assert hierarchy.iterations_above_half(late) == pytest.approx(9900)

@@ -88,6 +88,7 @@ def _uncentred(kind: str, says: str) -> Claim:
         holds=above(1.0),
         threshold="the sign of the text's word; which of the two the paper draws it does not say",
         horizon=with_centring(kind, iteration(EARLY)),
+        seen="one claim, with neither centred, became two",
         unit=times,
         recipes=PAPER_AND_RELEASED,
     )

@@ -32,6 +32,11 @@ FROM_PLOT = f"read off the notebooks' plot, to within {READING_ERROR}"
 # The lowest effective rank of the first few hundred iterations, and where the curve is later.
 LOW = 500
 EARLY_MINIMUM = {CLEAN: 110, NOISE20: 140, NOISE50: 150}
+# What the lowest single probe, which was asked before the running median, gives on today's runs.
+ONE_PROBE = {
+    name: f"one probe became a median of three; by one probe it {verdict}"
+    for name, verdict in ((CLEAN, "fails"), (NOISE20, "holds as well"), (NOISE50, "holds as well"))
+}
 LEVELS = {
     CLEAN: {10_000: 300, 40_000: 270, 100_000: 270},
     NOISE20: {10_000: 170, 40_000: 310, 100_000: 490},
@@ -77,6 +82,7 @@ def _curve(
     horizon: Horizon,
     threshold: str = FROM_PLOT,
     unit: Unit = plain,
+    seen: str = "",
 ) -> Claim:
     return Claim(
         id=f"fig{figure:0>2}-notebook-{name}",
@@ -90,6 +96,9 @@ def _curve(
         holds=holds,
         threshold=threshold,
         horizon=horizon,
+        seen="the horizon asked for memorised labels; without that it fails"
+        if horizon.memorised
+        else seen,
         unit=unit,
         section=Section.notebooks,
         recipes=("released",),
@@ -107,7 +116,7 @@ def _ranks(experiment: str) -> tuple[Claim, ...]:
         f"early-minimum-{name}", "2", experiment, "Early minimum of the effective rank",
         f"{early} ± {READING_ERROR}",
         f"lowest effective rank to iteration {LOW}, train, running median of three probes",
-        early_minimum, _around(early), iteration(LOW),
+        early_minimum, _around(early), iteration(LOW), seen=ONE_PROBE[experiment],
     )  # fmt: skip
     return (lowest, *(_level(experiment, step, at) for step, at in LEVELS[experiment].items()))
 

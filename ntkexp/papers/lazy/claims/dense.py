@@ -121,6 +121,9 @@ def _claim(name: str, says: str, statistic: Statistic, holds: Interval, minority
         holds=holds,
         threshold=threshold,
         horizon=OWN_END,
+        seen="the mean of five draws, by which it holds, became every draw"
+        if minority_
+        else "this was written; .9 became .899, for rounding",
     )
 
 

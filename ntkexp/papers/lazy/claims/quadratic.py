@@ -151,7 +151,7 @@ CLAIMS = (
         LATER,
         minority_later(2, BASES),
         f"{SIGN}, whatever the basis of the equal modes",
-    )(holds=above(0.0)),
+    )(holds=above(0.0), seen="three claims, of a basis each, became one"),
     _claim(
         "spurious",
         "Example 3: the non-linear dynamics prioritises learning the spuriously correlated feature",
