@@ -116,6 +116,15 @@ def test_what_is_said_of_a_whole_run_needs_one_that_learned_and_ended(name: str)
     assert verdict("phase-1", unfinished(one)) is Verdict.holds
 
 
+def test_a_lazy_network_that_left_the_linear_regime_counts_however_far_it_came() -> None:
+    whole = tables(1.0, -1.0)
+    short = {key: found[found["step"] <= 4] for key, found in whole.items()}
+    one = ensemble(plain=tables(0.5, 0.3), lazy=short)
+    assert short["evals"].query("subset == 'intact'")["loss"].min() > noise.LEARNED
+    assert verdict("linear", unfinished(one)) is Verdict.fails
+    assert verdict("not-linear", one) is Verdict.no_runs
+
+
 def test_memorising_begins_where_noisy_accuracy_is_back_at_chance() -> None:
     known = [0.1, 0.02, 0.02, 0.05, 0.05, 0.2, 0.2, 0.9, 0.9]
     clean = np.linspace(0.1, 0.9, len(known))

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from ntkexp.claims.claim import Case, Claim, Statistic, above, below, percent
-from ntkexp.papers.lazy.claims.noise import ANY, CLEAN, SIGN, THROUGHOUT
+from ntkexp.papers.lazy.claims.noise import ANY, CLEAN, NEAR_1, SIGN, STAYS, THROUGHOUT
 from ntkexp.papers.lazy.noise_curves import MEASURES
 from ntkexp.papers.lazy.score_curves import (
     HIGHEST,
@@ -156,8 +156,8 @@ CLAIMS = (
         paper="essentially 1",
         number="the lowest of the three measures along training",
         tables=("evals", "linearity"),
-        horizon=THROUGHOUT,
-        holds=above(0.9),
+        horizon=STAYS,
+        holds=above(NEAR_1),
         threshold="that of the runs with wrong labels",
     ),
     _claim(
