@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.models import trainable
+from ntkexp.tangent.checks.models import check_shapes, trainable
 from ntkexp.tangent.factors.factor import Direct, Factor, Outer
 from ntkexp.tangent.factors.mean_feature import MeanFeature, shared
 from ntkexp.tangent.factors.positions import everything
@@ -148,6 +148,7 @@ class _Path:
         self.parameters = trainable(self.model)
         if wrong := sorted(self.parameters.keys() ^ start.keys()):
             raise UserError(f"start: {', '.join(wrong)} is not in both the start and the network")
+        check_shapes("start", start, self.parameters)
         self.ends = {
             name: (start[name].detach().to(parameter), parameter.detach().clone())
             for name, parameter in self.parameters.items()

@@ -18,7 +18,7 @@ from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.checked import CheckedFeatures
 from ntkexp.tangent.memory.available import blocks, default_budget, in_huge_pages
 from ntkexp.tangent.memory.workspace import Workspace
-from ntkexp.tangent.outputs import Outputs
+from ntkexp.tangent.outputs import Outputs, check_finite
 from ntkexp.tangent.passes.preserve import preserve_model_state
 from ntkexp.tangent.routes.blocks import mirror, times
 from ntkexp.tangent.routes.plan import Plan, Step, add_layer
@@ -256,6 +256,7 @@ class _Request:
             if name in halved:
                 mirror(gram)
             kernel.gram += gram
+        check_finite(kernel.gram)
         return kernel
 
 

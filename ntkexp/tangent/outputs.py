@@ -65,6 +65,15 @@ def chosen(raw: object, outputs: Outputs, indices: Tensor) -> Tensor:
     return picked
 
 
+def check_finite(gram: Tensor) -> None:
+    """Gradients of finite outputs may be too large to be multiplied."""
+    if not isfinite(gram.sum().item()) and not bool(torch.isfinite(gram).all()):
+        raise UserError(
+            f"entries of the kernel are not finite: too large for {gram.dtype}; a wider type may "
+            "hold them, as model.double() does"
+        )
+
+
 def select(raw: Tensor, outputs: Outputs, indices: Tensor) -> Tensor:
     """`chosen` without the checks of values: inside vmap there are no values to check."""
     if outputs is None:

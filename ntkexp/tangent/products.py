@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.models import check_examples_independent, trainable
+from ntkexp.tangent.checks.models import check_examples_independent, check_shapes, trainable
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.fallback import jacobians
 from ntkexp.tangent.kernel import tangent_kernel
@@ -46,9 +46,8 @@ def push_forward(
     if unknown or not direction:
         raise UserError(f"direction: {unknown or 'nothing'} given; trainable are {[*parameters]}")
     points = [parameters[name] for name in direction]
-    tangents = [
-        v.detach().reshape(p.shape).to(p) for v, p in zip(direction.values(), points, strict=True)
-    ]
+    check_shapes("direction", direction, parameters)
+    tangents = [v.detach().to(p) for v, p in zip(direction.values(), points, strict=True)]
     # Fused attention has no second derivative.
     with preserve_model_state(model), sdpa_kernel(SDPBackend.MATH):
         function, batch = NetworkFunction(model, outputs), Batch.of(inputs)
@@ -103,8 +102,11 @@ def pull_back(
 def _pulled(
     values: Tensor, parameters: dict[str, nn.Parameter], cotangent: Tensor
 ) -> dict[str, Tensor]:
-    if cotangent.numel() != values.numel():
-        raise UserError(f"cotangent {tuple(cotangent.shape)} for outputs {tuple(values.shape)}")
+    if tuple(cotangent.shape) not in (tuple(values.shape), (values.numel(),)):
+        raise UserError(
+            f"cotangent has shape {tuple(cotangent.shape)}; expected that of the outputs, "
+            f"{tuple(values.shape)}, or flat"
+        )
     grads = torch.autograd.grad(
         values,
         list(parameters.values()),
@@ -124,6 +126,8 @@ def top_eigenvectors(gram: Tensor, count: int) -> tuple[Tensor, Tensor]:
     tensor([3., 2.], dtype=torch.float64)
     """
     size = len(gram)
+    if gram.shape != (size, size):
+        raise UserError(f"a kernel of shape {tuple(gram.shape)}: expected a square one")
     if not 1 <= count <= size:
         raise UserError(f"{count} eigenvectors of a {size} x {size} kernel: 1 to {size} can be had")
     if size <= DENSE_ROWS or count > size // 10:

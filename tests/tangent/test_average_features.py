@@ -166,3 +166,6 @@ def test_bad_input_is_refused() -> None:
         start = elsewhere(net)
         del start["0.bias"]
         average_features(net, start, inputs)
+    for wrong in (torch.zeros(()), torch.zeros(1)):
+        with pytest.raises(UserError, match=r"start of 0\.bias is \("):
+            average_features(net, {**elsewhere(net), "0.bias": wrong}, inputs)

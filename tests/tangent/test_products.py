@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import (
@@ -43,6 +44,23 @@ def test_some_parameters_move_and_others_stand_still() -> None:
         push_forward(model, inputs, {})
     with pytest.raises(UserError, match="weights"):
         push_forward(model, inputs, {"weights": torch.ones(1)})
+
+
+def test_a_tensor_of_another_shape_is_not_turned_or_stretched() -> None:
+    model, inputs = nn.Linear(4, 3).double(), torch.rand(5, 4, dtype=torch.float64)
+    v = torch.rand(3, 4, dtype=torch.float64)
+    for wrong in (v.t().contiguous(), v.flatten(), torch.ones(1)):
+        with pytest.raises(UserError, match=r"direction of weight is \(.*expected .* \(3, 4\)"):
+            push_forward(model, inputs, {"weight": wrong})
+    with pytest.raises(UserError, match="direction of weight is a float"):
+        push_forward(model, inputs, {"weight": 1.0})  # type: ignore[dict-item]
+    u = torch.rand(5, 3, dtype=torch.float64)
+    flat, whole = (pull_back(model, inputs, of)["weight"] for of in (u.flatten(), u))
+    assert torch.equal(flat, whole)
+    with pytest.raises(UserError, match=r"\(3, 5\); expected that of the outputs, \(5, 3\)"):
+        pull_back(model, inputs, u.t().contiguous())
+    with pytest.raises(UserError, match=r"shape \(3, 4\): expected a square one"):
+        top_eigenvectors(v, 2)
 
 
 def test_top_eigenvectors() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -25,6 +27,11 @@ def refuse_unsupported(model: nn.Module) -> None:
             )
         if getattr(module, "sparse", False) and isinstance(module, nn.Embedding | nn.EmbeddingBag):
             raise UserError(f"{where}: sparse gradients are not supported; build it sparse=False")
+        if getattr(module, "scale_grad_by_freq", False):
+            raise UserError(
+                f"{where}: scale_grad_by_freq changes gradients by what else is in the batch; "
+                "leave it out"
+            )
         if getattr(module, "max_norm", None) is not None:
             raise UserError(f"{where}: max_norm changes the weights in every forward; leave it out")
     _refuse_types(model)
@@ -52,6 +59,16 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
     if not found:
         raise UserError("the model has no trainable parameters: there is no tangent kernel")
     return found
+
+
+def check_shapes(
+    what: str, given: Mapping[str, object], parameters: Mapping[str, nn.Parameter]
+) -> None:
+    """A tensor of another shape would be taken for one that can be stretched or turned."""
+    for name, value in given.items():
+        shape = tuple(value.shape) if isinstance(value, Tensor) else f"a {type(value).__name__}"
+        if shape != (wanted := tuple(parameters[name].shape)):
+            raise UserError(f"{what} of {name} is {shape}; expected a tensor of shape {wanted}")
 
 
 def check_examples_independent(model: nn.Module) -> None:

@@ -304,6 +304,24 @@ def test_looking_does_not_change_weights() -> None:
     _refused(Renormalising(), tokens, "layer Renormalising: the forward changes parameter table")
 
 
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_gradients_that_depend_on_the_rest_of_the_batch_are_refused(kind: type[nn.Module]) -> None:
+    net = nn.Sequential(kind(7, 3, scale_grad_by_freq=True), nn.Flatten())
+    _refused(net, torch.randint(0, 7, (4, 5)), "layer 0: scale_grad_by_freq")
+
+
+def test_a_kernel_too_large_for_its_type_is_refused() -> None:
+    """The outputs are finite, the squares of their gradients are not."""
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    inputs = torch.rand(5, 3) * 1e15
+    with torch.no_grad():
+        net[1].weight.mul_(1e10)
+    assert net(inputs).isfinite().all()
+    with pytest.raises(UserError, match=r"kernel are not finite: too large for torch\.float32"):
+        tangent_kernel(net, inputs)
+    assert tangent_kernel(net.double(), inputs.double()).gram.isfinite().all()
+
+
 class Casting(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         with torch.autocast("cpu", dtype=torch.bfloat16):
