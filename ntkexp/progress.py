@@ -114,7 +114,11 @@ class Progress:
         line = f"{self.label} {self.done}/{self.total}  {rate:.3g}/s"
         if 0 < left < float("inf"):
             line += f"  {left:.0f} s left"
-        print(f"{line}  {self._figures}".rstrip(), file=sys.stderr, flush=True)
+        try:
+            print(f"{line}  {self._figures}".rstrip(), file=sys.stderr, flush=True)
+        except OSError:
+            # Whoever read along has gone, as with `| head`, or the disk is full: the work goes on.
+            self.shown = False
 
     def __enter__(self) -> Progress:
         return self

@@ -68,9 +68,13 @@ def live(
             with mirror_of(run, config) as mirror:
                 loop = loop_of(ready, run, config, checkpoint, mirror)
                 loop.go(lambda: bool(asked))
-            finish(run, began, ready.limit if loop.work.step >= loop.work.last else "")
+            run.note({"seconds": time.monotonic() - began})
+            run.finish()
         except Exception as error:
             return cut_short(run, error, asked)
+    # Which of several limits ended it, where there is something to tell.
+    limit = ready.limit if loop.work.step >= loop.work.last else ""
+    print(f"finished {run.folder}" + (f"  (at {limit})" if limit else ""))
     return DONE
 
 
@@ -137,22 +141,15 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
     return checkpoint
 
 
-def finish(run: Run, began: float, limit: str) -> None:
-    """`limit` is which of several ended it, "" where there is nothing to tell."""
-    run.note({"seconds": time.monotonic() - began})
-    run.finish()
-    print(f"finished {run.folder}" + (f"  (at {limit})" if limit else ""))
-
-
 def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
     """Write down why a run did not come to its end; returns the exit code."""
     if isinstance(error, Interrupted):
         run.write_status("interrupted", reason=signal.Signals(asked[0]).name)
-        print(f"interrupted {run.folder}; the same command goes on from here", file=sys.stderr)
+        tell(f"interrupted {run.folder}; the same command goes on from here")
         return 128 + asked[0]
     if isinstance(error, Diverged):
         run.finish("failed", reason=str(error), diverged_at=error.step)
-        print(f"failed {run.folder}: {error}", file=sys.stderr)
+        tell(f"failed {run.folder}: {error}")
         return FAILED
     if isinstance(error, UserError):
         # Once that is mended, the same command goes on from the last commit. To say so may fail
@@ -163,9 +160,14 @@ def cut_short(run: Run, error: Exception, asked: Sequence[int]) -> int:
     reason = f"{type(error).__name__}: {error}"
     run.write_text("traceback.txt", "".join(traceback.format_exception(error)))
     run.write_status("failed", reason=reason, traceback="traceback.txt")
-    print(f"failed {run.folder}: {reason}", file=sys.stderr)
-    print(f"its traceback: {run.folder / 'traceback.txt'}", file=sys.stderr)
+    tell(f"failed {run.folder}: {reason}\nits traceback: {run.folder / 'traceback.txt'}")
     return FAILED
+
+
+def tell(line: str) -> None:
+    """On standard error, if somebody still reads it: what is to be told is in the status, too."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr)
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:

@@ -62,6 +62,44 @@ def test_a_second_signal_ends_at_once_without_a_traceback(tmp_path: Path) -> Non
     assert "Traceback" not in told
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_reader_that_has_gone_ends_no_run(tmp_path: Path, asked: bool) -> None:
+    """As Ctrl-C under `| tee`, which ends both, or `| head`."""
+    reading, writing = os.pipe()
+    words = LONG_DISK if asked else [*TINY_DISK[:-1], "progress=true"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ntkexp", "train", *words, "progress=true"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=writing,
+    )
+    os.close(writing)
+    os.close(reading)
+    if asked:
+        until(lambda: list(tmp_path.glob("outputs/*/*/status.json")))
+        process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=120) == (128 + signal.SIGINT if asked else 0)
+    (run,) = tmp_path.glob("outputs/*/*")
+    assert (read_status(run) or {})["state"] == ("interrupted" if asked else "finished")
+    assert not (run / "traceback.txt").exists()
+
+
+def test_a_run_that_is_done_is_done_though_nobody_can_be_told(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [sys.executable, "-u", "-m", "ntkexp", "train", *TINY_DISK],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert process.returncode == 2
+    assert "cannot write what it prints" in process.stderr
+    assert "taken over" not in process.stderr
+    (run,) = tmp_path.glob("outputs/*/*")
+    assert (read_status(run) or {})["state"] == "finished"
+
+
 def test_a_second_signal_ends_the_process_wherever_it_is() -> None:
     """Also where nothing looks at what was asked, such as a long computation."""
     program = (
