@@ -27,7 +27,8 @@ def word(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return repr(value)
+        # Numbers of numpy are numbers of Python as well, but write their type along.
+        return repr(int(value) if isinstance(value, int) else float(value))
     if isinstance(value, Mapping):
         return f"{{{','.join(f'{key}:{word(one)}' for key, one in value.items())}}}"
     if isinstance(value, list | tuple):

@@ -52,8 +52,10 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
     """The scripts of a paper, or of all; of these by number or by name."""
     there = scripts()
     papers = list(dict.fromkeys(script.paper for script in there))
-    if paper is None and names and names[0] in papers:
-        paper, names = names[0], names[1:]
+    names = list(names)
+    if paper is None and (paper := next((name for name in names if name in papers), None)):
+        # The first time alone: it may be part of a figure's name as well.
+        names.remove(paper)
     if paper is not None and paper not in papers:
         there_are = ", ".join(papers)
         raise UserError(
@@ -63,9 +65,10 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
     numbers = {script.figure for script in found}
     picked: list[Script] = []
     for name in names:
-        its = [s for s in found if (s.figure == name if name in numbers else name in s.stem)]
+        a_number = name in numbers or name[:1].isdigit()
+        its = [s for s in found if (s.figure == name if a_number else name in s.stem)]
         if not its:
-            known = ", ".join(script.figure or script.stem for script in found)
+            known = ", ".join(dict.fromkeys(script.figure or script.stem for script in found))
             raise UserError(
                 f"ntkexp figures {name}: no such figure{meant(name, papers)}; expected a paper "
                 f"({', '.join(papers)}) or one of {known}"

@@ -27,6 +27,7 @@ from omegaconf import OmegaConf
 
 import ntkexp
 from ntkexp import progress, results
+from ntkexp.compose.words import words_of
 from tests.conftest import TINY_DISK, Ntkexp
 
 DISK = TINY_DISK[1:]
@@ -339,3 +340,8 @@ def test_a_notebook_has_a_bar_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     assert issubclass(bar, notebook.tqdm)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert progress.bar_here() is None
+
+
+def test_numbers_of_numpy_are_written_as_numbers() -> None:
+    given = {"optim.lr": np.float64(0.01), "seed": np.int64(3), "probing.losses": [np.float64(0.5)]}
+    assert words_of(given) == ["optim.lr=0.01", "seed=3", "probing.losses=[0.5]"]

@@ -35,6 +35,9 @@ def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> No
     both = ["fig01_disk_eigenfunctions", "fig_rademacher_bounds"]
     assert names("alignment", "rademacher", "1") == both
     assert set(names("alignment")) <= set(names())
+    assert names("1", "alignment") == names("alignment", "1")
+    # The second time it is a part of a figure's name.
+    assert "fig_alignment" in names("adaptive", "alignment")
 
 
 @pytest.mark.parametrize(
@@ -42,6 +45,7 @@ def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> No
     [
         (["alignmnt"], "ntkexp figures alignmnt: no such figure; did you mean alignment?"),
         (["2", "99"], "ntkexp figures 99: no such figure"),
+        (["alignment", "0"], "ntkexp figures 0: no such figure"),
         (["--paper", "lazzy"], "--paper lazzy: no figures"),
         (["--runs", "nowhere"], "--runs nowhere: no such folder"),
         (["--nothing"], "usage: ntkexp figures"),
@@ -71,7 +75,7 @@ def test_an_empty_folder_has_the_reference_results(ntkexp: Ntkexp, tmp_path: Pat
 
 def test_claims_and_report_know_the_reference_results(ntkexp: Ntkexp, tmp_path: Path) -> None:
     words = ("claims", "--figure", "8", "--summary")
-    assert "| 8 | 2 | 1 | 1 |" in ntkexp(*words, NTKEXP_REFERENCE=str(REFERENCE)).stdout
+    assert "| 8 | 1 | 1 | 1 |" in ntkexp(*words, NTKEXP_REFERENCE=str(REFERENCE)).stdout
     assert "no runs" in ntkexp(*words).stdout
     pytest.importorskip("plotly")
     told = ntkexp("report", NTKEXP_REFERENCE=str(REFERENCE))
