@@ -25,7 +25,7 @@ def test_a_combination_is_found_and_explains_all() -> None:
     np.testing.assert_allclose(found.remainder, 0, atol=1e-11)
 
 
-def test_the_cosines_of_two_kernels_give_those_of_their_sums_and_of_their_best_combination() -> None:
+def test_cosines_of_kernels_give_those_with_their_sum_and_best_combination() -> None:
     K, first, second = symmetric(8), symmetric(9), symmetric(10)
     of = kernels.cosine(K, first), kernels.cosine(K, second), kernels.cosine(first, second)
     total = first / np.linalg.norm(first) + 0.7 * second / np.linalg.norm(second)

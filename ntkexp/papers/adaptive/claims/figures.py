@@ -154,8 +154,8 @@ CLAIMS = (
         holds=above(0.0),
         threshold="ours: more so than on the task without difficult points",
         horizon=OWN_END,
-        seen="this was taken for the rank correlation of K_ii / K0_ii with |y|, which did not part "
-        "the tasks in every seed of the pilots; by that it holds as well",
+        seen="this took the place of the rank correlation of K_ii / K0_ii with |y|, which did not "
+        "tell the tasks apart in every seed of the pilots; by that it holds as well",
         also=("the two ratios", of_tasks("adapted_fifths", fifths("diagonal"), (LINEAR, SIGN))),
     ),
     Claim(
@@ -228,7 +228,7 @@ CLAIMS = (
         tables=("threshold_targets",),
         statistic=accuracies("train"),
         holds=between(0.942, 0.962),
-        threshold="ours: the text's number is one draw's; how near, a point",
+        threshold="ours, for the share of one draw: the text's number, within a point",
         horizon=OWN_END,
         seen="other points of the two digits were taken out, for y_i are those of the 500; with "
         "them it is partly as well",
