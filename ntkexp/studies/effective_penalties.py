@@ -16,14 +16,14 @@ from ntkexp.studies.base import Frames, Study
 
 PENALTIES = Table(
     "effective_penalties",
-    "the effective penalty omega~(v) of a coefficient, of equation (11)",
+    "the effective penalty omega~(v) of a coefficient, of equation (12)",
     {
         "penalty": string(
             "`square` (v-1)^2, `absolute` |v-1|, `joint` both together, or `none`, which is v^2"
         ),
         "v": float64("the size of the coefficient, from 0"),
         "value": float64("omega~(v), what is paid for it"),
-        "z": float64("how far M stretches it, the minimiser of (11)"),
+        "z": float64("how far M stretches it, the minimiser of (12)"),
     },
 )
 

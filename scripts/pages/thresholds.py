@@ -29,7 +29,7 @@ runs of its larger networks were kept; Figures 1, 5, 8, 9 and 10 had been drawn,
 fixed beforehand. Where the last column says `results had been seen when`, number or interval was
 written or changed after that; it says what was asked before, and what that would give on today's
 runs if it were another verdict. Horizons came later as well: before, a run decided however far it
-had come. For the other papers their pages say it ([adaptive](adaptive/README.md),
+had come. For the other papers their pages say it as well ([adaptive](adaptive/README.md),
 [lazy](lazy/README.md)).
 
 <!-- made by scripts/pages/thresholds.py -->"""

@@ -127,15 +127,15 @@ def _kernel(groups: Sequence[Features], m: Sequence[Array]) -> Array:
 
 
 def diagonal_penalty(beta: ArrayLike, penalty: Penalty) -> float:
-    """Omega~(beta) = sum_j omega~(beta_j) for diagonal M: appendix A.1, equation (22)."""
+    """Omega~(beta) = sum_j omega~(beta_j) for diagonal M: appendix A.1, equation (21)."""
     return float(np.sum(effective(penalty, np.abs(array(beta)))))
 
 
 def diagonal_squared(beta: ArrayLike) -> tuple[Array, float]:
     """m_j = sqrt |beta_j| and Omega~(beta) = 2 |beta|_1 of omega(m) = m^2, least over all m > 0.
 
-    It is not least at 1, so it is outside the class of (6). Section 3.1 prints |beta|_1 for
-    2 |beta|_1; what minimises the one minimises the other.
+    Equation (22). It is not least at 1, so it is outside the class of (6). Section 3.1 prints
+    |beta|_1 for 2 |beta|_1; what minimises the one minimises the other.
     """
     sizes = np.abs(array(beta))
     return array(np.sqrt(sizes)), float(2 * np.sum(sizes))

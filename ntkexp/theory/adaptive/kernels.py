@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -51,6 +52,26 @@ def fit(kernel: ArrayLike, parts: Mapping[str, ArrayLike]) -> Fit:
     spread = float(np.sum((K - K.mean()) ** 2))
     r2 = 1.0 - float(np.sum(remainder**2)) / spread
     return Fit(dict(zip(parts, map(float, found), strict=True)), r2, array(remainder))
+
+
+def sum_cosine(with_first: float, with_second: float, between: float, weight: float) -> float:
+    """The cosine of K with A / |A| + weight B / |B|, from those of K with A, of K with B and of A
+    with B.
+
+    >>> round(sum_cosine(0.8, 0.6, 0.0, 0.75), 12)
+    1.0
+    """
+    return (with_first + weight * with_second) / math.sqrt(1 + 2 * weight * between + weight**2)
+
+
+def nearest_cosine(with_first: float, with_second: float, between: float) -> float:
+    """The cosine of K with its least-squares fit a A + b B, from the same three.
+
+    >>> round(nearest_cosine(0.8, 0.6, 0.0), 12)
+    1.0
+    """
+    square = with_first**2 + with_second**2 - 2 * with_first * with_second * between
+    return math.sqrt(square / (1 - between**2))
 
 
 def principal_directions(change: ArrayLike, count: int) -> Array:

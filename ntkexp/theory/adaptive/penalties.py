@@ -1,11 +1,11 @@
 """Penalties of M, and what they make of the coefficients beta = M (theta - theta_0).
 
 A penalty omega of a singular value of M is least at 1, where it is 0. Paying for M as well as for
-theta is to pay for beta alone, by the effective penalty (11)
+theta is to pay for beta alone, by the effective penalty (12)
 
     omega~(v) = min over z >= 1 of  omega(z) + v^2 / z^2,
 
-and a matrix that is multiplied from both sides by the joint penalty (12)
+and a matrix that is multiplied from both sides by the joint penalty (11)
 
     (omega_1 (+) omega_2)(v) = min over 1 <= z <= v of  omega_1(z) + omega_2(v / z).
 """
@@ -30,11 +30,11 @@ class Penalty(Protocol):
         """omega(z)."""
 
     def minimiser(self, v: ArrayLike) -> Array:
-        """The z >= 1 of (11), of every v >= 0."""
+        """The z >= 1 of (12), of every v >= 0."""
 
 
 def effective(penalty: Penalty, v: ArrayLike) -> Array:
-    """omega~(v) of equation (11).
+    """omega~(v) of equation (12).
 
     >>> effective(Power(2), [0.1, 1.0, 10.0]).round(6).tolist()
     [0.009903, 0.6695, 14.404027]
@@ -47,7 +47,7 @@ def effective(penalty: Penalty, v: ArrayLike) -> Array:
 class Power:
     """omega(z) = |z - 1|^p.
 
-    For p >= 1 the minimiser of (11) is the root of p (z - 1)^(p-1) z^3 = 2 v^2: z^3 (z - 1) = v^2
+    For p >= 1 the minimiser of (12) is the root of p (z - 1)^(p-1) z^3 = 2 v^2: z^3 (z - 1) = v^2
     for p = 2, and max(1, (2 v^2)^(1/3)) for p = 1.
     """
 
@@ -91,7 +91,7 @@ class General:
 
 @dataclass(frozen=True)
 class Joint:
-    """omega_1 (+) omega_2 of equation (12): what M_1 and M_2 together pay for one singular value.
+    """omega_1 (+) omega_2 of equation (11): what M_1 and M_2 together pay for one singular value.
 
     Closed forms: with chi_{1} on one side it is the other penalty. Twice the same power p >= 1 is
     split evenly, 2 (sqrt(v) - 1)^p, since (e^t - 1)^p is convex in t >= 0. (z - 1)^2 with |z - 1|
@@ -161,7 +161,7 @@ def _square_beside_absolute(v: Array) -> Array:
 
 
 def least_split(first: Penalty, second: Penalty, v: Array) -> Array:
-    """The z of (12) by search: sides share log v."""
+    """The z of (11) by search: sides share log v."""
     log = np.log(v)
     share = least_between(lambda t: first(np.exp(t * log)) + second(np.exp((1 - t) * log)), v.shape)
     return array(np.exp(share * log))

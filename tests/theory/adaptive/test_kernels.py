@@ -25,6 +25,15 @@ def test_a_combination_is_found_and_explains_all() -> None:
     np.testing.assert_allclose(found.remainder, 0, atol=1e-11)
 
 
+def test_cosines_of_kernels_give_those_with_their_sum_and_best_combination() -> None:
+    K, first, second = symmetric(8), symmetric(9), symmetric(10)
+    of = kernels.cosine(K, first), kernels.cosine(K, second), kernels.cosine(first, second)
+    total = first / np.linalg.norm(first) + 0.7 * second / np.linalg.norm(second)
+    assert kernels.sum_cosine(*of, 0.7) == pytest.approx(kernels.cosine(K, total))
+    fitted = K - kernels.fit(K, {"a": first, "b": second}).remainder
+    assert kernels.nearest_cosine(*of) == pytest.approx(kernels.cosine(K, fitted))
+
+
 def test_what_no_part_explains_is_left_and_orthogonal_to_all_parts() -> None:
     K, first, second = symmetric(4), symmetric(5), symmetric(6)
     one, both = kernels.fit(K, {"a": first}), kernels.fit(K, {"a": first, "b": second})
