@@ -17,10 +17,10 @@ def narrow(time: str) -> Callable[[str, Horizon], Cost]:
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/c_scores": "23 minutes",
-    "lazy/c_scores_cifar": "4 hours",
+    "lazy/c_scores_cifar": "2.6 hours of an idle core",
     "lazy/c_scores_mlp": "12 minutes, after the scores",
-    "lazy/c_scores_vgg11": narrow("1.5 hours, after the scores"),
-    "lazy/c_scores_vgg11_lazy": narrow("7 hours, after the scores"),
+    "lazy/c_scores_vgg11": narrow("half an hour of an idle core, after the scores"),
+    "lazy/c_scores_vgg11_lazy": narrow("1.5 hours of an idle core, after the scores"),
     "lazy/celeba": "hours on a GPU, not run",
     "lazy/celeba_kind": "27 minutes, a quarter of a core",
     "lazy/cifar_eight_classes": "16 minutes",
