@@ -17,8 +17,8 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp import members
 from ntkexp.compose.finalise import Parent, finalise, located, parents
 from ntkexp.config import StudyConfig, TrainConfig
-from ntkexp.errors import UserError
 from ntkexp.execution.life import NOTHING, Asked, live, signals
+from ntkexp.execution.needed import refuse_unmet
 from ntkexp.execution.outcome import DONE, known
 from ntkexp.identity import folder_of
 from ntkexp.machine.freed_memory import keep_freed_memory
@@ -61,8 +61,9 @@ class Command:
         """Carry out the run in `folder`, unless it is done already."""
         if (code := known(config, folder, self.data)) is not None:
             return code
+        refuse_unmet(config)
         for parent in parents(config):
-            if code := self._make(parent, config):
+            if code := self._make(parent):
                 return code
         return self.run(config, folder, words)
 
@@ -79,24 +80,13 @@ class Command:
                 return 128 + asked[0]
             return live(ready, config, folder, words, asked, began)
 
-    def _make(self, parent: Parent, child: DictConfig) -> int:
-        """Make the run that `child` needs, if that was asked for. Returns its exit code."""
+    def _make(self, parent: Parent) -> int:
+        """Make a run that is needed, unless it is there. Returns its exit code."""
         if parent.finished:
             return DONE
-        if parent.how is None or not child.with_parents:
-            raise UserError(missing(parent))
+        assert parent.how is not None
         command = replace(COMMANDS[parent.how.command], life=self.life)
         return command.run_if_needed(parent.how.config, parent.folder, Asked(parent.how.typed))
-
-
-def missing(parent: Parent) -> str:
-    """The message that a needed run is not there, and how to make it."""
-    if parent.how is None:
-        return f"{parent.key}.run={parent.folder}: is not finished; expected a run that is"
-    return (
-        f"{parent.key}: needs {parent.file} of {parent.folder}, which is not finished; "
-        f"--with-parents makes it first, as does\n{parent.how.line}"
-    )
 
 
 def _with_parents(ready: Ready, config: DictConfig) -> Ready:

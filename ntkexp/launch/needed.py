@@ -8,9 +8,9 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from ntkexp.compose.finalise import Parent, parents
-from ntkexp.errors import UserError
-from ntkexp.execution.execute import COMMANDS, Command, missing
+from ntkexp.execution.execute import COMMANDS, Command
 from ntkexp.execution.life import Asked
+from ntkexp.execution.needed import refuse_unmet
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job
 from ntkexp.launch.summary import summary
@@ -24,6 +24,8 @@ def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
     Refused, before anything is made, unless that was asked for. Returns the exit code of an
     interruption, else 0.
     """
+    for job in jobs:
+        refuse_unmet(job.config)
     for command, needed in _in_order(jobs):
         code = engine(needed, config, COMMANDS[command], 0)
         print(f"needed first: {summary(needed)}")
@@ -58,8 +60,7 @@ def _level(config: DictConfig, levels: dict[Path, int], found: dict[Path, Parent
     for parent in parents(config):
         if parent.finished:
             continue
-        if parent.how is None or not config.with_parents:
-            raise UserError(missing(parent))
+        assert parent.how is not None
         if parent.folder not in levels:
             levels[parent.folder] = _level(parent.how.config, levels, found)
             found[parent.folder] = parent
