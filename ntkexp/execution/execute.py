@@ -25,6 +25,7 @@ from ntkexp.machine.freed_memory import keep_freed_memory
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
+    from ntkexp.results.table import Table
     from ntkexp.training.prepared import Ready
 
 
@@ -73,8 +74,7 @@ class Command:
         with self.life() as asked:
             began = time.monotonic()
             ready = self.prepare(config)
-            if config.objective_metric is not None:
-                metric.refuse_unknown(config.objective_metric, ready.tables)
+            _refuse_unknown_metric(config, ready.tables)
             if asked:
                 print("interrupted before the run began", file=sys.stderr)
                 return 128 + asked[0]
@@ -87,6 +87,18 @@ class Command:
         assert parent.how is not None
         command = replace(COMMANDS[parent.how.command], life=self.life)
         return command.run_if_needed(parent.how.config, parent.folder, Asked(parent.how.typed))
+
+
+def _refuse_unknown_metric(config: DictConfig, tables: Sequence[Table]) -> None:
+    if config.objective_metric is None:
+        return
+    if config.members:
+        from ntkexp.training.members.side_by_side import MEMBERS, tables_of_members
+
+        if MEMBERS.name not in [table.name for table in tables]:
+            columns, _ = members.of_config(config)[0]
+            tables = tables_of_members(tables, columns)
+    metric.refuse_unknown(config.objective_metric, tables)
 
 
 def _with_parents(ready: Ready, config: DictConfig) -> Ready:
@@ -102,7 +114,8 @@ def _preload_training(config: DictConfig) -> None:
     # torch and pandas are worth their seconds only where there is work to do.
     from ntkexp.training import experiment
 
-    experiment.build_probes(_training(config))
+    plain = _training(config)
+    _refuse_unknown_metric(config, experiment.tables(plain, experiment.build_probes(plain)))
     _preload_results()
 
 
@@ -129,6 +142,10 @@ def _training(config: DictConfig) -> TrainConfig:
 
 def _preload_study(config: DictConfig) -> None:
     importlib.import_module("pandas")
+    if config.objective_metric is not None:
+        from ntkexp.training import study
+
+        _refuse_unknown_metric(config, study.tables_of(_study(config)))
     _preload_results()
 
 
