@@ -6,6 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.finalise import Parent, parents
 from ntkexp.compose.horizon import steps_an_epoch
+from ntkexp.compose.size import parameters
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.studies.base import Study
@@ -88,19 +89,10 @@ def _refuse_other_network(parent: Parent, config: DictConfig, child: DictConfig)
     """
     if parent.key != "weights" or config.members or child.members or child.weights.fresh:
         return
-    (theirs, outputs), (own, own_outputs) = _parameters(config), _parameters(child)
-    # The objective may have fewer outputs than there are classes.
-    if outputs == own_outputs and theirs is not None and own is not None and theirs != own:
+    theirs, own = parameters(config), parameters(child)
+    if theirs and own and theirs != own and theirs[1] == own[1]:
         raise UserError(
-            f"weights: the network of {config.name} has {theirs:,} parameters, this one {own:,}; "
-            "expected a network like this, or weights.fresh=[...] for layers that begin anew"
+            f"weights: the network of {config.name} has {theirs[0]:,} parameters, this one "
+            f"{own[0]:,}; expected a network like this, or weights.fresh=[...] for layers that "
+            "begin anew"
         )
-
-
-def _parameters(config: DictConfig) -> tuple[int | None, int]:
-    """How many parameters and outputs the network has; None where options do not tell."""
-    made = OmegaConf.to_object(config)
-    shape = made.data.shape() if isinstance(made, TrainConfig) else None
-    if not isinstance(made, TrainConfig) or shape is None:
-        return None, 0
-    return made.model.parameters(shape.inputs, shape.outputs), shape.outputs

@@ -10,7 +10,6 @@ from omegaconf import DictConfig
 from ntkexp.compose.finalise import Parent, parents
 from ntkexp.execution.execute import COMMANDS, Command
 from ntkexp.execution.life import Asked
-from ntkexp.execution.needed import refuse_unmet
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job
 from ntkexp.launch.summary import summary
@@ -21,11 +20,8 @@ Engine = Callable[[Sequence[Job], DictConfig, Command, int], int]
 def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
     """Make what `jobs` need and is not there; jobs whose need could not be met fail.
 
-    Refused, before anything is made, unless that was asked for. Returns the exit code of an
-    interruption, else 0.
+    Returns the exit code of an interruption, else 0.
     """
-    for job in jobs:
-        refuse_unmet(job.config)
     for command, needed in _in_order(jobs):
         code = engine(needed, config, COMMANDS[command], 0)
         print(f"needed first: {summary(needed)}")
@@ -36,6 +32,11 @@ def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
         if unmet:
             job.fail(f"needs {unmet[0].folder}, which is not finished")
     return DONE
+
+
+def needed_by(jobs: Sequence[Job]) -> list[Job]:
+    """The runs that would be made before `jobs`, in order."""
+    return [one for _, needed in _in_order(jobs) for one in needed]
 
 
 def _in_order(jobs: Sequence[Job]) -> list[tuple[str, list[Job]]]:
