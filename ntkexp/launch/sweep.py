@@ -37,7 +37,8 @@ def sweep(
     for job in jobs:
         look_up(job, task.command, retry_failed=launcher.retry_failed)
     waiting = [job for job in jobs if job.outcome is Outcome.waiting]
-    refuse_bad(waiting, task.command)
+    if waiting:
+        refuse_bad(waiting, task.command)
     if launcher.dry_run:
         print(forecast(jobs, needed_by(waiting)))
         return jobs

@@ -1,4 +1,4 @@
-"""What is wrong with any job of a sweep is said before the first one starts; --dry-run says it too."""
+"""A bad job of a sweep is refused before the first one starts, and by --dry-run too."""
 
 from __future__ import annotations
 
