@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 
 from ntkexp.compose import composition
 from ntkexp.compose.explain import plain_errors
-from ntkexp.compose.overrides import check_overrides, ranges_quoted
+from ntkexp.compose.overrides import NO_AXES, check_overrides, ranges_quoted
 from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
 from ntkexp.execution.execute import Command
 from ntkexp.launch.task import Task
@@ -58,7 +58,8 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
     """
     task = Task(command)
     with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
-        check_overrides(sys.argv[1:])
+        # A dry run without -m is about the one run that the same words make without it.
+        check_overrides([word for word in sys.argv[1:] if NO_AXES not in sys.argv or word != "-m"])
         sys.argv += _logging(sys.argv[1:])
         # Both are reported already: a signal by the exit code, a job that failed by its own line.
         with contextlib.suppress(SweepStopped, RunFailed):
@@ -119,6 +120,8 @@ def hoisted(words: Sequence[str]) -> list[str]:
             )
     _check_companions(flags)
     _check_one_way(flags, of_sweeps)
+    if of_sweeps == ["--dry-run"] and not set(SWEEP) & set(flags):
+        overrides.append(NO_AXES)
     if of_sweeps and not set(SWEEP) & set(flags):
         # The flags of sweeps make a sweep, even of one job.
         flags.insert(0, "-m")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import ntkexp
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, denied
 from ntkexp.execution import threads
 
 HELP = """\
@@ -59,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output has seen enough, as in `ntkexp list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except PermissionError as error:
+        print(f"ntkexp: {denied(error)}", file=sys.stderr)
+        return 2
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
             raise

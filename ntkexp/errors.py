@@ -34,6 +34,13 @@ class RunFailed(Exception):
         self.folder, self.reason = folder, reason
 
 
+def denied(error: PermissionError) -> UserError:
+    """The line for a file or folder of another account; what is about no file is raised again."""
+    if error.filename is None:
+        raise error
+    return UserError(f"{error.filename}: {error.strerror}; this account may not use it")
+
+
 def meant(word: str, choices: Sequence[str]) -> str:
     """A guess, to go behind `no such ...`; nothing where none is near."""
     import difflib  # the command line imports this file first, and few words are mistyped

@@ -14,8 +14,10 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 FILE = Rule(
     lambda name: name == Path(name).name and not name.startswith("."),
     "the name of a file of that run, such as weights.pt",
+)
+WEIGHTS = Rule(
+    lambda name: FILE.holds(name) and name.endswith(".pt"),
+    "the name of a file of weights of that run: weights.pt, or weights.390.pt by keep.weights",
 )
 # What every reference has; whatever else it has are options of its own.
 KEYS = frozenset({"run", "set", "file", "id", "folder"})
@@ -61,6 +67,7 @@ class FromRun:
 
     def checked(self) -> Path:
         """The path of the file, if it is as its run wrote it."""
+        written = checksum(Path(self.folder), self.file)
         try:
             with self.path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -68,7 +75,7 @@ class FromRun:
             raise UserError(
                 f"{self.path} cannot be read ({error.strerror}); make its run again"
             ) from error
-        if found != checksum(Path(self.folder), self.file):
+        if found != written:
             raise UserError(f"{self.path} is damaged (its checksum is another); make its run again")
         return self.path
 
@@ -77,21 +84,34 @@ class FromRun:
         import torch
 
         content = io.BytesIO(self.checked().read_bytes())
-        found: dict[str, Tensor] = torch.load(content, map_location="cpu", weights_only=True)
+        with self._of_kind("a file of tensors, such as weights.pt"):
+            found: dict[str, Tensor] = torch.load(content, map_location="cpu", weights_only=True)
         return found
 
     def table(self) -> pd.DataFrame:
         """A table, from a parquet file."""
         import pandas as pd
 
-        return pd.read_parquet(self.checked())
+        path = self.checked()
+        with self._of_kind("a table, such as evals.parquet"):
+            return pd.read_parquet(path)
 
     def array(self) -> NDArray[np.generic]:
         """An array of a .npy file, as a read-only memory map."""
         import numpy as np
 
-        found: NDArray[np.generic] = np.load(self.checked(), mmap_mode="r", allow_pickle=False)
+        path = self.checked()
+        with self._of_kind("an array, such as vectors.npy"):
+            found: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
         return found
+
+    @contextmanager
+    def _of_kind(self, kind: str) -> Iterator[None]:
+        """The file is as it was written, so what cannot be read as one kind is of another."""
+        try:
+            yield
+        except (UnpicklingError, ValueError, RuntimeError, EOFError) as error:
+            raise UserError(f"{self.path}: expected {kind}") from error
 
 
 @dataclass
@@ -99,10 +119,12 @@ class StartFrom(FromRun):
     """The weights with which a network begins.
 
     Args:
+        file: a file of weights.
         fresh: parameters whose name begins with one of these are drawn at random, such as the last
             layer of a network that goes on with other classes.
     """
 
+    file: str = option("weights.pt", WEIGHTS)
     fresh: list[str] = field(default_factory=list)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
+from ntkexp.compose import size
 from ntkexp.compose.check import check
 from ntkexp.compose.horizon import keep_typed_limit
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
@@ -36,9 +37,12 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     check(config)
     keep_typed_limit(config, typed)
     _name_parents(config)
-    for _, member in members.of_config(config) if config.members else ():
+    many = members.of_config(config) if config.members else []
+    for _, member in many:
         check(member)
         _name_parents(member)
+    if "model" in config:
+        size.refuse_other_sizes(many)
 
 
 def forget_parents() -> None:

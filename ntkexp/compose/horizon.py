@@ -24,7 +24,7 @@ def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:
     if "optim" not in config or len({*LIMITS} & {*typed}) != 1:
         return
     epochs, steps = config.optim.epochs, config.optim.steps
-    an_epoch = _steps_an_epoch(config)
+    an_epoch = steps_an_epoch(config)
     if epochs is None or steps is None or an_epoch is None:
         return
     if "optim.steps" in typed and epochs * an_epoch < steps:
@@ -33,7 +33,8 @@ def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:
         config.optim.steps = None
 
 
-def _steps_an_epoch(config: DictConfig) -> int | None:
+def steps_an_epoch(config: DictConfig) -> int | None:
+    """None where only the files tell how many examples there are."""
     data = OmegaConf.to_object(config.data)
     shape = data.shape() if isinstance(data, Data) else None
     if shape is None or shape.examples is None:

@@ -6,11 +6,19 @@ its gradient, 12 bytes. Activations and kernels come on top, and are not counted
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from omegaconf import DictConfig, OmegaConf
+
 from ntkexp.config import LauncherConfig, SlurmConfig, TrainConfig
+from ntkexp.errors import UserError
 from ntkexp.machine.gpus import visible_gpus
 from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.members import Columns
 
 BYTES_PER_NUMBER = 4
+# What decides how many parameters a network has.
+KEYS_OF_SIZE = ("model", "data")
 
 
 def check(config: TrainConfig) -> None:
@@ -35,6 +43,35 @@ def check(config: TrainConfig) -> None:
         needed if on_gpu else 3 * needed,
         room,
     )
+
+
+def parameters(config: DictConfig) -> tuple[int, int] | None:
+    """How many parameters and outputs a network has; None where options do not tell.
+
+    The objective may give it fewer outputs than there are classes.
+    """
+    plain = OmegaConf.to_object(config)
+    shape = plain.data.shape() if isinstance(plain, TrainConfig) else None
+    if not isinstance(plain, TrainConfig) or shape is None:
+        return None
+    found = plain.model.parameters(shape.inputs, shape.outputs)
+    return None if found is None else (found, shape.outputs)
+
+
+def refuse_other_sizes(many: Sequence[tuple[Columns, DictConfig]]) -> None:
+    """Refuse members whose networks have more or fewer parameters; each is one tensor for all."""
+    keys = [key for columns, _ in many[:1] for key in columns if key.startswith(KEYS_OF_SIZE)]
+    if not keys:
+        return
+    first: tuple[int, int] | None = None
+    for _, config in many:
+        count = parameters(config)
+        first = first or count
+        if first and count and first != count and first[1] == count[1]:
+            raise UserError(
+                f"members.{keys[0]}: the networks have {first[0]:,} and {count[0]:,} "
+                "parameters; expected one architecture, or a sweep (-m)"
+            )
 
 
 def _on_gpu(device: str) -> bool:

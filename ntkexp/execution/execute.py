@@ -17,14 +17,15 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp import members
 from ntkexp.compose.finalise import Parent, finalise, located, parents
 from ntkexp.config import StudyConfig, TrainConfig
-from ntkexp.errors import UserError
 from ntkexp.execution.life import NOTHING, Asked, live, signals
+from ntkexp.execution.needed import refuse_unmet
 from ntkexp.execution.outcome import DONE, known
 from ntkexp.identity import folder_of
 from ntkexp.machine.freed_memory import keep_freed_memory
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
+    from ntkexp.results.table import Table
     from ntkexp.training.prepared import Ready
 
 
@@ -61,8 +62,9 @@ class Command:
         """Carry out the run in `folder`, unless it is done already."""
         if (code := known(config, folder, self.data)) is not None:
             return code
+        refuse_unmet(config)
         for parent in parents(config):
-            if code := self._make(parent, config):
+            if code := self._make(parent):
                 return code
         return self.run(config, folder, words)
 
@@ -72,31 +74,31 @@ class Command:
         with self.life() as asked:
             began = time.monotonic()
             ready = self.prepare(config)
-            if config.objective_metric is not None:
-                metric.refuse_unknown(config.objective_metric, ready.tables)
+            _refuse_unknown_metric(config, ready.tables)
             if asked:
                 print("interrupted before the run began", file=sys.stderr)
                 return 128 + asked[0]
             return live(ready, config, folder, words, asked, began)
 
-    def _make(self, parent: Parent, child: DictConfig) -> int:
-        """Make the run that `child` needs, if that was asked for. Returns its exit code."""
+    def _make(self, parent: Parent) -> int:
+        """Make a run that is needed, unless it is there. Returns its exit code."""
         if parent.finished:
             return DONE
-        if parent.how is None or not child.with_parents:
-            raise UserError(missing(parent))
+        assert parent.how is not None
         command = replace(COMMANDS[parent.how.command], life=self.life)
         return command.run_if_needed(parent.how.config, parent.folder, Asked(parent.how.typed))
 
 
-def missing(parent: Parent) -> str:
-    """The message that a needed run is not there, and how to make it."""
-    if parent.how is None:
-        return f"{parent.key}.run={parent.folder}: is not finished; expected a run that is"
-    return (
-        f"{parent.key}: needs {parent.file} of {parent.folder}, which is not finished; "
-        f"--with-parents makes it first, as does\n{parent.how.line}"
-    )
+def _refuse_unknown_metric(config: DictConfig, tables: Sequence[Table]) -> None:
+    if config.objective_metric is None:
+        return
+    if config.members:
+        from ntkexp.training.members.side_by_side import MEMBERS, tables_of_members
+
+        if MEMBERS.name not in [table.name for table in tables]:
+            columns, _ = members.of_config(config)[0]
+            tables = tables_of_members(tables, columns)
+    metric.refuse_unknown(config.objective_metric, tables)
 
 
 def _with_parents(ready: Ready, config: DictConfig) -> Ready:
@@ -112,7 +114,8 @@ def _preload_training(config: DictConfig) -> None:
     # torch and pandas are worth their seconds only where there is work to do.
     from ntkexp.training import experiment
 
-    experiment.build_probes(_training(config))
+    plain = _training(config)
+    _refuse_unknown_metric(config, experiment.tables(plain, experiment.build_probes(plain)))
     _preload_results()
 
 
@@ -139,6 +142,10 @@ def _training(config: DictConfig) -> TrainConfig:
 
 def _preload_study(config: DictConfig) -> None:
     importlib.import_module("pandas")
+    if config.objective_metric is not None:
+        from ntkexp.training import study
+
+        _refuse_unknown_metric(config, study.tables_of(_study(config)))
     _preload_results()
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from ntkexp.compose.finalise import Parent, parents
-from ntkexp.errors import UserError
-from ntkexp.execution.execute import COMMANDS, Command, missing
+from ntkexp.execution.execute import COMMANDS, Command
 from ntkexp.execution.life import Asked
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job
@@ -21,8 +20,7 @@ Engine = Callable[[Sequence[Job], DictConfig, Command, int], int]
 def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
     """Make what `jobs` need and is not there; jobs whose need could not be met fail.
 
-    Refused, before anything is made, unless that was asked for. Returns the exit code of an
-    interruption, else 0.
+    Returns the exit code of an interruption, else 0.
     """
     for command, needed in _in_order(jobs):
         code = engine(needed, config, COMMANDS[command], 0)
@@ -34,6 +32,11 @@ def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
         if unmet:
             job.fail(f"needs {unmet[0].folder}, which is not finished")
     return DONE
+
+
+def needed_by(jobs: Sequence[Job]) -> list[Job]:
+    """The runs that would be made before `jobs`, in order."""
+    return [one for _, needed in _in_order(jobs) for one in needed]
 
 
 def _in_order(jobs: Sequence[Job]) -> list[tuple[str, list[Job]]]:
@@ -58,8 +61,7 @@ def _level(config: DictConfig, levels: dict[Path, int], found: dict[Path, Parent
     for parent in parents(config):
         if parent.finished:
             continue
-        if parent.how is None or not config.with_parents:
-            raise UserError(missing(parent))
+        assert parent.how is not None
         if parent.folder not in levels:
             levels[parent.folder] = _level(parent.how.config, levels, found)
             found[parent.folder] = parent

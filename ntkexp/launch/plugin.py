@@ -116,7 +116,7 @@ class SweepLauncher(Launcher):
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        from ntkexp.launch.returns import returns
+        from ntkexp.launch.returns import returns, tell
         from ntkexp.launch.sweep import sweep
 
         assert self.context is not None
@@ -126,7 +126,10 @@ class SweepLauncher(Launcher):
         jobs = sweep(self.context.config_loader, self.config, job_overrides, self.task)
         if max(self.task.codes[before:], default=0) > SIGNALS:
             raise SweepStopped
-        if self.config.hydra.runtime.choices["hydra/sweeper"] not in OWN:
+        sweeper = self.config.hydra.runtime.choices["hydra/sweeper"]
+        if sweeper == OWN[0] and not self.config.launcher.dry_run:
+            tell(jobs, self.config.objective_metric)
+        if sweeper not in OWN:
             # What a sweeper of others writes about itself goes there.
             Path(self.config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
         return returns(jobs, job_overrides, self.config.objective_metric)

@@ -30,6 +30,18 @@ def returns(
     return [_return(found[tuple(words)], words, numbers) for words in batch]
 
 
+def tell(jobs: Sequence[Job], metric: str | None) -> None:
+    """Print the number of every job that is done, a line each, as a single run does."""
+    if metric is None:
+        return
+    for job in jobs:
+        number = _number(job, metric)
+        if isinstance(number, UserError) and job.code == DONE:
+            raise number
+        if isinstance(number, float):
+            print(f"{job.name}  {metric} = {number:.6g}")
+
+
 def refuse_without_metric(config: DictConfig) -> None:
     """A sweeper that decides as it goes needs a number of every job, at once."""
     sweeper = config.hydra.runtime.choices["hydra/sweeper"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.results.commits.lock import held
@@ -22,12 +22,24 @@ def summary(jobs: Sequence[Job]) -> str:
     return "\n".join([head, *_table(_row(job) for job in jobs if job.outcome not in DONE)])
 
 
-def forecast(jobs: Sequence[Job]) -> str:
-    """What a sweep would do (--dry-run): a line a job."""
+def forecast(jobs: Sequence[Job], needed: Sequence[Job] = ()) -> str:
+    """What a sweep would do (--dry-run): a line a job, those that are needed first."""
+    if needed:
+        return f"needed first: {forecast(needed)}\n{forecast(jobs)}"
     counts = Counter(_plan(job) for job in jobs)
     counted = ", ".join(f"{count} {plan}" for plan, count in counts.items())
     rows = ((job.name, _plan(job), str(job.folder), _short(job.reason)) for job in jobs)
     return "\n".join([f"{_count(jobs)}: {counted}", *_table(rows)])
+
+
+def same_run(jobs: Sequence[Job]) -> Iterator[str]:
+    """A line for each run that several jobs of other words are."""
+    for job in jobs:
+        several = list(dict.fromkeys(job.batch))
+        if len(several) > 1:
+            common = set(several[0]).intersection(*several)
+            names = [" ".join(word for word in one if word not in common) for one in several]
+            yield f"{', '.join(names)}: one run, since its id does not depend on these"
 
 
 def _count(jobs: Sequence[Job]) -> str:

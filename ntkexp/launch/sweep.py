@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
 from ntkexp.config import LauncherConfig
 from ntkexp.errors import UserError
+from ntkexp.execution import threads
 from ntkexp.execution.execute import Command
+from ntkexp.execution.needed import refuse_unmet
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
-from ntkexp.launch.needed import make_needed
-from ntkexp.launch.summary import forecast, summary
+from ntkexp.launch.needed import make_needed, needed_by
+from ntkexp.launch.summary import forecast, same_run, summary
 from ntkexp.launch.task import Task
+from ntkexp.results.commits.atomic import refuse_unwritable
 
 ENGINES = ("local", "slurm")
 # Takes the jobs to run, the sweep's config, the command and how many jobs were done before.
@@ -28,12 +32,16 @@ def sweep(
     """Run the jobs of a batch of overrides; the exit code goes to `task`."""
     launcher = config.launcher
     jobs = jobs_of(Composer(loader, config), batch)
+    for line in same_run(jobs):
+        print(line)
     for job in jobs:
         look_up(job, task.command, retry_failed=launcher.retry_failed)
-    if launcher.dry_run:
-        print(forecast(jobs))
-        return jobs
     waiting = [job for job in jobs if job.outcome is Outcome.waiting]
+    if waiting:
+        refuse_bad(waiting, task.command)
+    if launcher.dry_run:
+        print(forecast(jobs, needed_by(waiting)))
+        return jobs
     if waiting:
         engine = engine_of(launcher)
         if code := make_needed(waiting, config, engine):
@@ -45,6 +53,17 @@ def sweep(
     task.codes.append(max(job.code for job in jobs))
     print(summary(jobs))
     return jobs
+
+
+def refuse_bad(jobs: Sequence[Job], command: Command) -> None:
+    """Refuse what can be refused without data, before the first job starts."""
+    for job in jobs:
+        refuse_unmet(job.config)
+    for outputs in {str(job.config.paths.outputs) for job in jobs}:
+        refuse_unwritable(Path(outputs))
+    threads.use(1)  # a process with threads of its own could not be forked
+    for job in jobs:
+        command.preload(job.config)
 
 
 def engine_of(launcher: LauncherConfig) -> Engine:

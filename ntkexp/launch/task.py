@@ -11,7 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose.explain import explained
 from ntkexp.compose.overrides import typed_keys
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, denied
 from ntkexp.execution.execute import Command
 from ntkexp.execution.outcome import DONE
 from ntkexp.identity import folder_of
@@ -42,6 +42,8 @@ class Task:
                 return found
         except UserError as error:
             self.complaints.append(error)
+        except PermissionError as error:
+            self.complaints.append(denied(error))
         except OmegaConfBaseException as error:
             self.complaints.append(UserError(explained(error)))
         return None

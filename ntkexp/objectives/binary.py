@@ -6,7 +6,7 @@ ntkexp train +exp=disk objective=binary
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ntkexp.errors import UserError
 from ntkexp.objectives.base import Objective
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 @dataclass
 class Binary(Objective):
     """log(1 + exp(-s f)) with s = 2 y - 1."""
+
+    measures: ClassVar = ("area_under_curve", "mean_margin", "least_margin")
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         from ntkexp.objectives.losses import BinaryLoss

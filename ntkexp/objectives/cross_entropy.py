@@ -6,7 +6,7 @@ ntkexp train +exp=mlp_mnist objective=cross_entropy
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ntkexp.objectives.base import Objective
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 @dataclass
 class CrossEntropy(Objective):
     """-log softmax(f)_y."""
+
+    measures: ClassVar = ("mean_margin", "least_margin")
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         from ntkexp.objectives.losses import CrossEntropyLoss

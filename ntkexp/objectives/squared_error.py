@@ -6,7 +6,7 @@ ntkexp train +exp=mlp_mnist objective=squared_error
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ntkexp.objectives.base import Objective
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 @dataclass
 class SquaredError(Objective):
     """|f - y|^2 / 2."""
+
+    measures: ClassVar = ("r_squared", "mean_absolute_error")
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         from ntkexp.objectives.losses import SquaredErrorLoss

@@ -6,7 +6,7 @@ ntkexp train +exp=disk objective=usual
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ntkexp.objectives.base import Objective
 from ntkexp.objectives.binary import Binary
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 @dataclass
 class Usual(Objective):
     """The objective that the data suggest."""
+
+    measures: ClassVar = tuple(
+        dict.fromkeys((*SquaredError.measures, *Binary.measures, *CrossEntropy.measures))
+    )
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         if targets.is_floating_point() or classes is None:

@@ -10,8 +10,11 @@ A folder is a run if it holds a status.json. Imports no pandas.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from ntkexp.errors import UserError
 
 STATUS = "status.json"
 OUTPUTS = Path("outputs")
@@ -27,18 +30,32 @@ def runs(paths: Iterable[Path | str] | Path | str) -> list[Path]:
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
-    """The runs at or below a folder. What lies inside of a run is no run."""
-    if (folder / STATUS).exists():
-        yield folder
-    elif depth:
-        for inner in _folders(folder):
-            if depth < DEEPEST or inner.name != REFERENCE:
-                yield from _below(inner, depth - 1)
+    """The runs at or below a folder. What lies inside of a run is no run.
+
+    A folder that may not be read is refused where it was asked for. Below that it is left out, and
+    a line on standard error says so.
+    """
+    try:
+        if (folder / STATUS).exists():
+            yield folder
+            return
+        folders = _folders(folder) if depth else []
+    except PermissionError as error:
+        unread = f"{folder}: cannot be read ({error.strerror})"
+        if depth == DEEPEST:
+            raise UserError(unread) from error
+        print(f"skipped: {unread}", file=sys.stderr)
+        return
+    for inner in folders:
+        if depth < DEEPEST or inner.name != REFERENCE:
+            yield from _below(inner, depth - 1)
 
 
 def _folders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             return [Path(entry.path) for entry in entries if entry.is_dir()]
+    except PermissionError:
+        raise
     except OSError:
         return []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ntkexp.results.commits.atomic import remove_tree
-from ntkexp.results.commits.chain import DamagedRunError, kept_facts
+from ntkexp.results.commits.chain import DamagedRunError, UnreadableRunError, kept_facts
 from ntkexp.results.commits.lock import remove_if_stale
 
 State = Literal["running", "finished", "interrupted", "failed"]
@@ -28,6 +28,8 @@ def read_status(folder: Path) -> dict[str, Any] | None:
         found = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except PermissionError as error:
+        raise UnreadableRunError(folder) from error
     except OSError as error:
         raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
     except ValueError as error:

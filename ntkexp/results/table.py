@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -17,10 +17,14 @@ ColumnType = Literal["int64", "float64", "float32", "string", "bool"]
 
 @dataclass(frozen=True)
 class Column:
-    """The type of a column and what it is, in one phrase, with its unit or range."""
+    """The type of a column and what it is, in one phrase, with its unit or range.
+
+    `choices` are all the words that may stand in it, where those are known.
+    """
 
     type: ColumnType
     about: str
+    choices: tuple[str, ...] = ()
 
 
 int64 = partial(Column, "int64")
@@ -45,6 +49,14 @@ class Table:
     about: str
     columns: Mapping[str, Column]
     notes: str = ""
+
+    def with_choices(self, choices: Mapping[str, tuple[str, ...]]) -> Table:
+        """This table in a run in which these words may stand in its columns."""
+        columns = {
+            name: replace(one, choices=choices[name]) if name in choices else one
+            for name, one in self.columns.items()
+        }
+        return replace(self, columns=columns)
 
     def frame(self, columns: Mapping[str, object]) -> pd.DataFrame:
         """Typed rows from arrays of one length; scalars are repeated. Names must match exactly."""

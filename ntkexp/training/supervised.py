@@ -20,7 +20,7 @@ from ntkexp.probes import NetworkView, Probe
 from ntkexp.probes.view import Descent
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.checkpoint import saved
-from ntkexp.training.learners.evaluate import EVALS, METRICS, evaluating
+from ntkexp.training.learners.evaluate import ALWAYS, EVALS, METRICS, evaluating
 from ntkexp.training.learners.learner import Learner
 from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import Prepared
@@ -58,8 +58,13 @@ class Supervised:
 
     @staticmethod
     def tables(config: TrainConfig) -> list[Table]:
-        asked = ((EVENTS, config.probing.losses), (METRICS, config.evaluate.metrics))
-        return [STEPS, EVALS, *(table for table, by in asked if by)]
+        words = {
+            "subset": (*ALWAYS, *config.evaluate.subsets),
+            "metric": tuple(config.evaluate.metrics),
+        }
+        evals, metrics = (table.with_choices(words) for table in (EVALS, METRICS))
+        asked = ((EVENTS, config.probing.losses), (metrics, config.evaluate.metrics))
+        return [STEPS, evals, *(table for table, by in asked if by)]
 
     def __init__(
         self,

@@ -194,6 +194,54 @@ def test_weights_of_another_network_are_refused(
     assert not (tmp_path / "outputs" / "child").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["weights.file=wieghts.pt"], "it writes weights.pt, weights.5.pt, weights.12.pt"),
+        (["weights.file=weights.7.pt"], "weights.file=weights.7.pt: disk with these options does"),
+        (["weights.set.optim.steps=9", "weights.file=weights.12.pt"], "weights.pt, weights.5.pt"),
+        (["weights.file=steps.parquet"], "the name of a file of weights"),
+        (["weights.set.model={width: 9, depth: 2}"], " parameters, this one "),
+    ],
+)
+def test_what_a_needed_run_will_not_write_is_refused_before_it_is_made(
+    inside: Ntkexp, tmp_path: Path, words: list[str], told: str
+) -> None:
+    for sweep in ([], ["-m"]):
+        refused = inside(*child(*sweep, "--with-parents", *words))
+        assert refused.returncode == 2
+        assert told in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+        assert not (tmp_path / "outputs").exists()
+
+
+def test_a_study_without_weights_is_refused_before_it_is_made(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
+    refused = inside("train", *TINY_DISK, "weights.run=linear_modes", "--with-parents")
+    assert refused.returncode == 2
+    assert "it writes linear_modes.parquet" in refused.stderr
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_a_file_of_another_kind_is_refused_in_one_line(
+    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
+) -> None:
+    inside("study", "study=tests.made_studies.Draws", "name=draws")
+    folder = only("draws").relative_to(tmp_path)
+    files = ["study.array.file=sums.parquet", "study.sums.file=draw1.npy"]
+    for right, wrong, kind in (
+        ("study.sums.file=sums.parquet", files[0], "sums.parquet: expected an array"),
+        ("study.array.file=draw1.npy", files[1], "draw1.npy: expected a table"),
+    ):
+        runs = [f"study.array.run={folder}", f"study.sums.run={folder}"]
+        reader = ("study=tests.made_studies.Reader", "name=reader", "progress=false")
+        read = inside("study", *reader, *runs, right, wrong)
+        assert read.returncode == 2
+        assert kind in read.stderr
+        assert len(read.stderr.splitlines()) == 1
+
+
 def test_fresh_layers_are_drawn_as_ever(
     inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -91,7 +91,7 @@ def test_a_number_is_needed_of_a_sweeper_that_decides(inside: Ntkexp, asking: ty
         "ntkexp: hydra/sweeper=asking: needs the number that it is about; expected "
         "objective_metric=TABLE.COLUMN beside it, such as objective_metric=evals.test.loss\n",
     )
-    dry = inside("train", *SOLO, METRIC, "hydra/sweeper=asking", "--dry-run")
+    dry = inside("train", "-m", *SOLO, METRIC, "hydra/sweeper=asking", "--dry-run")
     assert dry.stderr.startswith("ntkexp: --dry-run: hydra/sweeper=asking chooses by what it has")
     assert asking.given == []
 

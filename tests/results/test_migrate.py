@@ -50,7 +50,7 @@ def test_migrated_runs_are_found_by_the_commands_that_made_them(
     migrated = inside("migrate")
     assert migrated.returncode == 0
     assert "3 migrated, 0 left" in migrated.stdout
-    forecast = inside("train", *TINY_DISK, "seed=0,1", "--dry-run")
+    forecast = inside("train", "-m", *TINY_DISK, "seed=0,1", "--dry-run")
     assert "2 done already" in forecast.stdout
     after = results.load(tmp_path / "outputs" / "disk")
     for name, frame in before.items():

@@ -32,6 +32,13 @@ class DamagedRunError(UserError):
         super().__init__(f"{path} {what}; --rerun does the run again from its beginning")
 
 
+class UnreadableRunError(DamagedRunError):
+    """Nothing tells what is in a folder that this account may not read: perhaps no run at all."""
+
+    def __init__(self, folder: Path) -> None:
+        UserError.__init__(self, f"{folder}: cannot be read (Permission denied)")
+
+
 @dataclass(frozen=True)
 class StoredFile:
     """A file of a run, as it was when it was written."""

@@ -19,7 +19,7 @@ from ntkexp.errors import UserError, meant
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ntkexp.results.table import Table
+    from ntkexp.results.table import Column, Table
 
 KEY = "objective_metric"
 ENDS = ("last", "min", "max", "best")
@@ -63,13 +63,28 @@ def parsed(path: str) -> Metric:
 
 
 def refuse_unknown(path: str, tables: Iterable[Table]) -> None:
-    """Refuse a table or column that a run will not have, before it is trained."""
+    """Refuse a table, a column or a word that a run will not have, before it is trained."""
     metric = parsed(path)
     known = {table.name: [*table.columns] for table in tables}
     types = {table.name: table.columns for table in tables}
     _refuse_missing(metric, known)
     if types[metric.table][metric.column].type == "string":
         raise UserError(f"{KEY}={path}: {metric.column} holds words; expected a column of numbers")
+    _refuse_unknown_words(metric, types[metric.table])
+
+
+def _refuse_unknown_words(metric: Metric, columns: Mapping[str, Column]) -> None:
+    """Only where it is known for every column which words may stand in it."""
+    words = {name: one.choices for name, one in columns.items() if one.type == "string"}
+    if not all(words.values()):
+        return
+    known = [word for choices in words.values() for word in choices]
+    for word in metric.chosen:
+        if word not in known and word.partition(":")[0] not in columns:
+            there = "; ".join(f"{name}: {', '.join(choices)}" for name, choices in words.items())
+            raise UserError(
+                f"{KEY}={metric.path}: no row of {metric.table} has {word}; expected one of {there}"
+            )
 
 
 def value(path: str, tables: Mapping[str, pd.DataFrame]) -> float:

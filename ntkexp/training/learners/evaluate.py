@@ -15,12 +15,13 @@ from ntkexp.objectives.losses import Loss
 from ntkexp.objectives.metrics import Metric
 from ntkexp.results.table import STEP, Table, float64, string
 
+SPLITS = ("train", "test")
 EVALS = Table(
     "evals",
     "loss and accuracy of the network at a step on fixed examples of a split",
     {
         "step": STEP,
-        "split": string("`train` or `test`"),
+        "split": string("`train` or `test`", SPLITS),
         "subset": string("`all`, `easy` or `difficult`"),
         "loss": float64("mean cross-entropy, nats"),
         "accuracy": float64("share that is right, 0 to 1"),
@@ -31,7 +32,7 @@ METRICS = Table(
     "a metric beside loss and accuracy, on the examples of `evals`; only with `evaluate.metrics`",
     {
         "step": STEP,
-        "split": string("`train` or `test`"),
+        "split": string("`train` or `test`", SPLITS),
         "subset": string("`all`, `easy`, `difficult` or another of `evals`"),
         "metric": string("one of `evaluate.metrics`"),
         "value": float64("in the metric's own units; no number where it is not defined"),

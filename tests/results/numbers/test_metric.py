@@ -125,7 +125,14 @@ def test_a_run_tells_its_number_and_a_done_one_the_stored(inside: Ntkexp, tmp_pa
 def test_a_number_that_no_run_would_have_is_refused_before_it(
     inside: Ntkexp, tmp_path: Path
 ) -> None:
-    done = inside("train", *TINY_DISK, "objective_metric=alignment.test.cka")
-    assert done.returncode == 2
-    assert done.stderr.startswith("ntkexp: objective_metric=alignment.test.cka: no table alignment")
-    assert not (tmp_path / "outputs").exists()
+    for path, told in (
+        ("alignment.test.cka", "no table alignment"),
+        (
+            "evals.nope.loss",
+            "no row of evals has nope; expected one of split: train, test; subset:",
+        ),
+    ):
+        done = inside("train", *TINY_DISK, f"objective_metric={path}")
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"ntkexp: objective_metric={path}: {told}")
+        assert not (tmp_path / "outputs").exists()
