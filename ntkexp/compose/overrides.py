@@ -25,8 +25,6 @@ GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
 MOST_JOBS = 10_000
-# Of an experiment that sweeps keys by itself: one run, as without -m.
-NO_AXES = "hydra.sweeper.params=null"
 
 
 def check_overrides(words: Sequence[str], sweeps: str = "expected -m to sweep over them") -> None:
@@ -103,8 +101,6 @@ def _parsed(parser: OverridesParser, word: str) -> Override:
 
 def _check_hydra(word: str, override: Override, sweeping: bool) -> None:
     key = override.key_or_group
-    if word == NO_AXES:
-        return
     if key.replace("/", ".").startswith("hydra.sweeper"):
         if not sweeping:
             raise UserError(f"{word}: is about a sweep; expected -m beside it")
