@@ -169,12 +169,13 @@ def _config(run: Path) -> list[str]:
 def _find(name: str, outputs: Path) -> Path:
     if (Path(name) / "status.json").exists():
         return Path(name)
-    found = [run for run in runs(outputs) if run.name.startswith(name)]
+    found = [run for run in runs(outputs) if name and run.name.startswith(name)]
     if len(found) == 1:
         return found[0]
     if found:
         raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, found))}")
-    raise UserError(f"{name}: no run folder and no run's id under {outputs} (ntkexp list has all)")
+    asked = name or "ntkexp show ''"
+    raise UserError(f"{asked}: no run folder and no run's id under {outputs} (ntkexp list has all)")
 
 
 def _last_numbers(run: Path) -> Iterator[str]:

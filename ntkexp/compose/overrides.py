@@ -89,10 +89,13 @@ def _parsed(parser: OverridesParser, word: str) -> Override:
     try:
         override = parser.parse_override(word)
     except (HydraException, ValueError) as error:
-        reason = " ".join(str(error.__cause__ or error).split()) if "=" in word else "no ="
+        found = error.__cause__ or error
+        # What Hydra cannot tell it calls None.
+        said = "" if str(found) == "None" else " ".join(str(found).split())[:100]
+        reason = said if "=" in word else "no ="
         raise UserError(
-            f"{word!r}: cannot be read ({reason[:100]}); expected key=value, the value in quotes "
-            "where it has brackets, commas or quotes itself"
+            f"{word!r}: cannot be read{f' ({reason})' if reason else ''}; expected key=value, the "
+            "value in quotes where it has brackets, commas or quotes itself"
         ) from error
     if not override.key_or_group:
         raise UserError(f"{word!r}: names no key; expected key=value")

@@ -26,12 +26,16 @@ def report(words: Sequence[str]) -> Path:
     out: Path = given.out
     if out.is_dir():
         raise UserError(f"--out {out}: is a folder; expected a file, such as {out / 'index.html'}")
+    for flag, folders in (("--figures", given.figures), ("--bench", given.bench)):
+        for folder in folders:
+            if not folder.is_dir():
+                raise UserError(f"{flag} {folder}: no such folder")
     refuse_unwritable(out.parent)
     records = records_of(given.runs)
     found = groups(records)
     text = page(
         judged(records),
-        drawings(given.figures, found),
+        drawings(given.figures[0] if given.figures else FIGURES, found),
         found,
         # What the reference carries of them: see scripts/reference.sh bench.
         read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
@@ -60,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
     parser.add_argument("--runs", nargs="+", type=Path, default=[])
-    parser.add_argument("--figures", type=Path, default=FIGURES)
+    parser.add_argument("--figures", nargs=1, type=Path, default=[])
     parser.add_argument("--bench", nargs="+", type=Path, default=[])
     parser.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
     return parser
