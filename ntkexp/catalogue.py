@@ -16,11 +16,12 @@ from ntkexp.results.folders import OUTPUTS, runs
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
 from ntkexp.results.provenance.facts import last_life
 from ntkexp.results.status import read_status
+from ntkexp.usage import USAGES
 
 REFERENCE = OUTPUTS / folders.REFERENCE
 
 
-USAGE = "ntkexp list [NAME] [--config-dir DIR]"
+USAGE = USAGES["list"].words
 
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:

@@ -16,13 +16,14 @@ from ntkexp.results.benchmarks import read_timings
 from ntkexp.results.commits.atomic import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
+from ntkexp.usage import USAGES
 
-USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR ...] [--out FILE]"
+USAGE = USAGES["report"].words
 
 
 def report(words: Sequence[str]) -> Path:
     """Write the page and say where it is."""
-    given = _parser().parse_args(words)
+    given = parser().parse_args(words)
     out: Path = given.out
     if out.is_dir():
         raise UserError(f"--out {out}: is a folder; expected a file, such as {out / 'index.html'}")
@@ -61,10 +62,10 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"report: {message}\nusage: {USAGE}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
-    parser.add_argument("--runs", nargs="+", type=Path, default=[])
-    parser.add_argument("--figures", nargs=1, type=Path, default=[])
-    parser.add_argument("--bench", nargs="+", type=Path, default=[])
-    parser.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
-    return parser
+def parser() -> argparse.ArgumentParser:
+    found = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
+    found.add_argument("--runs", nargs="+", type=Path, default=[])
+    found.add_argument("--figures", nargs=1, type=Path, default=[])
+    found.add_argument("--bench", nargs="+", type=Path, default=[])
+    found.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
+    return found
