@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 
 from ntkexp.compose import composition
 from ntkexp.compose.explain import plain_errors
-from ntkexp.compose.overrides import NO_AXES, check_overrides, ranges_quoted
+from ntkexp.compose.overrides import check_overrides, ranges_quoted
 from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
 from ntkexp.execution.execute import Command
 from ntkexp.launch.task import Task
@@ -56,10 +56,9 @@ def run(config_name: str, words: Sequence[str], command: Command) -> int:
 
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
-    task = Task(command)
+    task = Task(command, one_run=_dry_run_of_one(words))
     with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
-        # A dry run without -m is about the one run that the same words make without it.
-        check_overrides([word for word in sys.argv[1:] if NO_AXES not in sys.argv or word != "-m"])
+        check_overrides([word for word in sys.argv[1:] if not (task.one_run and word in SWEEP)])
         sys.argv += _logging(sys.argv[1:])
         # Both are reported already: a signal by the exit code, a job that failed by its own line.
         with contextlib.suppress(SweepStopped, RunFailed):
@@ -120,12 +119,17 @@ def hoisted(words: Sequence[str]) -> list[str]:
             )
     _check_companions(flags)
     _check_one_way(flags, of_sweeps)
-    if of_sweeps == ["--dry-run"] and not set(SWEEP) & set(flags):
-        overrides.append(NO_AXES)
     if of_sweeps and not set(SWEEP) & set(flags):
         # The flags of sweeps make a sweep, even of one job.
         flags.insert(0, "-m")
     return flags + overrides
+
+
+def _dry_run_of_one(words: Sequence[str]) -> bool:
+    """Whether a dry run is about the one run that the same words make without the flag: there is
+    neither -m nor another flag of sweeps beside it."""
+    of_sweeps = {*KEYS_OF_FLAGS, *SWEEP}.difference(OF_ANY_RUN)
+    return of_sweeps.intersection(words) == {"--dry-run"}
 
 
 def _logging(overrides: Sequence[str]) -> list[str]:

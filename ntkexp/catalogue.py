@@ -16,11 +16,12 @@ from ntkexp.results.folders import OUTPUTS, runs
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
 from ntkexp.results.provenance.facts import last_life
 from ntkexp.results.status import read_status
+from ntkexp.usage import USAGES
 
 REFERENCE = OUTPUTS / folders.REFERENCE
 
 
-USAGE = "ntkexp list [NAME] [--config-dir DIR]"
+USAGE = USAGES["list"].words
 
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
@@ -169,12 +170,13 @@ def _config(run: Path) -> list[str]:
 def _find(name: str, outputs: Path) -> Path:
     if (Path(name) / "status.json").exists():
         return Path(name)
-    found = [run for run in runs(outputs) if run.name.startswith(name)]
+    found = [run for run in runs(outputs) if name and run.name.startswith(name)]
     if len(found) == 1:
         return found[0]
     if found:
         raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, found))}")
-    raise UserError(f"{name}: no run folder and no run's id under {outputs} (ntkexp list has all)")
+    asked = name or "ntkexp show ''"
+    raise UserError(f"{asked}: no run folder and no run's id under {outputs} (ntkexp list has all)")
 
 
 def _last_numbers(run: Path) -> Iterator[str]:

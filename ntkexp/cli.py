@@ -12,30 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import ntkexp
+from ntkexp import usage
 from ntkexp.errors import UserError, denied
 from ntkexp.execution import threads
-
-HELP = """\
-ntkexp: watch what a neural network's tangent features do while it learns
-
-  ntkexp train +exp=NAME [key=value ...]   train and probe; -m sweeps, --rerun does it again,
-                                           --with-parents makes what it needs first
-  ntkexp study +exp=NAME [key=value ...]   an experiment without a network to train
-  ntkexp list [NAME] [--config-dir DIR]    every experiment, its figures, its runs; of one
-                                           experiment how far its runs came
-  ntkexp show RUN [RUN]                    a run's config, provenance and last numbers; of two
-                                           runs everything in which they differ
-  ntkexp claims [--paper NAME] [--json]    does it reproduce? every claim, its verdict
-  ntkexp figures [PAPER] [FIG] [--out DIR] draw every figure that has its runs
-  ntkexp report [--runs DIR] [--out FILE]  all of it as one page to look at
-  ntkexp data [--forget] [NAME ...]        list the images that are here, fetch those of these
-                                           names; --forget deletes their decoded copies
-  ntkexp migrate [DIR ...]                 give runs of ntkexp 0.1 the ids of this version
-  ntkexp completion bash|zsh|fish          a script for the shell's tab key
-  ntkexp --version | --help
-
-  ntkexp train +exp=disk --cfg job         prints the config and runs nothing
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,7 +76,7 @@ def _interrupts() -> Iterator[None]:
 
 def _dispatch(words: list[str]) -> int:
     if not words or words[0] in ("--help", "-h", "help"):
-        print(HELP, end="")
+        print(usage.help_of_all(), end="")
         return 0
     if words[0] == "--version":
         print(f"ntkexp {ntkexp.__version__}")
@@ -108,7 +87,7 @@ def _dispatch(words: list[str]) -> int:
     if command not in COMMANDS:
         raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
     if {"--help", "-h"} & set(rest):
-        print(HELP, end="")
+        print(usage.help_of(command), end="")
         return 0
     return COMMANDS[command](rest)
 

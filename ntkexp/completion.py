@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import re
-
 from ntkexp.errors import UserError
+from ntkexp.usage import USAGES
 
-# Where a command says how it is used; its flags are those that stand there.
-USAGES = {
-    "list": "ntkexp.catalogue",
-    "claims": "ntkexp.claims.command",
-    "figures": "ntkexp.figures.command",
-    "report": "ntkexp.report.command",
-    "data": "ntkexp.data.images.inventory",
-}
 ALWAYS = ("--help",)
 
 BASH = """\
@@ -63,10 +53,8 @@ def flags(command: str) -> list[str]:
         from ntkexp import application as known
 
         return sorted({*known.KEYS_OF_FLAGS, *known.WITH_VALUE, *known.ALONE, *ALWAYS})
-    if command in USAGES:
-        usage = importlib.import_module(USAGES[command]).USAGE
-        return sorted({*re.findall(r"--[a-z-]+", usage), *ALWAYS})
-    return [*ALWAYS]
+    own = USAGES[command].flags if command in USAGES else ()
+    return sorted({*(flag.split()[0] for flag in own if flag.startswith("-")), *ALWAYS})
 
 
 def _arguments(command: str) -> list[str]:

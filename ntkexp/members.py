@@ -37,7 +37,7 @@ SHARED = (
 
 def expanded(members: Any) -> dict[str, list[Any]]:
     """The values of every key, ranges written out."""
-    if not isinstance(members, Mapping):
+    if not isinstance(members, Mapping) or not members:
         raise UserError(f"members={members}: expected keys and values, such as {{seed: range(10)}}")
     return {str(key): _values(str(key), values) for key, values in members.items()}
 

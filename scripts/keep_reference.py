@@ -1,9 +1,11 @@
 """Copy finished runs into outputs/reference, the results that the repository carries.
 
-python scripts/keep_reference.py [--runs DIR ...] [--out DIR] [--begun] [EXPERIMENT ...]
+python scripts/keep_reference.py [--runs DIR ...] [--out DIR] [--begun] [--tables NAME ...]
+                                 [-- EXPERIMENT[/ID] ...]
 
 --begun: also what runs that still go on have committed, marked with the iteration they came to.
 They may go on meanwhile; the same command later takes what was added.
+--tables: of finished runs these tables alone.
 """
 
 from __future__ import annotations
@@ -24,12 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", nargs="+", type=Path, default=[Path("outputs")])
     parser.add_argument("--out", type=Path, default=Path("outputs/reference"))
     parser.add_argument("--begun", action="store_true", help="also runs that still go on")
+    parser.add_argument("--tables", nargs="+", metavar="NAME", help="these tables alone")
     parser.add_argument("experiments", nargs="*", help="only these; default all")
     given = parser.parse_args(argv)
     names = given.experiments or ["*"]
     found = {place for root in given.runs for name in names for place in root.glob(name)}
     places = sorted(p for p in found if p.is_dir() and p.resolve() != given.out.resolve())
-    for copy in keep(places, given.out):
+    for copy in keep(places, given.out, given.tables):
         print(copy)
     if given.begun:
         for copy in keep_begun(places, given.out):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import ntkexp as package
+from ntkexp.application import ALONE, KEYS_OF_FLAGS, WITH_VALUE
 from ntkexp.experiments import experiments
+from ntkexp.usage import USAGES
 from tests.conftest import TINY_DISK, Ntkexp
 
 BAD = [
@@ -98,6 +101,20 @@ def test_help_loads_nothing_but_the_door(word: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", USAGES)
+def test_help_of_a_command_tells_its_flags(command: str, ntkexp: Ntkexp) -> None:
+    told = ntkexp(command, "--help").stdout
+    assert told.startswith(f"usage: ntkexp {command}")
+    assert all(len(line) < 100 for line in told.splitlines())
+    own = {flag.split()[0] for flag in USAGES[command].flags if flag.startswith("-")}
+    assert all(f"\n  {flag}" in told for flag in own)
+    if command in ("train", "study"):
+        assert {*KEYS_OF_FLAGS} <= own <= {*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE}
+    elif command in ("claims", "figures", "report"):
+        parser = importlib.import_module(f"ntkexp.{command}.command").parser()
+        assert own == set(parser._option_string_actions)
 
 
 def test_help_names_every_command(ntkexp: Ntkexp) -> None:

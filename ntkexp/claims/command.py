@@ -19,15 +19,14 @@ from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.record import Record
 from ntkexp.results.reference.packaged import roots
+from ntkexp.usage import USAGES
 
-USAGE = (
-    "ntkexp claims [--runs DIR ...] [--paper NAME] [--figure N] [--json | --markdown | --summary]"
-)
+USAGE = USAGES["claims"].words
 
 
 def claims(words: Sequence[str]) -> str:
     """The ledger as the command line asks for it."""
-    given = _parser().parse_args(words)
+    given = parser().parse_args(words)
     asked = ledger(None if given.paper is None else [known(given.paper).name])
     chosen = [claim for claim in asked if given.figure in (None, claim.figure)]
     if not chosen:
@@ -58,12 +57,12 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"claims: {message}\nusage: {USAGE}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="ntkexp claims", usage=USAGE, add_help=False)
-    parser.add_argument("--runs", nargs="+", type=Path, default=[])
-    parser.add_argument("--paper")
-    parser.add_argument("--figure")
-    form = parser.add_mutually_exclusive_group()
+def parser() -> argparse.ArgumentParser:
+    found = _Parser(prog="ntkexp claims", usage=USAGE, add_help=False)
+    found.add_argument("--runs", nargs="+", type=Path, default=[])
+    found.add_argument("--paper")
+    found.add_argument("--figure")
+    form = found.add_mutually_exclusive_group()
     for name in FORMS:
         form.add_argument(f"--{name}", action="store_true")
-    return parser
+    return found

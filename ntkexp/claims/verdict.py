@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ntkexp.claims.claim import Case, Claim
+from ntkexp.results.numbers.curves import has_collapsed
 from ntkexp.results.record import SCALES, Record
 from ntkexp.results.select import choose, choose_jointly, of_recipe
 
@@ -24,13 +25,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim under one recipe, what was measured, and the runs it was measured on."""
+    """A claim under one recipe, what was measured, and the runs it was measured on.
+
+    `collapsed`: runs of its experiments that were left out, since their training collapsed.
+    """
 
     claim: Claim
     cases: tuple[Case, ...]
     records: tuple[Record, ...]  # those that gave the cases; none without a case
     recipe: str = "paper"
     also: tuple[Case, ...] = ()
+    collapsed: tuple[Record, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -84,7 +89,10 @@ class Finding:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(note for record in self.records for note in record.notes))
+        found = dict.fromkeys(note for record in self.records for note in record.notes)
+        left = (f"{one.experiment}/{one.run}: left out, it lost again what it had learned"
+                for one in self.collapsed)  # fmt: skip
+        return (*found, *left)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -132,7 +140,8 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
     cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
     beside = claim.also[1](chosen) if claim.also and cases else ()
     also = tuple(case for case in beside if not math.isnan(case.value))
-    return Finding(claim, cases, tuple(chosen) if cases else (), whose, also)
+    lost = tuple(one for found in fitting.values() for one in found if has_collapsed(one))
+    return Finding(claim, cases, tuple(chosen) if cases else (), whose, also, lost)
 
 
 def judge_all(claims: Iterable[Claim], records: Sequence[Record]) -> list[Finding]:

@@ -17,6 +17,21 @@ from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
 from ntkexp.options import plain
 
+# In a group's folder: configs that others of it choose, and nobody types.
+PARTS = "for"
+
+# What Hydra says, and what we say for it.
+OF_HYDRA = {
+    r"Multiple values for (\S+)\.": r"\1: chosen twice; expected one +\1=NAME",
+    r"delete from config\. '([^']+)' does not exist": r"~\1: there is no such key to leave out",
+    r"delete from config\. The value of '([^']+)' is (.*) and not (.*)\.": (
+        r"~\1=\3: it is \2; expected ~\1"
+    ),
+    r"Error merging override ~([^=\s]+)": (
+        r"~\1: cannot be left out; expected \1=VALUE for another value"
+    ),
+}
+
 
 def other_command(config_name: str, words: Sequence[str]) -> str:
     """That an experiment was asked of the wrong subcommand, if that is what happened."""
@@ -36,7 +51,13 @@ def explained(error: BaseException) -> str:
     if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
         return unknown_option(match[1], match[2])
     if match := re.search(r"Could not override '([^']+)'", text):
-        return _unknown_key(match[1], getattr(cause, "parent_node", None))
+        key, inner = match[1], re.search(r"Key '([^']+)' not in", reason)
+        if inner and inner[1] != key.rpartition(".")[2]:
+            key = f"{key}.{inner[1]}"
+        return _unknown_key(key, getattr(cause, "parent_node", None))
+    for pattern, ours in OF_HYDRA.items():
+        if match := re.search(pattern, text):
+            return match.expand(ours)
     if match := re.search(r"Error merging override (\S+)", text):
         key, _, value = match[1].lstrip("+").partition("=")
         group, _, name = key.partition(".")
@@ -69,7 +90,7 @@ def _named(folder: Traversable, before: str = "") -> Iterator[str]:
     for file in folder.iterdir() if folder.is_dir() else ():
         if file.name.endswith(".yaml"):
             yield before + file.name.removesuffix(".yaml")
-        elif not before:
+        elif not before and file.name != PARTS:
             yield from _named(file, f"{file.name}/")
 
 

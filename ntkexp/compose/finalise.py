@@ -37,7 +37,7 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     check(config)
     keep_typed_limit(config, typed)
     _name_parents(config)
-    many = members.of_config(config) if config.members else []
+    many = members.of_config(config) if config.members is not None else []
     for _, member in many:
         check(member)
         _name_parents(member)

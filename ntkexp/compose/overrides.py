@@ -25,8 +25,6 @@ GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
 MOST_JOBS = 10_000
-# Of an experiment that sweeps keys by itself: one run, as without -m.
-NO_AXES = "hydra.sweeper.params=null"
 
 
 def check_overrides(words: Sequence[str], sweeps: str = "expected -m to sweep over them") -> None:
@@ -91,10 +89,13 @@ def _parsed(parser: OverridesParser, word: str) -> Override:
     try:
         override = parser.parse_override(word)
     except (HydraException, ValueError) as error:
-        reason = " ".join(str(error.__cause__ or error).split()) if "=" in word else "no ="
+        found = error.__cause__ or error
+        # What Hydra cannot tell it calls None.
+        said = "" if str(found) == "None" else " ".join(str(found).split())[:100]
+        reason = said if "=" in word else "no ="
         raise UserError(
-            f"{word!r}: cannot be read ({reason[:100]}); expected key=value, the value in quotes "
-            "where it has brackets, commas or quotes itself"
+            f"{word!r}: cannot be read{f' ({reason})' if reason else ''}; expected key=value, the "
+            "value in quotes where it has brackets, commas or quotes itself"
         ) from error
     if not override.key_or_group:
         raise UserError(f"{word!r}: names no key; expected key=value")
@@ -103,8 +104,6 @@ def _parsed(parser: OverridesParser, word: str) -> Override:
 
 def _check_hydra(word: str, override: Override, sweeping: bool) -> None:
     key = override.key_or_group
-    if word == NO_AXES:
-        return
     if key.replace("/", ".").startswith("hydra.sweeper"):
         if not sweeping:
             raise UserError(f"{word}: is about a sweep; expected -m beside it")

@@ -27,14 +27,15 @@ from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
 from ntkexp.results.commits.atomic import refuse_unwritable
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
+from ntkexp.usage import USAGES
 
-USAGE = "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--changed]"
+USAGE = USAGES["figures"].words
 MISSING_RUNS = 3
 
 
 def figures(words: Sequence[str]) -> int:
     """Draw what is asked for. Returns 1 if a script failed; missing runs are no failure."""
-    given = _parser().parse_intermixed_args(words)
+    given = parser().parse_intermixed_args(words)
     for folder in given.runs:
         if not folder.is_dir():
             raise UserError(f"--runs {folder}: no such folder")
@@ -123,11 +124,11 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"figures: {message}\nusage: {USAGE}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="ntkexp figures", usage=USAGE, add_help=False)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--paper")
-    parser.add_argument("--runs", nargs="+", type=Path, default=[])
-    parser.add_argument("--out", type=Path, default=FIGURES)
-    parser.add_argument("--changed", action="store_true")
-    return parser
+def parser() -> argparse.ArgumentParser:
+    found = _Parser(prog="ntkexp figures", usage=USAGE, add_help=False)
+    found.add_argument("names", nargs="*")
+    found.add_argument("--paper")
+    found.add_argument("--runs", nargs="+", type=Path, default=[])
+    found.add_argument("--out", type=Path, default=FIGURES)
+    found.add_argument("--changed", action="store_true")
+    return found

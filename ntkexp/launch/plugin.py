@@ -53,6 +53,10 @@ class SweepSweeper(Sweeper):
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
+        from ntkexp.launch.task import Task
+
+        if isinstance(task_function, Task) and task_function.one_run:
+            self.declared = []
         self.context = hydra_context
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config

@@ -22,10 +22,13 @@ class Task:
 
     Hydra takes functions, swallows what they return in a sweep, and puts lines of its own before
     what they raise: so codes and complaints are kept here.
+
+    `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
     """
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, *, one_run: bool = False) -> None:
         self.command = command
+        self.one_run = one_run
         self.codes = [0]
         self.complaints: list[UserError] = []
 

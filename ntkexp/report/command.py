@@ -16,22 +16,27 @@ from ntkexp.results.benchmarks import read_timings
 from ntkexp.results.commits.atomic import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
+from ntkexp.usage import USAGES
 
-USAGE = "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR ...] [--out FILE]"
+USAGE = USAGES["report"].words
 
 
 def report(words: Sequence[str]) -> Path:
     """Write the page and say where it is."""
-    given = _parser().parse_args(words)
+    given = parser().parse_args(words)
     out: Path = given.out
     if out.is_dir():
         raise UserError(f"--out {out}: is a folder; expected a file, such as {out / 'index.html'}")
+    for flag, folders in (("--figures", given.figures), ("--bench", given.bench)):
+        for folder in folders:
+            if not folder.is_dir():
+                raise UserError(f"{flag} {folder}: no such folder")
     refuse_unwritable(out.parent)
     records = records_of(given.runs)
     found = groups(records)
     text = page(
         judged(records),
-        drawings(given.figures, found),
+        drawings(given.figures[0] if given.figures else FIGURES, found),
         found,
         # What the reference carries of them: see scripts/reference.sh bench.
         read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
@@ -57,10 +62,10 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"report: {message}\nusage: {USAGE}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
-    parser.add_argument("--runs", nargs="+", type=Path, default=[])
-    parser.add_argument("--figures", type=Path, default=FIGURES)
-    parser.add_argument("--bench", nargs="+", type=Path, default=[])
-    parser.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
-    return parser
+def parser() -> argparse.ArgumentParser:
+    found = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
+    found.add_argument("--runs", nargs="+", type=Path, default=[])
+    found.add_argument("--figures", nargs=1, type=Path, default=[])
+    found.add_argument("--bench", nargs="+", type=Path, default=[])
+    found.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
+    return found

@@ -28,9 +28,14 @@ def load(
     """The tables of every finished run under `paths`, joined; each run once.
 
     Each frame has a column `run` (the run's id) and one column for every config key that
-    differs between the runs, under its dotted name (`data.noise`, `seed`).
+    differs between the runs, under its dotted name (`data.noise`, `seed`). A folder that is not
+    there is refused, and so is a table that none of the runs has.
     """
-    folders = list(finished(paths))
+    roots = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    for root in roots:
+        if not root.is_dir():
+            raise UserError(f"{root}: no such folder; expected one with runs in it")
+    folders = list(finished(roots))
     configs = {folder: flat_config(folder) for folder in folders}
     keys = varied(list(configs.values()))
     wanted = set(tables) if tables is not None else None
@@ -44,6 +49,12 @@ def load(
             for key in keys:
                 frame[key] = configs[folder].get(key)
             frames.setdefault(name, []).append(frame)
+    if absent := (wanted or set()).difference(frames) if folders else None:
+        there = sorted({name for folder in folders for name in table_files(folder)})
+        raise UserError(
+            f"no table {', '.join(sorted(absent))} in the runs under "
+            f"{', '.join(map(str, roots))}; they have {', '.join(there)}"
+        )
     return {name: pd.concat(found, ignore_index=True) for name, found in frames.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ntkexp.results.numbers.curves import has_fitted
+from ntkexp.results.numbers.curves import has_collapsed, has_fitted
 from ntkexp.results.record import SCALES, Record
 
 Carries = Callable[[Record], bool]
@@ -23,13 +23,16 @@ def choose(records: Sequence[Record], carries: Carries = lambda _: True) -> list
     """Of one experiment's runs those of one setting: of the best scale, then the most seeds, then
     the furthest. Of two runs of one seed and swept value, the one that came further.
 
-    `carries`: only runs that come far enough for what is asked of them.
+    `carries`: only runs that come far enough for what is asked of them. Runs whose training
+    collapsed say nothing of networks that learn, and are left out.
     """
+    return _best(record for record in records if carries(record) and not has_collapsed(record))
+
+
+def _best(records: Iterable[Record]) -> list[Record]:
     settings: dict[tuple[tuple[str, str], ...], list[Record]] = {}
     for record in records:
-        if carries(record):
-            settings.setdefault(record.setting, []).append(record)
-
+        settings.setdefault(record.setting, []).append(record)
     if not settings:
         return []
     best = min(settings.values(), key=_rank)
@@ -44,9 +47,10 @@ def _rank(members: Sequence[Record]) -> tuple[int, bool, int, int]:
 
 def shown(records: Iterable[Record], tables: Iterable[str] = ()) -> list[Record]:
     """Of one experiment's runs by one recipe those that a figure and the report show: as the ledger
-    chooses, of those that came far enough and have rows in every one of `tables`."""
+    chooses, of those that came far enough and have rows in every one of `tables`. Where there is no
+    other, also one whose training collapsed."""
     complete = has_rows(records, tables)
-    return choose(complete, carries) or choose(complete)
+    return choose(complete, carries) or choose(complete) or _best(complete)
 
 
 def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:

@@ -35,7 +35,7 @@ from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.kernel import TangentKernel
 from ntkexp.tangent.layer_factors import layer_factors
-from ntkexp.tangent.memory.available import default_budget
+from ntkexp.tangent.memory.available import budget_or_default, default_budget
 from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.routes.blocks import mirror
@@ -115,7 +115,7 @@ def average_features(
     tensor([[4.]])
     """
     path = _Path(model, start, inputs, outputs)
-    budget = budget_bytes or default_budget(inputs.device)
+    budget = budget_or_default(budget_bytes, inputs.device)
     weights = dict(quadrature(rule, points))
     first, *further = _groups(path, sorted(weights), budget)
     sums = {piece: MeanFeature() for piece in first}

@@ -16,7 +16,7 @@ from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.checked import CheckedFeatures
-from ntkexp.tangent.memory.available import blocks, default_budget, in_huge_pages
+from ntkexp.tangent.memory.available import blocks, budget_or_default, in_huge_pages
 from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs, check_finite
 from ntkexp.tangent.passes.preserve import preserve_model_state
@@ -149,7 +149,7 @@ def _of_batch_function(
     function: NetworkFunction, batch: Batch, layers: bool, budget_bytes: int | None
 ) -> TangentKernel:
     values = function(batch)
-    budget = budget_bytes or default_budget(values.device)
+    budget = budget_or_default(budget_bytes, values.device)
     grams = batch_kernels(values, function.parameters, budget)
     total = torch.stack(list(grams.values())).sum(0)
     return TangentKernel(total, grams if layers else {}, values.shape[1])

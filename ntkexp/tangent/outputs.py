@@ -14,6 +14,7 @@ from ntkexp.errors import UserError
 Outputs = (
     Sequence[int] | Tensor | Callable[[Tensor], Tensor] | Callable[[Tensor, Tensor], Tensor] | None
 )
+INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
 TAKE_INDICES = (
     "let it take (f, indices), where indices are the positions of the examples of f in the batch "
     "that was given"
@@ -100,9 +101,14 @@ def _matrix(values: Tensor) -> Tensor:
 
 
 def _classes(outputs: Sequence[int] | Tensor, count: int, device: torch.device) -> Tensor:
-    classes = torch.as_tensor(outputs, device=device)
-    if classes.dim() != 1 or classes.numel() == 0 or classes.is_floating_point():
-        raise UserError(f"outputs={outputs!r}: a list of classes or a function is accepted")
+    accepted = "a list of classes or a function is accepted"
+    try:
+        classes = torch.as_tensor(outputs, device=device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(f"outputs={outputs!r}: {accepted}") from error
+    # A mask would be taken for the classes 1 and 0.
+    if classes.dim() != 1 or classes.numel() == 0 or classes.dtype not in INTEGERS:
+        raise UserError(f"outputs={outputs!r}: {accepted}")
     if int(classes.min()) < 0 or int(classes.max()) >= count:
         raise UserError(f"outputs={classes.tolist()}: the model's classes are 0 to {count - 1}")
     return classes

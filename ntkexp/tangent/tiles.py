@@ -59,7 +59,7 @@ class TileStore(Protocol):
 def tangent_kernel_tiles(
     model: nn.Module,
     inputs: Tensor,
-    path: Path | TileStore,
+    path: Path | str | TileStore,
     *,
     outputs: Outputs = None,
     examples_per_tile: int | None = None,
@@ -73,10 +73,10 @@ def tangent_kernel_tiles(
     must be of the same weights and inputs, and the kernel of three examples, computed anew, must
     be the one on disk: that sees another choice of outputs, and other code of the model.
     """
-    if isinstance(path, Path):
+    if isinstance(path, Path | str):
         from ntkexp.results.arrays import TiledArray  # a library of its own but for this
 
-        store: TileStore = TiledArray(path)
+        store: TileStore = TiledArray(Path(path))
     else:
         store = path
     check_examples_independent(model)

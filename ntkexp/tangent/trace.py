@@ -20,7 +20,7 @@ from ntkexp.tangent.factors.norms import norm_workspace, squared_norms
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.chain import chain_of, squared_length, unit_vectors
 from ntkexp.tangent.gradients.checked import CheckedFeatures
-from ntkexp.tangent.memory.available import blocks, default_budget
+from ntkexp.tangent.memory.available import blocks, budget_or_default
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.passes.calls import parameterised
 from ntkexp.tangent.passes.preserve import preserve_model_state
@@ -93,7 +93,7 @@ def _exact_of_chain(
         widths.append(module.out_features)
     weight = next(iter(function.parameters.values()))
     bytes_each = (2 + 3 * widths[-1]) * sum(widths) * weight.element_size()
-    budget = budget_bytes or default_budget(function.device)
+    budget = budget_or_default(budget_bytes, function.device)
     parts = blocks(len(batch), bytes_each, budget)
     independent = _check_chain(function, batch, parts[0].stop)
     if independent is None:

@@ -57,6 +57,8 @@ def compare_loaded(outputs: Path, undisturbed: Path) -> tuple[Verdict, str]:
     A run that it leaves out altogether is not compared.
     """
     verdict = Verdict()
+    if not outputs.is_dir():
+        return verdict, ""
     try:
         found = results.load(outputs)
     except UserError as error:

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.claims.group_alignment import NOISE, TITLES, family, looks
 from ntkexp.papers.lazy.spurious_curves import at_level
-from ntkexp.results.record import Record
+from ntkexp.results.record import FULL_BASE, Record
 from ntkexp.scripts import drawing, runs
 
 FIGURE = "ours"
@@ -34,6 +34,7 @@ TENTHS = {
     )
 }
 POINTS = 80
+LEGEND = 1.45  # room for it above the curves
 
 
 def make(given: drawing.Options) -> Figure:
@@ -46,16 +47,39 @@ def make(given: drawing.Options) -> Figure:
         by_panel.setdefault(family(record), []).append(record)
     size = (drawing.PAGE if len(by_panel) > 1 else drawing.COLUMN * 1.3, 2.7)
     figure, panels = plt.subplots(1, len(by_panel), figsize=size, squeeze=False)
+    told: set[str] = set()
     for axes, (name, records) in zip(panels[0], by_panel.items(), strict=True):
-        _panel(axes, records, NOISE_GROUPS if name == NOISE else TENTHS)
+        groups = NOISE_GROUPS if name == NOISE else TENTHS
+        _panel(axes, records, groups, legend=not told & {*groups})
+        told |= {*groups}
         of = "clean examples" if name == NOISE else "training examples"
         axes.set(xlabel=f"loss of {of}", ylabel="CKA", title=TITLES[name])
     if len(by_panel) > 1:
         drawing.letter_panels(panels[0])
+    drawing.note(figure, [_trained(TITLES[name], records) for name, records in by_panel.items()])
     return figure
 
 
-def _panel(axes: Axes, records: list[Record], groups: dict[str, tuple[str, str]]) -> None:
+def _trained(title: str, records: list[Record]) -> str:
+    """How many seeds a panel has, how large the network is, how long it was trained."""
+    found = sorted(
+        (alpha, seed, int(frame["step"].max()))
+        for record in records
+        for alpha, seed, frame in looks(record)
+    )
+    seeds = len({seed for _, seed, _ in found})
+    ends = ", ".join(
+        f"{max(step for own, _, step in found if own == alpha):,} iterations at α = {alpha:g}"
+        for alpha in dict.fromkeys(alpha for alpha, *_ in found)
+    )
+    channels = records[0].config.get("model.base")
+    narrow = f", {channels} channels for {FULL_BASE}" if channels else ""
+    return f"{title}{narrow}: {seeds} seed{'' if seeds == 1 else 's'}, {ends}"
+
+
+def _panel(
+    axes: Axes, records: list[Record], groups: dict[str, tuple[str, str]], *, legend: bool
+) -> None:
     by_alpha: dict[float, list[pd.DataFrame]] = {}
     for record in records:
         for alpha, _, frame in looks(record):
@@ -68,13 +92,15 @@ def _panel(axes: Axes, records: list[Record], groups: dict[str, tuple[str, str]]
         for group, (_, colour) in groups.items():
             values = np.stack([_along(frame, group, levels) for frame in frames])
             drawing.mean_and_band(axes, levels, values, colour=colour, linestyle=STYLES[alpha])
-    axes.set(xlim=(high, 0))
+    top = max(float(frame[group].max()) for frame in every for group in groups)
+    axes.set(xlim=(high, 0), ylim=(0, LEGEND * top if legend else None))
     for told, colour in groups.values():
         axes.plot([], [], color=colour, label=told)
     for alpha, style in STYLES.items():
         if alpha in by_alpha:
             axes.plot([], [], color="black", linestyle=style, label=f"α = {alpha:g}")
-    axes.legend(loc="upper left")
+    if legend:
+        axes.legend(loc="upper left")
 
 
 def _along(frame: pd.DataFrame, group: str, levels: np.ndarray) -> np.ndarray:

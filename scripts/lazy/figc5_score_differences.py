@@ -46,11 +46,11 @@ def make(given: drawing.Options) -> Figure:
         axes.set(
             xlabel="mean training loss",
             ylabel="loss, α = 1 less α = 100",
-            xlim=(high, 0),
+            xlim=(high, low),
             title=title(name),
         )
     tenths_legend(panels[0, 0])
-    note(figure, found, seeds="\nMean and range of the seeds")
+    note(figure, found, last="Mean and range where there are several seeds")
     return figure
 
 

@@ -60,7 +60,7 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
         by_alpha = [(alpha, own) for (_, alpha, _), own in networks(frame)]
         losses(panels[0], by_alpha)
         linearity(panels[1], ((own, REGIMES[alpha][1]) for alpha, own in by_alpha), against="all")
-        panels[0].set_ylabel(f"{name}\nloss of a tenth")
+        panels[0].set_title(name)
         for axes in panels:
             mean_loss_axis(axes, frame)
     tenths_legend(grid[-1, 0], below=True)
@@ -90,10 +90,10 @@ def mean_loss_axis(axes: Axes, frame: pd.DataFrame) -> None:
     axes.set(xlabel="mean training loss", xlim=(float(frame["all"].max()) * 1.02, 0))
 
 
-def note(figure: Figure, found: Sequence[Record], *, seeds: str = "") -> None:
+def note(figure: Figure, found: Sequence[Record], *, seeds: str = "", last: str = "") -> None:
     """Below the figure: on how much each row was trained, for how long, and instead of what.
 
-    `seeds`: which of them are drawn.
+    `seeds`: which of them are drawn; `last`: a line below all.
     """
     lines, instead = [], []
     for record in found:
@@ -102,12 +102,14 @@ def note(figure: Figure, found: Sequence[Record], *, seeds: str = "") -> None:
         size = config.get("model.width") or config.get("model.base")
         unit = "units" if "model.width" in config else "channels for 64"
         alpha = "" if many else f", α = {config['transform.alpha']:g}"
+        scaled = " / α²" if many or config["transform.alpha"] != 1 else ""
         goes_on = "" if record.finished else ", goes on"
         lines.append(
             f"{name}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, rate "
-            f"{config['optim.lr']:g}, {record.iteration:,} iterations{goes_on}{seeds}"
+            f"{config['optim.lr']:g}{scaled}, {record.iteration:,} iterations{goes_on}{seeds}"
         )
         if record.stands_in_for:
             instead.append(f"{name} stands in for {record.stands_in_for}")
-    text = "\n".join(dict.fromkeys([*lines, *instead]))
-    figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+    drawing.note(figure, dict.fromkeys([*lines, *instead, *([last] if last else [])]))
+    # Ticks move when panels are first laid out; the layout that is drawn knows them then.
+    figure.draw_without_rendering()

@@ -85,14 +85,14 @@ def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
         done = inside(name, *rest)
         assert done.returncode == 0, done.stderr
     elif name == "figures":
-        given = figures._parser().parse_intermixed_args(rest)
+        given = figures.parser().parse_intermixed_args(rest)
         assert figures.chosen(given.names, given.paper)
     elif name == "claims":
-        given = claims._parser().parse_args(rest)
+        given = claims.parser().parse_args(rest)
         known = ledger(None if given.paper is None else [given.paper])
         assert any(given.figure in (None, claim.figure) for claim in known)
     elif name == "report":
-        report._parser().parse_args(rest)
+        report.parser().parse_args(rest)
     elif name == "data":
         assert {word for word in rest if word != "--forget"} <= set(image_sets())
     elif name == "show":

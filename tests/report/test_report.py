@@ -86,7 +86,7 @@ def test_benchmarks_come_from_what_the_repository_carries_unless_there_are_newer
     write_timings(
         [{"case": "carried"}], Path("outputs/reference/bench/speed.parquet"), None, "1 thread"
     )
-    words = ["report", "--runs", str(page.parent / "outputs"), "--figures", "outputs/figures"]
+    words = ["report", "--runs", str(page.parent / "outputs"), "--figures", str(tmp_path)]
     assert main(words) == 0
     written = Path("outputs/report/index.html")
     assert "<td>carried</td>" in written.read_text()

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.results.collect import typed
+from ntkexp.results.numbers.curves import has_collapsed
 from ntkexp.results.record import Record
 from ntkexp.results.select import carries, choose, choose_jointly, shown
 from tests.papers.alignment.claim_examples import disk, ranks, record
@@ -28,6 +29,40 @@ def test_of_a_seed_that_was_run_twice_the_longer_run_counts() -> None:
     other = record("disk", tables, **{"optim.steps": 2000})
     assert choose([other, one]) == [other]
     assert choose([other, one], lambda run: run.iteration < 1000) == [one]
+
+
+def lossy(*losses: float, **config: object) -> Record:
+    """A run whose training loss at its probes is this."""
+    steps = [1000 * number for number in range(len(losses))]
+    evals = pd.DataFrame({"step": steps, "split": "train", "subset": "all", "loss": losses})
+    return record("disk", {"evals": evals.assign(accuracy=0.5)}, **config)
+
+
+def test_a_run_that_lost_again_what_it_had_learned_counts_only_for_a_figure_without_another() -> (
+    None
+):
+    learned = lossy(2.3, 0.8, 0.9, 0.7)
+    memory_lost = lossy(2.3, 0.8, 0.3, 0.9, 2.2)
+    assert choose([learned, memory_lost]) == [learned]
+    assert shown([learned, memory_lost]) == [learned]
+    assert choose([memory_lost]) == []
+    assert shown([memory_lost]) == [memory_lost]
+
+
+@pytest.mark.parametrize(
+    ("losses", "collapsed"),
+    [
+        ((2.3, 0.3, 2.09), False),  # less than nine tenths
+        ((2.3, 0.3, 2.11), True),
+        ((2.3, 2.299, 2.298), False),  # slow, but it learns
+        ((2.3, 2.5), False),  # never came down
+        ((2.3,), False),
+    ],
+)
+def test_nine_tenths_of_what_the_loss_came_down_are_a_collapse(
+    losses: tuple[float, ...], collapsed: bool
+) -> None:
+    assert has_collapsed(lossy(*losses)) is collapsed
 
 
 def test_runs_on_other_images_are_another_setting() -> None:

@@ -408,6 +408,17 @@ def test_a_sweep_is_read_as_one_table_with_its_varied_keys(tmp_path: Path) -> No
     assert frame.groupby("run")["model.width"].first().to_dict() == {"run1": 10, "run2": 20}
 
 
+def test_a_folder_or_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    run = begun(tmp_path / "run")
+    add(run, 0)
+    run.finish()
+    with pytest.raises(UserError, match="nowhere: no such folder"):
+        results.load([tmp_path, tmp_path / "nowhere"])
+    with pytest.raises(UserError, match=r"no table evals in .*; they have losses"):
+        results.load(tmp_path, ["losses", "evals"])
+    assert [*results.load(tmp_path, ["losses"])] == ["losses"]
+
+
 def test_results_of_another_schema_are_refused_by_name(tmp_path: Path) -> None:
     run = begun(tmp_path)
     run.finish()

@@ -33,7 +33,7 @@ def test_tiles_make_the_kernel(tile: int | None, tmp_path: Path) -> None:
 def test_several_outputs_and_a_fallback(tmp_path: Path) -> None:
     model, inputs = built("bilinear")
     gram = tangent_kernel_tiles(
-        model, inputs, tmp_path / "k.npy", examples_per_tile=2, progress=False
+        model, inputs, str(tmp_path / "k.npy"), examples_per_tile=2, progress=False
     )
     np.testing.assert_allclose(gram, tangent_kernel(model, inputs).gram.numpy(), rtol=1e-9)
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from ntkexp.data.images.decoded import Kept, cache_directory, forget, kept_files
 from ntkexp.data.images.sources import data_directory, image_sets, is_here, verify
 from ntkexp.errors import UserError
+from ntkexp.usage import USAGES
 
-USAGE = "ntkexp data [--forget] [NAME ...]"
+USAGE = USAGES["data"].words
 
 
 def inventory(words: Sequence[str]) -> str:

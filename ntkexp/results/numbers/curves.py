@@ -11,6 +11,9 @@ from ntkexp.theory.spectrum import effective_rank, trace_ratios
 
 # Accuracies are taken on 5,000 examples or more; batches are seldom all right at once.
 FITTED = 0.999
+# Of what the training loss had come down: who loses that much again ends with a network that has
+# forgotten its training. Rises of the loss while a network learns are far smaller.
+LOST = 0.9
 
 
 @cache
@@ -31,6 +34,21 @@ def fitted_step(record: Record) -> int:
 def has_fitted(record: Record) -> bool:
     """Whether the training accuracy came to 100 %."""
     return "evals" in record.tables and bool((accuracy(record, "train") >= FITTED).any())
+
+
+@cache
+def has_collapsed(record: Record) -> bool:
+    """Whether a network lost again what it had learned: nine tenths of what its training loss had
+    come down, as when all ReLUs of a layer die."""
+    evals = record.tables.get("evals")
+    if evals is None or not {"split", "subset", "loss"} <= {*evals}:
+        return False
+    chosen = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
+    curve = chosen.groupby("step")["loss"].mean()
+    if len(curve) < 2:
+        return False
+    gained = float(curve.iloc[0] - curve.min())
+    return gained > 0 and float(curve.iloc[-1] - curve.min()) >= LOST * gained
 
 
 def best_step(record: Record) -> int:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import make_folder, write_text
 from ntkexp.results.commits.begun import committed_tables, last_iteration
 from ntkexp.results.commits.chain import StoredFile
@@ -34,17 +35,29 @@ from ntkexp.results.reference.thinning import thinning
 from ntkexp.results.status import read_status, status_text
 
 LIMIT_BYTES = 25_000_000
+LEFT_OUT = "left out"
 
 
-def keep(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]:
-    """Copy every finished run at or below `places` to `reference`/experiment/id."""
+def keep(
+    places: Iterable[Path] | Path, reference: Path, tables: Iterable[str] | None = None
+) -> Iterator[Path]:
+    """Copy every finished run at or below `places` to `reference`/experiment/id.
+
+    `tables`: these alone; the copy says which were left out.
+    """
+    wanted = None if tables is None else set(tables)
     for folder in list(finished(places)):
         copy = _place(folder, reference)
         if folder.resolve() == copy.resolve():
             continue
-        make_folder(copy)
         whole = {name: _whole(file) for name, file in table_files(folder).items()}
-        _copy(folder, copy, whole, dict(read_status(folder) or {}))
+        if wanted is not None and (absent := wanted.difference(whole)):
+            raise UserError(
+                f"{folder}: has no table {', '.join(sorted(absent))}; it has {', '.join(whole)}"
+            )
+        make_folder(copy)
+        left = set() if wanted is None else set(whole).difference(wanted)
+        _copy(folder, copy, whole, dict(read_status(folder) or {}), left)
         yield copy
 
 
@@ -81,11 +94,19 @@ def _whole(file: TableFile) -> pa.Table:
 
 
 def _copy(
-    folder: Path, copy: Path, tables: Mapping[str, pa.Table], status: Mapping[str, Any]
+    folder: Path,
+    copy: Path,
+    tables: Mapping[str, pa.Table],
+    status: Mapping[str, Any],
+    left: Collection[str] = (),
 ) -> None:
     rules, listed = {}, {}
     experiment = str(flat_config(folder)["name"])
     for name, whole in tables.items():
+        if name in left:
+            (copy / f"{name}.parquet").unlink(missing_ok=True)
+            rules[name] = {"rule": LEFT_OUT, "rows": [whole.num_rows, 0]}
+            continue
         rule = thinning(experiment, name)
         part = whole if rule is None else rule.apply(whole)
         write_packed(copy / f"{name}.parquet", part)

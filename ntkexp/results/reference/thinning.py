@@ -102,15 +102,25 @@ def _log_spaced_and_drawn(table: pa.Table) -> pa.Table:
     return _columns_rounded(_of_steps(_log_spaced)(table), pa.types.is_floating, DRAWN_BITS)
 
 
-def _of_columns(*names: str) -> Thinning:
+def _of_columns(*names: str, bits: int = SIGNIFICANT_BITS) -> Thinning:
     def apply(table: pa.Table) -> pa.Table:
         for name in names:
             place, values = table.schema.names.index(name), table.column(name).to_numpy()
             field = table.schema.field(place)
-            table = table.set_column(place, field, pa.array(rounded(values), field.type))
+            table = table.set_column(place, field, pa.array(rounded(values, bits), field.type))
         return table
 
-    return Thinning(f"{', '.join(names)}: rounded to {SIGNIFICANT_BITS} significant bits", apply)
+    return Thinning(f"{', '.join(names)}: rounded to {bits} significant bits", apply)
+
+
+def _both(first: Thinning, second: Thinning) -> Thinning:
+    return Thinning(f"{first.rule}; {second.rule}", lambda table: second.apply(first.apply(table)))
+
+
+def _of_the_whole_kernel(table: pa.Table) -> pa.Table:
+    whole = table.column("layer").to_pandas() == "total"
+    centred = table.column("centring").to_pandas() == "class"
+    return _rounded(table.filter(pa.array(whole & centred)))
 
 
 def _shown(table: pa.Table) -> pa.Table:
@@ -143,6 +153,11 @@ DRAWN = Thinning(
     _log_spaced_and_drawn,
 )
 
+# What is read of it: the CKA of groups of examples, class-centred.
+WHOLE_KERNEL = Thinning(
+    f"the whole network's kernel, centred by class; {ROUNDED.rule}", _of_the_whole_kernel
+)
+
 # By the beginning of an experiment's name, then table; no other table loses anything.
 RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("disk", "eigenfunctions", SHOWN),
@@ -150,12 +165,18 @@ RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("lazy/", "steps", SPARSE),
     ("", "steps", LOG_SPACED),
     ("", "spectrum", SPECTRUM),
+    ("lazy/c_scores_vgg11", "alignment", WHOLE_KERNEL),
     ("", "alignment", ROUNDED),
     ("lazy/continuum", "evals", ROUNDED),
     ("lazy/continuum", "linearity", ROUNDED),
     ("lazy/dense_examples", "snapshot", DRAWN),
     ("lazy/", "leave_one_out", _of_columns("margin", "residual")),
     # Not the scores: equal ones have to stay equal.
+    (
+        "lazy/c_scores_cifar",
+        "c_scores",
+        _both(_of_columns("probability"), _of_columns("error", bits=DRAWN_BITS)),
+    ),
     ("lazy/c_scores", "c_scores", _of_columns("error", "probability")),
     ("lazy/yin_yang_maps", "yin_yang_maps", ROUNDED),
     ("lazy/yin_yang_maps", "yin_yang_areas", ROUNDED),

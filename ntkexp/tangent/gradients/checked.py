@@ -21,7 +21,7 @@ from ntkexp.tangent.gradients.fallback import jacobians
 from ntkexp.tangent.gradients.forward import Forward, forward_of
 from ntkexp.tangent.gradients.graph_uses import graph_factor
 from ntkexp.tangent.gradients.trusted import better_order, second_attempt, trusted
-from ntkexp.tangent.memory.available import default_budget
+from ntkexp.tangent.memory.available import budget_or_default
 from ntkexp.tangent.passes.calls import (
     parameterised,
     recorded,
@@ -39,7 +39,7 @@ class CheckedFeatures:
         known_sizes = self.known.sizes if self.known is not None else None
         self._reference = None if known_sizes is not None else reference_pass(function, first)
         self.sizes: Sizes = known_sizes or self._first_reference.sizes
-        self.budget_bytes = budget_bytes or default_budget(self.sizes.like.device)
+        self.budget_bytes = budget_or_default(budget_bytes, self.sizes.like.device)
         self._blocks: set[int] = set()
 
     @property

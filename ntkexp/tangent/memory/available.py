@@ -10,6 +10,8 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from ntkexp.errors import UserError
+
 CPU_BUDGET_BYTES = 5 * 2**30
 CUDA_SHARE = 0.6
 # What a pass leaves for activations and gradients; the rest is workspace for products.
@@ -23,6 +25,15 @@ def default_budget(device: torch.device) -> int:
         return int(CUDA_SHARE * free)
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(CPU_BUDGET_BYTES, machine // 2)
+
+
+def budget_or_default(asked: int | None, device: torch.device) -> int:
+    """`budget_bytes` as it was asked for, or what there is."""
+    if asked is None:
+        return default_budget(device)
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        raise UserError(f"budget_bytes={asked!r}: expected a whole number of bytes, 1 or more")
+    return asked
 
 
 def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[slice]:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from ntkexp import results
+from ntkexp.errors import UserError
 from ntkexp.results import Run, Table
 from ntkexp.results.collect import collect
 from ntkexp.results.commits.chain import Commit
@@ -46,6 +47,22 @@ def test_a_kept_run_reads_like_the_run_itself(runs: Path, tmp_path: Path) -> Non
     pd.testing.assert_frame_equal(before["complexity"], after["complexity"])
     assert not (copy / "weights.pt").exists()
     assert set(json.loads((copy / "thinned.json").read_text())) == {"steps"}
+
+
+def test_a_copy_may_have_some_tables_alone_and_says_which_were_left_out(
+    runs: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "reference"
+    (copy,) = keep(runs / "mlp_mnist", place)
+    assert (copy / "steps.parquet").exists()
+    (copy,) = keep(runs / "mlp_mnist", place, ["complexity"])
+    assert [*results.load(copy)] == ["complexity"]
+    assert not (copy / "steps.parquet").exists()
+    told = json.loads((copy / "thinned.json").read_text())["steps"]
+    assert told == {"rule": "left out", "rows": [COUNT, 0]}
+    with pytest.raises(UserError, match="no table evals; it has complexity, steps"):
+        list(keep(runs / "mlp_mnist", tmp_path / "other", ["evals"]))
+    assert not (tmp_path / "other").exists()
 
 
 def test_thinning_keeps_both_ends_and_says_what_it_did(runs: Path, tmp_path: Path) -> None:

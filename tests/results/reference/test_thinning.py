@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ntkexp.results.configs import flat_config
+from ntkexp.results.reference.keep import LEFT_OUT
 from ntkexp.results.reference.thinning import (
     ROUNDED,
     _log_spaced,
@@ -60,6 +61,7 @@ def test_the_kept_runs_are_as_the_rules_say(folder: Path) -> None:
     experiment = str(flat_config(folder)["name"])
     for file in folder.glob("*.parquet"):
         rule = thinning(experiment, file.stem)
+        assert rules.get(file.stem, {}).get("rule") != LEFT_OUT
         assert (rule and rule.rule) == rules.get(file.stem, {}).get("rule")
         if rule is None:
             continue

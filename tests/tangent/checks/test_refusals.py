@@ -63,6 +63,14 @@ def test_nan_says_which_input() -> None:
 def test_classes_that_do_not_exist() -> None:
     refused(linear(), torch.randn(4, 3), "classes are 0 to 1", outputs=[2])
     refused(linear(), torch.randn(4, 3), "list of classes", outputs=[])
+    refused(linear(), torch.randn(4, 3), "list of classes", outputs="a")
+    # A mask, which would be taken for the classes 1 and 0.
+    refused(linear(), torch.randn(4, 3), "list of classes", outputs=[True, False])
+
+
+@pytest.mark.parametrize("budget", ["1GB", 0, -1, 1e9, True])
+def test_a_budget_that_is_no_number_of_bytes(budget: object) -> None:
+    refused(linear(), torch.randn(4, 3), "number of bytes", budget_bytes=budget)
 
 
 def test_batch_norm_in_training_mode() -> None:

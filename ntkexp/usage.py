@@ -1,0 +1,136 @@
+"""What every command takes, in words. Loads nothing heavy: help is there at once."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+TITLE = "ntkexp: watch what a neural network's tangent features do while it learns"
+# Where what a command does begins, on the page of all commands.
+COLUMN, WIDTH = 43, 96
+RUNS = "runs in these folders alone; without it one's own and the reference runs"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How a command is called, what it does, and what each of its flags is for.
+
+    `short`: what of it stands on the page of all commands, where that is not all of it.
+    """
+
+    words: str
+    about: str
+    short: str = ""
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+
+OF_RUNS = {
+    "-m": "a sweep: every combination of values with commas between them",
+    "--rerun": "once more, also what is done",
+    "--with-parents": "first make what it needs and is not there",
+    "--dry-run": "say what would run and what is done; run nothing",
+    "--fail-fast": "after the first failure of a sweep start no more, stop the running ones",
+    "--retry-failed": "do jobs of a sweep again that failed by themselves",
+    "--cfg job": "print the config and run nothing",
+    "--config-dir DIR": "experiments and options of one's own",
+}
+
+USAGES = {
+    "train": Usage(
+        "ntkexp train [FLAGS] +exp=NAME [key=value ...]",
+        "train and probe; -m sweeps, --rerun does it again, --with-parents makes what it needs "
+        "first",
+        "train +exp=NAME [key=value ...]",
+        OF_RUNS,
+    ),
+    "study": Usage(
+        "ntkexp study [FLAGS] +exp=NAME [key=value ...]",
+        "an experiment without a network to train",
+        "study +exp=NAME [key=value ...]",
+        OF_RUNS,
+    ),
+    "list": Usage(
+        "ntkexp list [NAME] [--config-dir DIR]",
+        "every experiment, its figures, its runs; of one experiment how far its runs came",
+        flags={"--config-dir DIR": "experiments of one's own as well"},
+    ),
+    "show": Usage(
+        "ntkexp show RUN [RUN]",
+        "a run's config, provenance and last numbers; of two runs everything in which they differ",
+    ),
+    "claims": Usage(
+        "ntkexp claims [--paper NAME] [--figure N] [--runs DIR ...] "
+        "[--json | --markdown | --summary]",
+        "does it reproduce? every claim, its verdict",
+        "claims [--paper NAME] [--json]",
+        {
+            "--paper NAME": "of one paper",
+            "--figure N": "of one figure",
+            "--runs DIR ...": RUNS,
+            "--json": "everything of each claim, for other programs",
+            "--markdown": "as a table",
+            "--summary": "how many hold, and no more",
+        },
+    ),
+    "figures": Usage(
+        "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--changed]",
+        "draw every figure that has its runs",
+        "figures [PAPER] [FIG] [--out DIR]",
+        {
+            "PAPER": "of one paper; --paper NAME says the same",
+            "FIG": "this figure, by its number or a part of its file's name",
+            "--paper NAME": "of one paper",
+            "--runs DIR ...": RUNS,
+            "--out DIR": "where they go; outputs/figures unless told",
+            "--changed": "only where runs or code changed since",
+        },
+    ),
+    "report": Usage(
+        "ntkexp report [--runs DIR ...] [--figures DIR] [--bench DIR ...] [--out FILE]",
+        "all of it as one page to look at",
+        "report [--runs DIR] [--out FILE]",
+        {
+            "--runs DIR ...": RUNS,
+            "--figures DIR": "figures that were drawn there; outputs/figures unless told",
+            "--bench DIR ...": "timings of these folders",
+            "--out FILE": "the page; outputs/report/index.html unless told",
+        },
+    ),
+    "data": Usage(
+        "ntkexp data [--forget] [NAME ...]",
+        "list the images that are here, fetch those of these names; --forget deletes their "
+        "decoded copies",
+        flags={"--forget": "delete decoded copies; files that were fetched stay"},
+    ),
+    "migrate": Usage("ntkexp migrate [DIR ...]", "give runs of ntkexp 0.1 the ids of this version"),
+    "completion": Usage("ntkexp completion bash|zsh|fish", "a script for the shell's tab key"),
+}
+
+
+def help_of_all() -> str:
+    """The page of all commands."""
+    lines = [TITLE, ""]
+    for command in USAGES.values():
+        call = f"ntkexp {command.short}" if command.short else command.words
+        lines += _entry(f"  {call}", command.about, COLUMN)
+    lines += ["  ntkexp COMMAND --help                    what a command takes, flag by flag"]
+    lines += ["  ntkexp --version | --help", ""]
+    lines += ["  ntkexp train +exp=disk --cfg job         prints the config and runs nothing"]
+    return "\n".join([*lines, ""])
+
+
+def help_of(name: str) -> str:
+    """The page of one command."""
+    command = USAGES[name]
+    lines = [f"usage: {command.words}", "", *textwrap.wrap(command.about, WIDTH)]
+    lines += [""] * bool(command.flags)
+    column = max((len(flag) for flag in command.flags), default=0) + 4
+    for flag, about in command.flags.items():
+        lines += _entry(f"  {flag}", about, column)
+    return "\n".join([*lines, ""])
+
+
+def _entry(call: str, about: str, column: int) -> list[str]:
+    first, *more = textwrap.wrap(about, WIDTH - column)
+    return [f"{call:<{column}}{first}", *(" " * column + line for line in more)]
