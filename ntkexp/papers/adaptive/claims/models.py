@@ -9,7 +9,6 @@ import pandas as pd
 
 from ntkexp.claims.claim import (
     Case,
-    Claim,
     Section,
     Statistic,
     above,
@@ -18,12 +17,14 @@ from ntkexp.claims.claim import (
     percent,
     times,
 )
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.adaptive.cases import (
+    HIDDEN,
+    LAST,
     LINEAR,
     SIGN,
     TASK,
     cosine,
+    of_networks,
     of_pairs,
     of_tasks,
 )
@@ -31,8 +32,6 @@ from ntkexp.results.record import Record
 from ntkexp.theory.adaptive.kernels import sum_cosine
 from ntkexp.theory.adaptive.penalties import Power
 
-NETS = ("adaptive/label_kernel",)
-HIDDEN, LAST = ("hidden1", "hidden2"), "output"
 # The paper leaves both open: omega, and how much Omega(M) weighs beside |theta - theta_0|^2.
 OMEGA = Power(2)
 CHOSEN = "ours: ω(v) = (v - 1)², and Ω of weight 1"
@@ -137,130 +136,114 @@ def entries_ratio(kind: str) -> Statistic:
 
 
 CLAIMS = (
-    Claim(
+    of_networks(
         id="adaptive-eq9-kernel",
         figure=None,
         says="Real networks illustrate Theorem 1: their kernel comes to have a multiple of the "
         "label kernel (9)",
         paper="illustrate",
         number="cosine of the adapted kernel with that of (9) less that with the initial",
-        experiments=NETS,
         tables=("adapted_cosines", "adapted_premise"),
         statistic=closer_by_theorem_1,
         holds=above(0.0),
         threshold="ours, the least that it can mean: more than the initial kernel does; " + CHOSEN,
-        horizon=OWN_END,
         seen="this was written",
     ),
-    Claim(
+    of_networks(
         id="adaptive-s32-larger-b",
         figure=None,
         says="Binarised targets require larger values of the solution B",
         paper="larger",
         number="least penalty of (16), sign task less linear task",
-        experiments=NETS,
         tables=("relaxed_solution", "adapted_premise"),
         statistic=of_pairs("relaxed_solution", least_penalty),
         holds=above(0.0),
         threshold="the sign of the text's word; " + CHOSEN,
-        horizon=OWN_END,
         seen="this was written",
         also=("|β|² of Theorem 1", of_pairs("adapted_premise", premise("initial"))),
     ),
-    Claim(
+    of_networks(
         id="adaptive-s32-more-change",
         figure=None,
         says="Larger values of B on binarised targets result in more change to the adapted kernel",
         paper="more",
         number="norm of K - K0, sign task less linear task",
-        experiments=NETS,
         tables=("adapted_sizes",),
         statistic=of_pairs("adapted_sizes", change),
         holds=above(0.0),
         threshold="the sign of the text's word",
-        horizon=OWN_END,
         seen="this was written",
         also=("the two norms", of_tasks("adapted_sizes", change, (LINEAR, SIGN))),
     ),
-    Claim(
+    of_networks(
         id="adaptive-s32-only-last",
         figure=None,
         says="On the linear task the solution should have large values only in the final layer's B",
         paper="only",
         number="the last layer's share of the squared norm of B, solution of (16)",
-        experiments=NETS,
         tables=("relaxed_singular_values",),
         statistic=last_share("relaxed"),
         holds=above(0.5),
         threshold="ours, the least that it can mean, as for (19): most of it; " + CHOSEN,
-        horizon=OWN_END,
         seen="this was written",
         unit=percent,
         also=("of the network's own change of weights", last_share("network")),
     ),
-    Claim(
+    of_networks(
         id="adaptive-eq4-premise",
         figure="ours",
         says="Ours: the network is the least solution in its own average features, as in (4) for "
         "a fixed M",
         paper="not said of networks",
         number="shortest change of weights squared over the network's own, in the adapted kernel",
-        experiments=NETS,
         tables=("adapted_premise",),
         statistic=of_its_own("average"),
         holds=between(0.9, 1.1),
         threshold="ours: to a tenth",
-        horizon=OWN_END,
         seen="this was written: a pilot's two networks had 0.51 and 0.50",
         also=("in the initial kernel", of_its_own("initial")),
         section=Section.ours,
     ),
-    Claim(
+    of_networks(
         id="adaptive-thm2-kernel",
         figure=None,
         says="The theoretical adaptive feature model reflects real networks",
         paper="reflects",
         number="cosine of the adapted kernel with that of Theorem 2, less that with the initial",
-        experiments=NETS,
         tables=("adapted_cosines", "relaxed_kernels"),
         statistic=closer_by_theorem_2,
         holds=above(0.0),
         threshold="ours, the least that it can mean: more than the initial kernel does; "
         + CHOSEN
         + ", on both sides",
-        horizon=OWN_END,
     ),
     *(
-        Claim(
+        of_networks(
             id=f"adaptive-thm2-low-rank-{layer}",
             figure=None,
             says=f"Learning is group approximately low rank: the change of {layer} is of lower "
             "rank than that of the tangent model",
             paper="approximately low rank",
             number="effective rank of the network's change over that of the least-norm solution",
-            experiments=NETS,
             tables=("relaxed_singular_values",),
             statistic=rank_ratio(layer),
             holds=below(1.0),
             threshold="ours, the least that it can mean: lower than without adaptation",
-            horizon=OWN_END,
             unit=times,
         )
         for layer in HIDDEN
     ),
-    Claim(
+    of_networks(
         id="adaptive-a1-sparse",
         figure=None,
         says="A diagonal M, a scale for every parameter, makes changes of weights sparser",
         paper="sparsity",
         number="entries that matter over those of the least-norm solution, of three layers the "
         "largest ratio",
-        experiments=NETS,
         tables=("relaxed_entries",),
         statistic=entries_ratio("diagonal"),
         holds=below(1.0),
         threshold="the sign of the text's word; " + CHOSEN,
-        horizon=OWN_END,
         unit=times,
         also=("of the network itself", entries_ratio("network")),
     ),

@@ -8,22 +8,22 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, above, percent, times
-from ntkexp.claims.horizon import OWN_END
+from ntkexp.claims.claim import Case, above, percent, times
 from ntkexp.papers.adaptive.cases import (
+    HIDDEN,
+    LAST,
     LINEAR,
     SIGN,
     TASK,
     at_layer,
     cosine,
+    of_networks,
     of_tasks,
 )
 from ntkexp.results.record import Record
 from ntkexp.theory.adaptive.kernels import correlation, fifth_means
 from ntkexp.theory.float64 import Array, array
 
-NETS = ("adaptive/label_kernel",)
-HIDDEN, LAST = ("hidden1", "hidden2"), "output"
 CORRELATIONS = {"y": "with_linear", "residual": "with_residual", "targets": "with_targets"}
 
 
@@ -95,19 +95,17 @@ def least_shared(rows: pd.DataFrame) -> float:
 
 
 CLAIMS = (
-    Claim(
+    of_networks(
         id="adaptive-eq19-last-layer",
         figure=None,
         says="On the linear task only the final layer should contribute to the change of the "
         "kernel (19)",
         paper="only",
         number="the last layer's share of the norms of the layers' kernel changes",
-        experiments=NETS,
         tables=("adapted_layers",),
         statistic=of_tasks("adapted_layers", at_layer("share", LAST), (LINEAR,)),
         holds=above(0.5),
         threshold="ours, the least that it can mean: most of it",
-        horizon=OWN_END,
         seen="this was written: pilots of two seeds had 4 and 6 %",
         unit=percent,
         also=(
@@ -115,94 +113,82 @@ CLAIMS = (
             of_tasks("adapted_layers", at_layer("share", "hidden1"), (LINEAR,)),
         ),
     ),
-    Claim(
+    of_networks(
         id="adaptive-eq19-last-proportional",
         figure=None,
         says="On the sign task the final layer's contribution to the prediction should be "
         "proportional to y",
         paper="proportional",
         number="correlation of what the last layer adds with y, less that with sign(y)",
-        experiments=NETS,
         tables=("adapted_layers",),
         statistic=of_tasks("adapted_layers", rather_y_than_sign, (SIGN,)),
         holds=above(0.0),
         threshold="ours, the least that it can mean: more with y than with sign(y), two targets of "
         "a correlation of 0.92 with one another",
-        horizon=OWN_END,
         seen="≥ 0.9 of the correlation with y alone, by which it holds, became this",
         also=("with y", of_tasks("adapted_layers", at_layer("with_linear", LAST), (SIGN,))),
     ),
-    Claim(
+    of_networks(
         id="adaptive-s32-residual-near-zero",
         figure=None,
         says="The residual sign(y) - αy is largest for points with y near 0",
         paper="largest",
         number="its mean size over the fifth nearest to y = 0 over that over the farthest",
-        experiments=NETS,
         tables=("adapted_examples",),
         statistic=of_tasks("adapted_examples", residual_near_zero, (SIGN,)),
         holds=above(1.0),
         threshold="the sign of the text's word",
-        horizon=OWN_END,
         seen="this was written",
         unit=times,
     ),
-    Claim(
+    of_networks(
         id="adaptive-eq19-rest-residual",
         figure=None,
         says="The remainder of the weights only fit the residual sign(y) - αy",
         paper="only",
         number="correlation of what the hidden layers add together with the residual less that "
         "with y",
-        experiments=NETS,
         tables=("adapted_layers", "adapted_examples"),
         statistic=rest_prefers_residual,
         holds=above(0.0),
         threshold="ours, the least that it can mean: more with the residual than with y",
-        horizon=OWN_END,
         seen="the sum of the hidden layers took the place of each of them, by which it is partly",
         also=("each alone", hidden_prefer_residual),
     ),
-    Claim(
+    of_networks(
         id="adaptive-s4-final-larger",
         figure=None,
         says="The final tangent features are larger than the average ones (section 4)",
         paper="larger",
         number="norm of the final kernel over that of the adapted one",
-        experiments=NETS,
         tables=("adapted_cosines",),
         statistic=of_tasks("adapted_cosines", ratio, (LINEAR, SIGN)),
         holds=above(1.0),
         threshold="the sign of the text's word",
-        horizon=OWN_END,
         seen="this was written: pilots had 3.2 to 3.7 ×",
         unit=times,
     ),
-    Claim(
+    of_networks(
         id="adaptive-s4-rescaled",
         figure=None,
         says="The final feature kernel closely resembles a re-scaled version of the average one",
         paper="closely",
         number="cosine of the two",
-        experiments=NETS,
         tables=("adapted_cosines",),
         statistic=of_tasks("adapted_cosines", cosine("final", "average"), (LINEAR, SIGN)),
         holds=above(0.95),
         threshold="ours, for `closely`: 0.95",
-        horizon=OWN_END,
         seen="this was written: pilots had 0.96 to 0.99",
     ),
-    Claim(
+    of_networks(
         id="adaptive-s4-same-subspace",
         figure=None,
         says="All M along the path have the same principal subspace, with other eigenvalues",
         paper="the same",
         number="mean cosine of 5 principal angles of K_t - K0 with K - K0, least of ten points",
-        experiments=NETS,
         tables=("adapted_angles",),
         statistic=of_tasks("adapted_angles", least_shared, (LINEAR, SIGN)),
         holds=above(0.9),
         threshold="ours, for `the same`: 0.9",
-        horizon=OWN_END,
     ),
 )
