@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 import ntkexp
-from ntkexp import usage
 from ntkexp.errors import UserError, denied
 from ntkexp.execution import threads
 
@@ -76,7 +75,7 @@ def _interrupts() -> Iterator[None]:
 
 def _dispatch(words: list[str]) -> int:
     if not words or words[0] in ("--help", "-h", "help"):
-        print(usage.help_of_all(), end="")
+        print(_help(), end="")
         return 0
     if words[0] == "--version":
         print(f"ntkexp {ntkexp.__version__}")
@@ -87,12 +86,18 @@ def _dispatch(words: list[str]) -> int:
     if command not in COMMANDS:
         raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
     if {"--help", "-h"} & set(rest):
-        print(usage.help_of(command), end="")
+        print(_help(command), end="")
         return 0
     return COMMANDS[command](rest)
 
 
 # Every command imports what it needs when it is called: this module stays light.
+
+
+def _help(command: str | None = None) -> str:
+    from ntkexp.usage import help_of, help_of_all
+
+    return help_of_all() if command is None else help_of(command)
 
 
 def _train(words: list[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 TITLE = "ntkexp: watch what a neural network's tangent features do while it learns"
 # Where what a command does begins, on the page of all commands.
@@ -12,8 +12,7 @@ COLUMN, WIDTH = 43, 96
 RUNS = "runs in these folders alone; without it one's own and the reference runs"
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """How a command is called, what it does, and what each of its flags is for.
 
     `short`: what of it stands on the page of all commands, where that is not all of it.
@@ -22,12 +21,12 @@ class Usage:
     words: str
     about: str
     short: str = ""
-    flags: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, str] = {}
 
 
 OF_RUNS = {
     "-m": "a sweep: every combination of values with commas between them",
-    "--rerun": "once more, also what is done",
+    "--rerun": "run it again, even if it is done",
     "--with-parents": "first make what it needs and is not there",
     "--dry-run": "say what would run and what is done; run nothing",
     "--fail-fast": "after the first failure of a sweep start no more, stop the running ones",

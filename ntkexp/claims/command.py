@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from ntkexp.arguments import CommandParser
 from ntkexp.claims.claim import Claim
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import FORMS, as_text
@@ -19,9 +18,6 @@ from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.record import Record
 from ntkexp.results.reference.packaged import roots
-from ntkexp.usage import USAGES
-
-USAGE = USAGES["claims"].words
 
 
 def claims(words: Sequence[str]) -> str:
@@ -52,13 +48,8 @@ def judged(records: Sequence[Record], claims: Iterable[Claim] | None = None) -> 
     return judge_all(ledger() if claims is None else claims, records)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"claims: {message}\nusage: {USAGE}")
-
-
-def parser() -> argparse.ArgumentParser:
-    found = _Parser(prog="ntkexp claims", usage=USAGE, add_help=False)
+def parser() -> CommandParser:
+    found = CommandParser("claims")
     found.add_argument("--runs", nargs="+", type=Path, default=[])
     found.add_argument("--paper")
     found.add_argument("--figure")

@@ -8,7 +8,6 @@ ntkexp figures --changed             only where runs or code changed since
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import runpy
@@ -19,17 +18,15 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
+from ntkexp.arguments import CommandParser
 from ntkexp.errors import UserError, meant
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
 from ntkexp.results.commits.atomic import refuse_unwritable
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
-from ntkexp.usage import USAGES
 
-USAGE = USAGES["figures"].words
 MISSING_RUNS = 3
 
 
@@ -119,13 +116,8 @@ def _run(script: Script, runs: Sequence[Path], out: Path) -> tuple[int, str, str
     return (code if isinstance(code, int) else int(bool(code))), said.getvalue(), errors.getvalue()
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"figures: {message}\nusage: {USAGE}")
-
-
-def parser() -> argparse.ArgumentParser:
-    found = _Parser(prog="ntkexp figures", usage=USAGE, add_help=False)
+def parser() -> CommandParser:
+    found = CommandParser("figures")
     found.add_argument("names", nargs="*")
     found.add_argument("--paper")
     found.add_argument("--runs", nargs="+", type=Path, default=[])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from ntkexp.arguments import CommandParser
 from ntkexp.claims.command import judged, records_of
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import FIGURES
@@ -16,9 +15,6 @@ from ntkexp.results.benchmarks import read_timings
 from ntkexp.results.commits.atomic import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
-from ntkexp.usage import USAGES
-
-USAGE = USAGES["report"].words
 
 
 def report(words: Sequence[str]) -> Path:
@@ -57,13 +53,8 @@ def plotly_script() -> str:
     return str(get_plotlyjs())
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"report: {message}\nusage: {USAGE}")
-
-
-def parser() -> argparse.ArgumentParser:
-    found = _Parser(prog="ntkexp report", usage=USAGE, add_help=False)
+def parser() -> CommandParser:
+    found = CommandParser("report")
     found.add_argument("--runs", nargs="+", type=Path, default=[])
     found.add_argument("--figures", nargs=1, type=Path, default=[])
     found.add_argument("--bench", nargs="+", type=Path, default=[])
