@@ -229,6 +229,9 @@ def save(figure: Figure, out: Path, stem: str) -> list[Path]:
     # Lay out once for the three of them, and go past savefig, which would draw everything once
     # more before it writes.
     figure.draw_without_rendering()
+    if figure.get_tightbbox().x0 < 0:
+        # Ticks move when panels are first laid out, and a label can leave the page.
+        figure.draw_without_rendering()
     figure.set_layout_engine("none")
     pdf, png, svg = (out / f"{stem}.{kind}" for kind in ("pdf", "png", "svg"))
     FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ntkexp.errors import UserError
 from ntkexp.results.reference.keep import LIMIT_BYTES, keep, keep_begun, size_bytes
 from ntkexp.results.status import read_status
 
@@ -32,8 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = given.experiments or ["*"]
     found = {place for root in given.runs for name in names for place in root.glob(name)}
     places = sorted(p for p in found if p.is_dir() and p.resolve() != given.out.resolve())
-    for copy in keep(places, given.out, given.tables):
-        print(copy)
+    try:
+        for copy in keep(places, given.out, given.tables):
+            print(copy)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
     if given.begun:
         for copy in keep_begun(places, given.out):
             print(f"{copy}: kept at {(read_status(copy) or {})['kept_at']:,}")

@@ -111,5 +111,3 @@ def note(figure: Figure, found: Sequence[Record], *, seeds: str = "", last: str 
         if record.stands_in_for:
             instead.append(f"{name} stands in for {record.stands_in_for}")
     drawing.note(figure, dict.fromkeys([*lines, *instead, *([last] if last else [])]))
-    # Ticks move when panels are first laid out; the layout that is drawn knows them then.
-    figure.draw_without_rendering()
