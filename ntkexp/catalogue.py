@@ -10,7 +10,7 @@ from ntkexp.errors import UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of, swept_by_themselves
 from ntkexp.papers.found import paper
 from ntkexp.results import folders
-from ntkexp.results.commits.chain import DamagedRunError
+from ntkexp.results.commits.chain import DamagedRunError, UnreadableRunError
 from ntkexp.results.commits.lock import held
 from ntkexp.results.folders import OUTPUTS, runs
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
@@ -88,7 +88,8 @@ def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Pa
         try:
             lines.append(f"    {progress(run)}".rstrip())
         except UserError as error:
-            lines.append(f"    {error}")
+            # What was said of its state is not said again.
+            lines += [] if str(error) in line else [f"    {error}"]
     return "\n".join(lines if found else [*lines, "no runs here"])
 
 
@@ -105,6 +106,9 @@ def _state_lines(found: Sequence[Path]) -> Iterator[str]:
     for run in found:
         try:
             status = read_status(run)
+        except UnreadableRunError as error:
+            yield str(error)
+            continue
         except DamagedRunError as error:
             yield f"{run}  damaged: {error}"
             continue

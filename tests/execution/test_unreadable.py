@@ -70,6 +70,18 @@ def test_an_unreadable_run_is_named_and_the_others_are_listed(
     assert found.stderr.splitlines() == [told]
 
 
+def test_a_status_of_another_account_is_not_called_damaged(
+    inside: Ntkexp, ordinary: Ntkexp, tmp_path: Path
+) -> None:
+    assert inside("train", *TINY_DISK, "optim.steps=3").returncode == 0
+    (own,) = (tmp_path / "outputs" / "disk").iterdir()
+    (own / "status.json").chmod(0)
+    found = ordinary("list", "disk")
+    assert found.returncode == 0, found.stderr
+    told = f"outputs/disk/{own.name}: cannot be read (Permission denied)"
+    assert found.stdout.splitlines()[1:] == [told]
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [
