@@ -90,11 +90,11 @@ class FromRun:
 
     def table(self) -> pd.DataFrame:
         """A table, from a parquet file."""
-        import pandas as pd
+        from ntkexp.results.commits.parquet import frame_of
 
         path = self.checked()
         with self._of_kind("a table, such as evals.parquet"):
-            return pd.read_parquet(path)
+            return frame_of(path.read_bytes())
 
     def array(self) -> NDArray[np.generic]:
         """An array of a .npy file, as a read-only memory map."""

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import make_folder, replacing
+from ntkexp.results.commits.parquet import frame_of
 from ntkexp.results.provenance.provenance import provenance
 from ntkexp.results.reference.keep import without_folders
 
@@ -94,6 +95,6 @@ def title(timings: pd.DataFrame, name: str) -> str:
 
 def _read(file: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(file)
+        return frame_of(file.read_bytes())
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: no table that can be read ({error})") from error

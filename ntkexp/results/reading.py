@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import pyarrow as pa
 from ntkexp.errors import UserError
 from ntkexp.keys import SCHEMA_VERSION
 from ntkexp.results.commits.chain import DamagedRunError
+from ntkexp.results.commits.parquet import frame_of
 from ntkexp.results.configs import flat_config, varied
 from ntkexp.results.folders import runs
 from ntkexp.results.provenance.card import read_card
@@ -88,7 +88,7 @@ def read_table(file: TableFile) -> pd.DataFrame:
     if file.sha256 is not None and _sha256(content) != file.sha256:
         raise DamagedRunError(file.path, "is damaged (its checksum is another)")
     try:
-        return pd.read_parquet(io.BytesIO(content))
+        return frame_of(content)
     except (pa.ArrowException, OSError) as error:
         raise DamagedRunError(file.path, "is damaged (no parquet)") from error
 

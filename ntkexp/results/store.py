@@ -10,7 +10,6 @@ files. Every file is published from a folder that only this life has (`commits/d
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import shutil
 import sys
@@ -35,7 +34,7 @@ from ntkexp.results.commits.chain import (
 )
 from ntkexp.results.commits.drafts import Drafts
 from ntkexp.results.commits.lock import Lock
-from ntkexp.results.commits.parquet import parquet
+from ntkexp.results.commits.parquet import frame_of, parquet
 from ntkexp.results.provenance.card import FILE, Card
 from ntkexp.results.status import (
     OLD_LAYOUT,
@@ -259,7 +258,7 @@ class Run:
         return [file for commit in self._chain for file in commit.files]
 
     def _read(self, part: StoredFile) -> pd.DataFrame:
-        frame = pd.read_parquet(io.BytesIO(part.read(self.committed)))
+        frame = frame_of(part.read(self.committed))
         if len(frame) != part.rows:
             raise DamagedRunError(self.committed / part.name, f"has {len(frame)} rows")
         return frame

@@ -6,10 +6,10 @@ from pathlib import Path
 from pickle import UnpicklingError
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.chain import read_chain
+from ntkexp.results.commits.parquet import table_of
 from ntkexp.results.status import OLD_LAYOUT, UNFINISHED
 
 
@@ -22,7 +22,7 @@ def committed_tables(folder: Path) -> dict[str, pa.Table]:
     found: dict[str, list[pa.Table]] = {}
     for commit in read_chain(committed):
         for part in commit.parts:
-            table = pq.read_table(pa.BufferReader(part.read(committed)))
+            table = table_of(part.read(committed))
             found.setdefault(str(part.table), []).append(table)
     return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
@@ -35,7 +35,7 @@ def _of_version_1(parts: Path, checkpoint: Path) -> dict[str, pa.Table]:
     for part in sorted(parts.glob("*.parquet")):
         table, number = part.name.split(".")[:2]
         if int(number) <= last:
-            found.setdefault(table, []).append(pq.read_table(part))
+            found.setdefault(table, []).append(table_of(part.read_bytes()))
     return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
 

@@ -118,7 +118,10 @@ def _tables(run: Path) -> dict[str, pd.DataFrame]:
     from ntkexp.results.reading import read_table, table_files
 
     if (read_status(run) or {}).get("state") != "finished":
-        return {name: table.to_pandas() for name, table in committed_tables(run).items()}
+        return {
+            name: table.to_pandas(use_threads=False)
+            for name, table in committed_tables(run).items()
+        }
     found = {}
     for name, file in table_files(run).items():
         try:

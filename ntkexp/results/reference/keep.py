@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import make_folder, write_text
 from ntkexp.results.commits.begun import committed_tables, last_iteration
 from ntkexp.results.commits.chain import StoredFile
+from ntkexp.results.commits.parquet import table_of
 from ntkexp.results.configs import flat_config
 from ntkexp.results.folders import runs
 from ntkexp.results.provenance.card import FILE, read_card
@@ -90,7 +90,7 @@ def size_bytes(reference: Path) -> int:
 
 def _whole(file: TableFile) -> pa.Table:
     read_table(file)  # as it was published, or refused
-    return pq.read_table(file.path)
+    return table_of(file.path.read_bytes())
 
 
 def _copy(
