@@ -1,20 +1,23 @@
-"""A small learning rate is not the lazy regime: α = 1 at four rates, and α = 100.
+"""A small learning rate is not the lazy regime: α = 1 at several rates, and α = 100.
 
-a, accuracy on training examples with wrong labels, and b, on test examples, against the loss of
-the training examples with right ones; c, three measures of linearity. Every line is a network, and
-ends where its iterations do. The thesis has ResNet18, here stands an MLP.
+A row a network: a, accuracy on training examples with wrong labels, and b, on test examples,
+against the loss of the training examples with right ones; c, three measures of linearity. Every
+line is a network, and ends where its iterations do. The thesis has ResNet18 of 64 channels, here
+stand an MLP and VGG11.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.noise_curves import looks, networks
+from ntkexp.papers.lazy.noise_curves import networks
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import (
     clean_axis,
@@ -22,9 +25,11 @@ from ntkexp.scripts.lazy.noise_panels import (
     measures_legend,
     note,
     records_of,
+    rows,
 )
 
 FIGURE = "C.1"
+ROW = 2.4
 COLOURS = {
     (1.0, 1e-2): ("α = 1, rate .01", drawing.BLACK),
     (1.0, 3e-3): ("α = 1, rate .003", drawing.BLUE),
@@ -34,27 +39,35 @@ COLOURS = {
 }
 
 
-def draw(every: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 3.2))
+def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
+    size = (drawing.PAGE, ROW * len(by_row) + 0.6)
+    figure, grid = plt.subplots(len(by_row), 3, figsize=size, squeeze=False)
     labelled: set[str] = set()
+    for panels, (title, every) in zip(grid, by_row.items(), strict=True):
+        _row(panels, every, labelled)
+        panels[0].set_ylabel(f"{title}\naccuracy, noisy examples")
+    told = [
+        plt.Line2D([], [], color=colour, label=label)
+        for label, colour in COLOURS.values()
+        if label in labelled
+    ]
+    figure.legend(handles=told, loc="outside upper center", ncols=3)
+    measures_legend(grid[0, 2])
+    drawing.letter_panels(grid[0])
+    return figure
+
+
+def _row(panels: Sequence[Axes], every: pd.DataFrame, labelled: set[str]) -> None:
     # From large to small rates: the least one, which has come least far, lies on top.
     for (_, alpha, lr, _), frame in sorted(networks(every), key=lambda one: -one[0][2]):
         label, colour = _of(alpha, lr)
         for axes, column in zip(panels, ("noisy_known", "test_known"), strict=False):
-            shown = label if axes is panels[0] and label not in labelled else None
-            axes.plot(frame["clean"], frame[column], color=colour, linewidth=1.0, label=shown)
+            axes.plot(frame["clean"], frame[column], color=colour, linewidth=1.0)
         labelled.add(label)
         linearity(panels[2], [(frame, colour)])
-    panels[0].set_ylabel("accuracy, noisy examples")
     panels[1].set_ylabel("accuracy, test")
     for axes in panels:
         clean_axis(axes, every)
-    told = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
-    order = [label for label, _ in COLOURS.values() if label in told]
-    panels[0].legend([told[label] for label in order], order, loc="upper left")
-    measures_legend(panels[2])
-    drawing.letter_panels(panels)
-    return figure
 
 
 def _of(alpha: float, lr: float) -> tuple[str, str]:
@@ -66,12 +79,16 @@ def _of(alpha: float, lr: float) -> tuple[str, str]:
 
 def make(given: drawing.Options) -> Figure:
     found = records_of(given)
-    figure = draw(looks(found))
+    figure = draw(rows(found))
     note(figure, found)
     return figure
 
 
-main = drawing.main(__file__, __doc__, "lazy/noise_mlp,lazy/rates_mlp", make)
+EXPERIMENTS = (
+    *("lazy/noise_mlp", "lazy/rates_mlp"),
+    *("lazy/noise_vgg11", "lazy/noise_vgg11_lazy", "lazy/rates_vgg11"),
+)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -23,6 +23,7 @@ TITLES = {
     "lazy/noise_vgg11": "VGG11, CIFAR-10",
     "lazy/noise_vgg11_lazy": "VGG11, CIFAR-10",
     "lazy/rates_mlp": "MLP, MNIST",
+    "lazy/rates_vgg11": "VGG11, CIFAR-10",
 }
 REGIMES = {1.0: ("α = 1", drawing.BLUE), 100.0: ("α = 100", drawing.VERMILION)}
 STYLES = dict(zip(MEASURES, ("-", "--", ":"), strict=True))

@@ -20,13 +20,17 @@ from ntkexp.papers.lazy.claims.noise import (
     MLP_LAZY,
     PLAIN,
     RATE,
+    VGG,
     WITH_LINEARITY,
     claim,
+    title,
 )
 from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, pairs
 from ntkexp.results.record import Record
 
-RATES = "lazy/rates_mlp"
+RATES, RATES_VGG = "lazy/rates_mlp", "lazy/rates_vgg11"
+PLAIN_ONES = (MLP, RATES, VGG, RATES_VGG)
+BOTH_REGIMES = (MLP, MLP_LAZY, RATES, VGG, f"{VGG}_lazy", RATES_VGG)
 SMALLEST = 1e-6
 # Before anything is memorised, which begins at clean losses of .53 and less here.
 FIRST_PART = tuple(loss for loss in CLEAN if loss > 0.53)
@@ -39,8 +43,8 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         found = noise_curves.looks(records) if records else None
         for rate in other_rates(found):
-            for seed, gaps in differences(found, column, at_rate(rate), PLAIN, levels):
-                yield Case(f"rate {rate:g}", seed, furthest(gaps))
+            for name, seed, gaps in differences(found, column, at_rate(rate), PLAIN, levels):
+                yield Case(f"{title(name)}, rate {rate:g}", seed, furthest(gaps))
 
     return cases
 
@@ -49,14 +53,16 @@ def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
     """How much further alpha = 100 takes an accuracy from alpha = 1 than any rate takes it, at the
     clean losses that alpha = 100 comes to."""
     found = noise_curves.looks(records) if records else None
-    for column, name in ACCURACIES.items():
-        by_rate = [dict(differences(found, column, at_rate(rate), PLAIN))
-                   for rate in other_rates(found)]  # fmt: skip
-        for seed, gaps in differences(found, column, LAZY, PLAIN):
+    for column, told in ACCURACIES.items():
+        of_rates: dict[tuple[str, int], list[np.ndarray]] = {}
+        for rate in other_rates(found):
+            for name, seed, gaps in differences(found, column, at_rate(rate), PLAIN):
+                of_rates.setdefault((name, seed), []).append(gaps)
+        for name, seed, gaps in differences(found, column, LAZY, PLAIN):
             there = ~np.isnan(gaps)
-            of_rates = [of[seed][there] for of in by_rate if seed in of]
-            if of_rates:
-                yield Case(name, seed, furthest(gaps) - furthest(np.concatenate(of_rates)))
+            if own := [of[there] for of in of_rates.get((name, seed), ())]:
+                further = furthest(gaps) - furthest(np.concatenate(own))
+                yield Case(f"{title(name)}, {told}", seed, further)
 
 
 def more_linear(records: Sequence[Record]) -> Iterable[Case]:
@@ -64,16 +70,16 @@ def more_linear(records: Sequence[Record]) -> Iterable[Case]:
     found = noise_curves.looks(records) if records else None
     for rate in other_rates(found):
         for measure in MEASURES:
-            for seed, gaps in differences(found, measure, at_rate(rate), PLAIN):
-                yield Case(f"rate {rate:g}, {measure}", seed, lowest(gaps))
+            for name, seed, gaps in differences(found, measure, at_rate(rate), PLAIN):
+                yield Case(f"{title(name)}, rate {rate:g}, {measure}", seed, lowest(gaps))
 
 
 def less_linear(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure at alpha = 100 less that at rate 1e-6, at the lowest clean loss both reach."""
     found = noise_curves.looks(records) if records else None
     for measure in MEASURES:
-        for seed, gaps in differences(found, measure, LAZY, at_rate(SMALLEST)):
-            yield Case(measure, seed, lowest(gaps))
+        for name, seed, gaps in differences(found, measure, LAZY, at_rate(SMALLEST)):
+            yield Case(f"{title(name)}, {measure}", seed, lowest(gaps))
 
 
 def at_rate(rate: float) -> dict[str, float]:
@@ -91,11 +97,11 @@ def differences(
     first: Mapping[str, float],
     second: Mapping[str, float],
     levels: Sequence[float] = CLEAN,
-) -> Iterator[tuple[int, np.ndarray]]:
-    """(seed, a column of the one network less that of the other at each clean loss)."""
+) -> Iterator[tuple[str, int, np.ndarray]]:
+    """(experiment, seed, a column of the one network less that of the other at each clean loss)."""
     if found is not None:
-        for _, seed, one, other in pairs(found, first, second):
-            yield seed, at_clean(one, column, levels) - at_clean(other, column, levels)
+        for name, seed, one, other in pairs(found, first, second):
+            yield name, seed, at_clean(one, column, levels) - at_clean(other, column, levels)
 
 
 def furthest(gaps: np.ndarray) -> float:
@@ -116,7 +122,7 @@ CLAIMS = (
         says="Accuracy on noisy examples follows the same trajectory at every learning rate",
         paper="the same trajectory",
         number="largest difference from rate .01 at equal clean losses",
-        experiments=(MLP, RATES),
+        experiments=PLAIN_ONES,
         statistic=apart("noisy_known"),
         holds=below(0.05),
         threshold="ours, for `the same`: five points",
@@ -128,7 +134,7 @@ CLAIMS = (
         says="It does so at least in the first part of training",
         paper="the same trajectory, at least in the first part",
         number="largest difference from rate .01 at equal clean losses of 2, 1.5 and 1",
-        experiments=(MLP, RATES),
+        experiments=PLAIN_ONES,
         statistic=apart("noisy_known", FIRST_PART),
         holds=below(0.05),
         threshold="ours, for `the same`: five points; the first part ends, for us, before any "
@@ -142,7 +148,7 @@ CLAIMS = (
         says="And so does test accuracy",
         paper="the same trajectory",
         number="largest difference from rate .01 at equal clean losses",
-        experiments=(MLP, RATES),
+        experiments=PLAIN_ONES,
         statistic=apart("test_known"),
         holds=below(0.05),
         threshold="that of noisy examples",
@@ -156,7 +162,7 @@ CLAIMS = (
         paper="diverge",
         number="largest difference of an accuracy between alpha = 100 and 1 at equal clean losses, "
         "less the largest between rates",
-        experiments=(MLP, MLP_LAZY, RATES),
+        experiments=BOTH_REGIMES,
         statistic=alpha_beyond_rates,
         threshold="the order of the text",
         seen="this was written",
@@ -169,7 +175,7 @@ CLAIMS = (
         paper="a more linearized regime",
         number="measure of linearity at the lowest clean loss that both reach, a smaller rate less "
         "rate .01",
-        experiments=(MLP, RATES),
+        experiments=PLAIN_ONES,
         tables=WITH_LINEARITY,
         statistic=more_linear,
         seen="this was written",
