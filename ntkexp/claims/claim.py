@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -145,6 +145,21 @@ class Claim:
         """Of the interval; and whether results were known when it was chosen."""
         words = f"; results had been seen when {self.seen}" if self.seen else ""
         return f"{self.threshold}{words}"
+
+
+def sharing(prefix: str, **shared: Any) -> Callable[..., Claim]:
+    """Makes claims that have most of their fields in common, as those of one figure do.
+
+    `prefix` begins the id of each; what a claim gives itself stands over what is shared.
+
+    claim = sharing("fig02-", figure="2", tables=("spectrum",), horizon=iteration(3000))
+    claim("t40", says="The 40 largest of 1000 eigenvalues come to hold ...", paper="> 70 %", ...)
+    """
+
+    def claim(name: str, **fields: Any) -> Claim:
+        return Claim(id=prefix + name, **(shared | fields))
+
+    return claim
 
 
 def each_run(

@@ -16,6 +16,7 @@ from ntkexp.claims.claim import (
     below,
     between,
     percent,
+    sharing,
     times,
 )
 from ntkexp.claims.horizon import OWN_END
@@ -89,6 +90,16 @@ def accuracies(split: str) -> Statistic:
                     yield Case(str(fit).replace("_", " "), int(seed), float(accuracy))
 
     return cases
+
+
+claim = sharing(
+    "adaptive-fig2-",
+    figure="2",
+    experiments=("adaptive/penalties",),
+    tables=("effective_penalties",),
+    horizon=OWN_END,
+    section=Section.identity,
+)
 
 
 CLAIMS = (
@@ -177,33 +188,23 @@ CLAIMS = (
         threshold="the sign of the text's word",
         also=("on the linear task", of_tasks("adapted_fifths", remainder, (LINEAR,))),
     ),
-    Claim(
-        id="adaptive-fig2-sub-quadratic",
-        figure="2",
+    claim(
+        "sub-quadratic",
         says="All effective penalties are sub-quadratic",
         paper="below 2",
         number="slope of log penalty by log v at v = 100",
-        experiments=("adaptive/penalties",),
-        tables=("effective_penalties",),
         statistic=slopes_at_the_end,
         holds=below(1.99),
         threshold="the text's word, past rounding",
-        horizon=OWN_END,
-        section=Section.identity,
     ),
-    Claim(
-        id="adaptive-fig2-square-near-zero",
-        figure="2",
+    claim(
+        "square-near-zero",
         says="All behave like v² near v = 0",
         paper="1",
         number="penalty over v² at v = 0.01",
-        experiments=("adaptive/penalties",),
-        tables=("effective_penalties",),
         statistic=ratios_near_zero,
         holds=between(0.99, 1.01),
         threshold="ours: to one in a hundred",
-        horizon=OWN_END,
-        section=Section.identity,
     ),
     Claim(
         id="adaptive-b1-accuracy",

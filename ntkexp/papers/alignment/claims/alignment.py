@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import PAPER_AND_RELEASED, Claim, above, below, each_run, times
+from ntkexp.claims.claim import PAPER_AND_RELEASED, Claim, above, below, each_run, sharing, times
 from ntkexp.claims.curves import shown
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
 from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, EARLY, NOISE50, PANELS
@@ -75,6 +75,16 @@ def with_centring(kind: str, horizon: Horizon) -> Horizon:
     )
 
 
+claim = sharing(
+    "fig03-",
+    figure="3",
+    experiments=ALL,
+    tables=TABLES,
+    horizon=iteration(EARLY),
+    recipes=PAPER_AND_RELEASED,
+)
+
+
 def _uncentred(kind: str, says: str) -> Claim:
     return Claim(
         id=f"fig12-rise-{kind}",
@@ -95,94 +105,69 @@ def _uncentred(kind: str, says: str) -> Claim:
 
 
 CLAIMS = (
-    Claim(
-        id="fig03-train-cka-rises",
-        figure="3",
+    claim(
+        "train-cka-rises",
         says="The alignment with the labels rises during training, on training examples",
         paper="rises",
         number="highest CKA over that at initialisation, train",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lambda record: rise(record, "train"), PANELS),
         holds=above(1.5),
         threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
-        horizon=iteration(EARLY),
         unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig03-test-cka-rises",
-        figure="3",
+    claim(
+        "test-cka-rises",
         says="The alignment with the labels rises during training, on test examples",
         paper="rises",
         number="highest CKA over that at initialisation, test",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lambda record: rise(record, "test"), PANELS),
         holds=above(1.5),
         threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
-        horizon=iteration(EARLY),
         unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig03-intermediate-layers",
-        figure="3",
+    claim(
+        "intermediate-layers",
         says="A number of intermediate layers reach an alignment above 0.5",
         paper="> 0.5",
         number="highest CKA of the third best intermediate layer, train or test",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(third_intermediate, PANELS),
         holds=above(0.5),
         threshold="the text's number; ours: `a number of` is three",
         horizon=LATE,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig03-top-layers",
-        figure="3",
+    claim(
+        "top-layers",
         says="The alignment of the very top layers stays relatively low",
         paper="low",
         number="highest CKA of the last two layers, mean, over that of the best intermediate one",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(top_over_intermediate, PANELS),
         holds=below(0.75),
         threshold="ours, for `relatively low`: three quarters of the best intermediate layer",
         horizon=LATE,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig03-test-above-train",
-        figure="3",
+    claim(
+        "test-above-train",
         says="At high noise the alignment on test examples is far above that on training examples "
         "while the network learns",
         paper="much higher",
         number="highest test CKA over highest train CKA up to the best test accuracy",
         experiments=(NOISE50,),
-        tables=TABLES,
         statistic=each_run(test_over_train_while_learning),
         holds=above(1.5),
         threshold="ours, for `much higher`: half as high again",
-        horizon=iteration(EARLY),
         unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig03-peaks-together",
-        figure="3",
+    claim(
+        "peaks-together",
         says="At high noise the layers' alignments peak when the test accuracy does",
         paper="together",
         number="factor in iterations between a layer's test peak and the accuracy's, median",
         experiments=(NOISE50,),
-        tables=TABLES,
         statistic=each_run(peaks_apart),
         holds=below(np.sqrt(10)),
         threshold="ours: half a decade on the figure's axis",
         horizon=OVERFITTED,
         unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
     Claim(
         id="fig11-rise",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ntkexp.claims.claim import Claim, Section, above, below, each_run, percent, times
+from ntkexp.claims.claim import Section, above, below, each_run, percent, sharing, times
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
@@ -37,48 +37,44 @@ def last_over_first(record: Record) -> float:
     return float(curve.iloc[-1] / curve.iloc[0])
 
 
+claim = sharing(
+    "fig07-",
+    figure="7",
+    experiments=("vgg11_directions",),
+    tables=("directions",),
+    horizon=OWN_END,
+    unit=percent,
+)
+
+
 CLAIMS = (
-    Claim(
-        id="fig07-top-directions",
-        figure="7",
+    claim(
+        "top-directions",
         says="Moving along the top right singular vectors changes the outputs, random moves do not",
         paper="only top ones matter",
         number=f"mean variation along the first {TOP} over that along random directions",
-        experiments=("vgg11_directions",),
-        tables=("directions",),
         statistic=each_run(top_over_random),
         holds=above(10.0),
         threshold="ours: an order of magnitude",
-        horizon=OWN_END,
         unit=times,
     ),
-    Claim(
-        id="fig07-random-directions",
-        figure="7",
+    claim(
+        "random-directions",
         says="Random directions have almost no effect",
         paper="almost none",
         number="largest variation along a random direction over that along the first",
-        experiments=("vgg11_directions",),
-        tables=("directions",),
         statistic=each_run(random_over_first),
         holds=below(0.05),
         threshold="ours, for `almost no effect`: a twentieth of the first",
-        horizon=OWN_END,
-        unit=percent,
     ),
-    Claim(
-        id="fig07-hierarchy",
-        figure="7",
+    claim(
+        "hierarchy",
         says="Among the first 50 singular vectors the effect falls fast",
         paper="not said",
         number="variation along the 50th over that along the first",
-        experiments=("vgg11_directions",),
-        tables=("directions",),
         statistic=each_run(last_over_first),
         holds=below(0.25),
         threshold="ours: a quarter of the first; of the 50 the text says nothing one by one",
-        horizon=OWN_END,
         section=Section.ours,
-        unit=percent,
     ),
 )

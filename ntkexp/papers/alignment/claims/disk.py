@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import (
-    Claim,
     Section,
     above,
     between,
     each_run,
     percent,
+    sharing,
     times,
     within_factor,
 )
@@ -80,120 +80,100 @@ def point_count(record: Record, split: str) -> float:
     return float((record.tables["points"]["split"] == split).sum())
 
 
+fig01 = sharing(
+    "fig01-",
+    figure="1",
+    experiments=("disk",),
+    tables=("eigenvalues",),
+    horizon=TWO_THOUSAND,
+    unit=percent,
+)
+fig10 = sharing(
+    "fig10-",
+    figure="10",
+    experiments=("disk",),
+    tables=("points",),
+    horizon=START,
+    section=Section.identity,
+    threshold="the text's number",
+)
+
+
 CLAIMS = (
-    Claim(
-        id="fig01-ratio-at-start",
-        figure="1",
+    fig01(
+        "ratio-at-start",
         says="At initialisation the 20th eigenvalue is a percent or two of the first",
         paper="1.5 %",
         number="λ20 / λ1 at iteration 0",
-        experiments=("disk",),
-        tables=("eigenvalues",),
         statistic=each_run(lambda record: eigenvalue_ratio(record, 0)),
         holds=within_factor(0.015, 2),
         threshold="the text's number, within a factor of two: it is one network's",
         horizon=START,
-        unit=percent,
     ),
-    Claim(
-        id="fig01-ratio-at-end",
-        figure="1",
+    fig01(
+        "ratio-at-end",
         says="After 2000 iterations the 20th eigenvalue is a fraction of a percent of the first",
         paper="0.2 %",
         number="λ20 / λ1 at iteration 2000",
-        experiments=("disk",),
-        tables=("eigenvalues",),
         statistic=each_run(lambda record: eigenvalue_ratio(record, 2000)),
         holds=within_factor(0.002, 2),
         threshold="the text's number, within a factor of two: it is one network's",
-        horizon=TWO_THOUSAND,
-        unit=percent,
     ),
-    Claim(
-        id="fig01-anisotropy",
-        figure="1",
+    fig01(
+        "anisotropy",
         says="The spectrum becomes more anisotropic while the network learns",
         paper="increasing",
         number="λ20 / λ1 at iteration 0 over that at iteration 2000",
-        experiments=("disk",),
-        tables=("eigenvalues",),
         statistic=each_run(lambda r: eigenvalue_ratio(r, 0) / eigenvalue_ratio(r, 2000)),
         holds=above(1.0),
         threshold="the sign of the text's word; its two numbers have claims of their own",
-        horizon=TWO_THOUSAND,
         seen="this went from the sign to half of 7.5 ×, the ratio of the printed numbers, and "
         "back; by half of it 2 of 3 seeds hold",
         unit=times,
     ),
-    Claim(
-        id="fig01-class-structure",
-        figure="1",
+    fig01(
+        "class-structure",
         says="The top eigenfunctions come to hold more of the class labels",
         paper="more",
         number="share of the labels' variance in the first five eigenfunctions, end less start",
-        experiments=("disk",),
         tables=("eigenfunctions", "points", "eigenvalues"),
         statistic=each_run(lambda r: label_share(r, near(r, 2000)) - label_share(r, 0)),
         holds=above(0.0),
         threshold="the sign of the text's word",
-        horizon=TWO_THOUSAND,
-        unit=percent,
     ),
-    Claim(
-        id="fig01-rotation-invariance",
-        figure="1",
+    fig01(
+        "rotation-invariance",
         says="A rotation-invariant mode, the boundary's circle, is among the top eigenfunctions",
         paper="yes",
         number="most radial of the first five at the end: variance explained by the radius",
-        experiments=("disk",),
         tables=("eigenfunctions", "points", "eigenvalues"),
         statistic=each_run(lambda r: radial_share(r, near(r, 2000))),
         holds=above(0.75),
         threshold="ours: three quarters of a mode's variance",
-        horizon=TWO_THOUSAND,
-        unit=percent,
     ),
-    Claim(
-        id="fig10-labels",
-        figure="10",
+    fig10(
+        "labels",
         says="A point is of class +1 exactly when its radius is at most √(2/π)",
         paper="all",
         number="share of points labelled so",
-        experiments=("disk",),
-        tables=("points",),
         statistic=each_run(rightly_labelled),
         holds=between(1.0, 1.0),
-        threshold="the text's number",
-        horizon=START,
-        section=Section.identity,
         unit=percent,
     ),
-    Claim(
-        id="fig10-training-set",
-        figure="10",
+    fig10(
+        "training-set",
         says="The training set has 500 points",
         paper="500",
         number="points",
-        experiments=("disk",),
-        tables=("points",),
         statistic=each_run(lambda record: point_count(record, "train")),
         holds=between(500, 500),
-        threshold="the text's number",
-        horizon=START,
-        section=Section.identity,
     ),
-    Claim(
-        id="fig10-lattice",
-        figure="10",
+    fig10(
+        "lattice",
         says="The kernel is evaluated on a lattice of 50 × 50 points",
         paper="2,500",
         number="points",
-        experiments=("disk",),
-        tables=("points",),
         statistic=each_run(lambda record: point_count(record, "test")),
         holds=between(2500, 2500),
-        threshold="the text's number",
-        horizon=START,
-        section=Section.identity,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Claim, Statistic, above, below, each_run, each_sweep, times
+from ntkexp.claims.claim import Claim, Statistic, above, below, each_run, each_sweep, sharing, times
 from ntkexp.claims.curves import at, crossing, rank_correlation, shown
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.numbers.curves import cka
@@ -97,6 +97,11 @@ def with_depth(value: Callable[[Record], float]) -> Statistic:
     return each_sweep(trend, {DEPTH: ""})
 
 
+claim = sharing(
+    "fig04-", figure="4", experiments=tuple(PANELS), tables=("alignment",), horizon=OWN_END
+)
+
+
 def _depth(
     name: str,
     says: str,
@@ -123,59 +128,45 @@ def _depth(
 
 
 CLAIMS = (
-    Claim(
-        id="fig04-easy-higher",
-        figure="4",
+    claim(
+        "easy-higher",
         says="The alignment on easy examples reaches a higher value than on difficult ones",
         paper="higher",
         number="highest easy over highest difficult CKA",
-        experiments=tuple(PANELS),
-        tables=("alignment",),
         statistic=each_run(highest_ratio, PANELS),
         holds=above(1.0),
         threshold="the sign of the text's word",
-        horizon=OWN_END,
         unit=times,
     ),
-    Claim(
-        id="fig04-easy-faster",
-        figure="4",
+    claim(
+        "easy-faster",
         says="The alignment on easy examples rises faster: halfway up, the difficult one is behind",
         paper="faster",
         number="difficult over easy CKA when the easy one is halfway up",
-        experiments=tuple(PANELS),
-        tables=("alignment",),
         statistic=each_run(behind, PANELS),
         holds=below(0.9),
         threshold="ours: by a tenth or more",
-        horizon=OWN_END,
     ),
-    Claim(
-        id="fig04-kmnist-rises",
-        figure="4",
+    claim(
+        "kmnist-rises",
         says="The alignment on difficult examples from KMNIST rises too",
         paper="rises",
         number="highest difficult CKA over that when the easy one is halfway up",
         experiments=(KMNIST,),
-        tables=("alignment",),
         statistic=each_run(late_rise),
         holds=above(1.25),
         threshold="ours: by a quarter or more",
-        horizon=OWN_END,
         unit=times,
     ),
-    Claim(
-        id="fig04-kmnist-later",
-        figure="4",
+    claim(
+        "kmnist-later",
         says="The alignment on examples from KMNIST rises later than on the easy ones",
         paper="later",
         number="iterations to get halfway up, difficult over easy",
         experiments=(KMNIST,),
-        tables=("alignment",),
         statistic=each_run(delay),
         holds=above(1.0),
         threshold="the sign of the text's word",
-        horizon=OWN_END,
         unit=times,
     ),
     _depth(

@@ -9,7 +9,6 @@ import pandas as pd
 
 from ntkexp.claims.claim import (
     Case,
-    Claim,
     Section,
     above,
     below,
@@ -17,6 +16,7 @@ from ntkexp.claims.claim import (
     each_seed,
     each_value,
     percent,
+    sharing,
     times,
 )
 from ntkexp.claims.curves import rank_correlation
@@ -111,151 +111,122 @@ def l2_follows(record: Record) -> float:
     return rank_correlation(scaled["l2_bound"], scaled["test_error"])
 
 
+fig05 = sharing(
+    "fig05-", figure="5", experiments=("supernat",), tables=("test_error",), horizon=OWN_END
+)
+fig09 = sharing(
+    "fig09-", figure="9", experiments=("feature_scaling",), tables=("scaling",), horizon=OWN_END
+)
+
+
 CLAIMS = (
-    Claim(
-        id="fig05-supernat-below",
-        figure="5",
+    fig05(
+        "supernat-below",
         says="SuperNat generalises better than gradient descent",
         paper="below",
         number="last test error, SuperNat over gradient descent",
-        experiments=("supernat",),
-        tables=("test_error",),
         statistic=each_seed("test_error", supernat_over_descent),
         holds=below(1.0),
         threshold="the sign of the text's word",
-        horizon=OWN_END,
     ),
-    Claim(
-        id="fig05-letter-of-17",
-        figure="5",
+    fig05(
+        "letter-of-17",
         says="SuperNat with equation (17) taken to the letter, κ = 1, and the mean squared loss "
         "generalises better than gradient descent",
         paper="below",
         number="last test error, SuperNat over gradient descent",
-        experiments=("supernat",),
         tables=("test_error", "kappa_error"),
         statistic=lambda records: [case for record in records for case in to_the_letter(record)],
         holds=below(1.0),
         threshold="the sign of the text's word; ours: κ = 1, for (17) is said `up to isotropic "
         "rescaling`",
-        horizon=OWN_END,
         seen="this was written",
     ),
-    Claim(
-        id="fig05-supernat-freezes",
-        figure="5",
+    fig05(
+        "supernat-freezes",
         says="SuperNat slows down and freezes before it fits the noise",
         paper="freezes",
         number=f"relative change of its mean test error after iteration {FROZEN_FROM}",
-        experiments=("supernat",),
-        tables=("test_error",),
         statistic=each_run(lambda record: drift(record, "supernat")),
         holds=below(0.05),
         threshold="ours, for `freezes`: a twentieth",
-        horizon=OWN_END,
         unit=percent,
     ),
-    Claim(
-        id="fig05-supernat-stretches",
-        figure="5",
+    fig05(
+        "supernat-stretches",
         says="At each iteration SuperNat stretches the kernel along the signal",
         paper="at each",
         number="alignment with signal over that with noise, lowest over first, median over seeds",
-        experiments=("supernat",),
         tables=("kernel_alignment",),
         statistic=each_run(least_stretched),
         holds=above(1.0),
         threshold="the sign of the text's word",
-        horizon=OWN_END,
         seen="this was written",
         unit=times,
     ),
-    Claim(
-        id="fig05-descent-overfits",
-        figure="5",
+    fig05(
+        "descent-overfits",
         says="Gradient descent goes on to fit the noise",
         paper="not said",
         number="its mean test error at the end over its lowest",
-        experiments=("supernat",),
-        tables=("test_error",),
         statistic=each_run(lambda record: overfitting(record, "gradient_descent")),
         holds=above(1.1),
         threshold="ours: by a tenth or more; the text says of it only that SuperNat is better",
-        horizon=OWN_END,
         section=Section.ours,
         unit=times,
     ),
-    Claim(
-        id="fig09-scatter",
-        figure="9",
+    fig09(
+        "scatter",
         says="For larger c the solutions scatter in a very anisotropic way",
         paper="very",
         number="widest over narrowest spread of the solutions at the largest c",
-        experiments=("feature_scaling",),
         tables=("solutions",),
         statistic=each_value(lambda record: scatter(record, 1.0), "a"),
         holds=above(10.0),
         threshold="ours, for `very`: an order of magnitude",
-        horizon=OWN_END,
         seen="≥ 1 × of its ratio to that at c = 0, by which it holds, became ≥ 10 × of itself, and "
         "the interval a = 5 became four",
         unit=times,
     ),
-    Claim(
-        id="fig09-l2-loose",
-        figure="9",
+    fig09(
+        "l2-loose",
         says="The l2 bound becomes increasingly loose as c approaches 1",
         paper="loose",
         number="l2 bound less test error, at the largest c over that at c = 0",
-        experiments=("feature_scaling",),
-        tables=("scaling",),
         statistic=each_value(looseness, "a"),
         holds=above(1.5),
         threshold="ours, for `increasingly loose`: half as much again",
-        horizon=OWN_END,
         seen="the interval a = 5 became four; by it alone this holds as well",
         unit=times,
     ),
-    Claim(
-        id="fig09-l2-shape",
-        figure="9",
+    fig09(
+        "l2-shape",
         says="The l2 bound fails to reflect the shape of the test error",
         paper="fails",
         number="rank correlation of bound and error over all c > 0",
-        experiments=("feature_scaling",),
-        tables=("scaling",),
         statistic=each_value(l2_follows, "a"),
         holds=below(0.5),
         threshold="ours, for `fails`: no more than half of a perfect order",
-        horizon=OWN_END,
         seen="the interval a = 5 became four; by it alone this holds",
     ),
-    Claim(
-        id="fig09-optimised-falls",
-        figure="9",
+    fig09(
+        "optimised-falls",
         says="The optimised bound falls from white to anisotropic features, as the error does",
         paper="not said",
         number="optimised bound at the largest c over that at c = 0",
-        experiments=("feature_scaling",),
-        tables=("scaling",),
         statistic=each_value(optimised_slope, "a"),
         holds=below(1.0),
         threshold="ours: the sign; the text says that it is not loose: fig09-optimised-flat",
-        horizon=OWN_END,
         section=Section.ours,
     ),
-    Claim(
-        id="fig09-optimised-flat",
-        figure="9",
+    fig09(
+        "optimised-flat",
         says="The optimised bound does not become loose as c approaches 1",
         paper="flat",
         number="largest over smallest optimised bound among c > 0",
-        experiments=("feature_scaling",),
-        tables=("scaling",),
         statistic=each_value(optimised_spread, "a"),
         holds=below(1.1),
         threshold="ours: a tenth, over all c > 0",
-        horizon=OWN_END,
         section=Section.identity,
         unit=times,
     ),

@@ -13,6 +13,7 @@ from ntkexp.claims.claim import (
     between,
     each_run,
     percent,
+    sharing,
     times,
 )
 from ntkexp.claims.curves import smooth
@@ -59,10 +60,14 @@ def ratio(slow: str, fast: str, value: Compared) -> Statistic:
     return cases
 
 
+claim = sharing(
+    "fig14-", figure="14", horizon=iteration(EARLY), unit=times, recipes=PAPER_AND_RELEASED
+)
+
+
 def _level(slow: str, fast: str) -> Claim:
-    return Claim(
-        id=f"fig14-level-{fast.removeprefix('vgg19_')}",
-        figure="14",
+    return claim(
+        f"level-{fast.removeprefix('vgg19_')}",
         says="At lr 0.003 the effective rank falls to a level about 3 times higher, "
         f"{PANELS[fast]}",
         paper="about 3 ×",
@@ -72,18 +77,14 @@ def _level(slow: str, fast: str) -> Claim:
         statistic=ratio(slow, fast, lambda record, step: lowest(record, min(step, EARLY))),
         holds=between(1.7, 5.2),
         threshold="nearer to the text's three times than to none or to nine, on a log scale",
-        horizon=iteration(EARLY),
         seen="2 to 4.5 × became 1.7 to 5.2 ×, with the same verdicts",
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
         jointly=True,
     )
 
 
 def _enhances(slow: str, fast: str) -> Claim:
-    return Claim(
-        id=f"fig14-rate-enhances-{fast.removeprefix('vgg19_')}",
-        figure="14",
+    return claim(
+        f"rate-enhances-{fast.removeprefix('vgg19_')}",
         says=f"A larger learning rate tends to enhance the alignment, {PANELS[fast]}",
         paper="enhances",
         number="highest CKA, train or test, at lr 0.003 over that at lr 0.01, in equally many "
@@ -95,16 +96,13 @@ def _enhances(slow: str, fast: str) -> Claim:
         threshold="the sign of the text's word",
         horizon=iteration(LONG),
         seen="this was written",
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
         jointly=True,
     )
 
 
 CLAIMS = (
-    Claim(
-        id="fig14-early-drop",
-        figure="14",
+    claim(
+        "early-drop",
         says="At lr 0.003 the effective rank drops early as well",
         paper="drops",
         number=f"lowest effective rank to iteration {EARLY:,} over the initial one, train, running "
@@ -115,11 +113,9 @@ CLAIMS = (
         holds=below(DROPS),
         threshold="ours: by three tenths or more; three times the 10 and 20 % of Figure 2 is what "
         "fig14-level and fig02-erank-drop ask",
-        horizon=iteration(EARLY),
         seen="the lowest probe of the whole run became the lowest median of three to iteration "
         f"{EARLY:,}; by that probe it holds by the paper's recipe, too",
         unit=percent,
-        recipes=PAPER_AND_RELEASED,
     ),
     _level(SLOW[0], CLEAN),
     _level(SLOW[1], NOISE50),

@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import FEWEST, Case, Claim, Statistic, above, below
+from ntkexp.claims.claim import FEWEST, Case, Claim, Statistic, above, below, sharing
 from ntkexp.claims.curves import agreement, rank_correlation
 from ntkexp.claims.horizon import Horizon
 from ntkexp.results.record import Record
@@ -131,20 +131,20 @@ def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:
         yield Case("", seed, agreement(table[OURS], table[GAP]) if large else float(np.nan))
 
 
+claim = sharing("fig06-", figure="6", experiments=tuple(PANELS), tables=TABLES, horizon=FITTED)
+
+
 def _measure(name: str, says: str, panels: Sequence[str], seen: str) -> Claim:
-    return Claim(
-        id=f"fig06-{name.replace('_', '-')}",
-        figure="6",
+    return claim(
+        name.replace("_", "-"),
         says=says,
         paper="follows",
         number="agreement with the order of the gaps, from -1 to 1",
         experiments=tuple(panels),
-        tables=TABLES,
         statistic=follows_gap(name),
         also=("Spearman", follows_gap(name, rank_correlation)),
         holds=above(FOLLOWS),
         threshold=ORDER,
-        horizon=FITTED,
         seen=seen,
     )
 
@@ -164,49 +164,38 @@ CLAIMS = (
     ),
     _neyshabur(NEYSHABUR[0], "The core of the bound of Neyshabur et al. (2018)"),
     _neyshabur(NEYSHABUR[1], "The bound of Neyshabur et al. (2018)"),
-    Claim(
-        id="fig06-better",
-        figure="6",
+    claim(
+        "better",
         says="C correlates better with generalisation than the other measures do",
         paper="better",
         number="agreement with the order of the gaps, mean over the settings: C's less the highest "
         f"of {len(NEYSHABUR) + len(OTHERS)} others'",
-        experiments=tuple(PANELS),
-        tables=TABLES,
         statistic=all_settings(lambda settings: lead(settings, fmean)),
         also=("lowest of the settings", all_settings(lambda settings: lead(settings, min))),
         holds=above(0.0),
         threshold="the sign of the text's word; ours: which others, and this for correlation",
-        horizon=FITTED,
         seen="this was written",
     ),
-    Claim(
-        id="fig06-others",
-        figure="6",
+    claim(
+        "others",
         says="They are the only ones to reflect the shape of the gap: no other measure follows it "
         "in all three settings",
         paper="none",
         number=f"how many of {len(OTHERS)} others follow it in all settings",
-        experiments=tuple(PANELS),
-        tables=TABLES,
         statistic=all_settings(others_that_follow),
         holds=below(0),
         threshold=f"the text's `only`; ours: which others; follows: {ORDER}",
-        horizon=FITTED,
         seen=f"{RANKS}, by which no other follows it and this holds",
     ),
-    Claim(
-        id="fig06-four-million",
-        figure="6",
+    claim(
+        "four-million",
         says="C follows the gap of VGG19 with up to 4 million parameters",
         paper="follows",
         number="agreement with the order of the gaps, from -1 to 1",
         experiments=("complexity_channels",),
-        tables=TABLES,
         statistic=in_large_nets,
         holds=above(FOLLOWS),
         threshold=ORDER,
-        horizon=FITTED,
         seen="this was written",
     ),
 )

@@ -12,6 +12,8 @@ from ntkexp.claims.claim import (
     below,
     each_run,
     percent,
+    plain,
+    sharing,
     times,
 )
 from ntkexp.claims.curves import at, rank_correlation, shown, smooth
@@ -126,225 +128,172 @@ def rise_after_best(record: Record) -> float:
     return float(smooth(after).max() if len(after) > 1 else after.max()) / float(after.iloc[0])
 
 
+claim = sharing(
+    "fig02-",
+    figure="2",
+    experiments=ALL,
+    tables=TABLES,
+    horizon=iteration(EARLY),
+    unit=times,
+    recipes=PAPER_AND_RELEASED,
+    threshold="the text's number",
+)
+
+
 def _drop(experiment: str, bound: float) -> Claim:
-    return Claim(
-        id=f"fig02-erank-drop-{experiment.removeprefix('vgg19_')}",
-        figure="2",
+    return claim(
+        f"erank-drop-{experiment.removeprefix('vgg19_')}",
         says="Early in training the effective rank falls to less than "
         f"{percent.formatted(bound)} of its initial value, {PANELS[experiment]}",
         paper=f"< {percent.formatted(bound)}",
         number=f"lowest effective rank to iteration {EARLY:,} over the initial one, train, running "
         "median of three probes",
         experiments=(experiment,),
-        tables=TABLES,
         statistic=each_run(lowest_share),
         holds=below(bound),
-        threshold="the text's number",
-        horizon=iteration(EARLY),
         seen="the lowest probe of the whole run became the lowest median of three to iteration "
         f"{EARLY:,}; by that probe it fails as well",
         unit=percent,
-        recipes=PAPER_AND_RELEASED,
     )
 
 
 CLAIMS = (
-    Claim(
-        id="fig02-early-increase",
-        figure="2",
+    claim(
+        "early-increase",
         says="The first observation is a significant increase of the spectrum, early in training",
         paper="significant",
         number=f"growth of λ_max and of the mean eigenvalue by iteration {EARLY:,}, the lesser",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lesser_early_growth, PANELS),
         holds=above(2.0),
         threshold="ours, for `significant`, as for `sharp`: at least doubled; ours: `early` is to "
         f"iteration {EARLY:,}",
-        horizon=iteration(EARLY),
         seen="this was written, with 10 ×, by which it fails, and when that became 2 ×; by the "
         "bare sign it is partly as well",
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-max-growth",
-        figure="2",
+    claim(
+        "max-growth",
         says="The largest eigenvalue gains more than two orders of magnitude by 100 % training "
         "accuracy",
         paper="> 100 ×",
         number="λ_max when fitted over λ_max at initialisation, train",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lambda record: growth(record, "max"), PANELS),
         holds=above(100),
-        threshold="the text's number",
         horizon=FITTED_TRAINING,
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-mean-growth",
-        figure="2",
+    claim(
+        "mean-growth",
         says="The average eigenvalue gains more than two orders of magnitude as well",
         paper="> 100 ×",
         number="mean eigenvalue when fitted over that at initialisation, train",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lambda record: growth(record, "mean"), PANELS),
         holds=above(100),
-        threshold="the text's number",
         horizon=FITTED_TRAINING,
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-anisotropic-growth",
-        figure="2",
+    claim(
+        "anisotropic-growth",
         says="Larger eigenvalues grow faster than lower ones, early in training",
         paper="faster",
         number=f"growth of λ_max over that of the median eigenvalue, by iteration {EARLY:,}, train",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lambda r: early_growth(r, "max") / early_growth(r, "median"), PANELS),
         holds=above(1.0),
         threshold="the sign of the text's word",
-        horizon=iteration(EARLY),
         seen="this reading was written; before, fitted networks alone were asked",
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-anisotropic-growth-fitted",
-        figure="2",
+    claim(
+        "anisotropic-growth-fitted",
         says="Larger eigenvalues grow faster than lower ones, read as: all the way to 100 % "
         "training accuracy",
         paper="faster",
         number="growth of λ_max over growth of the median eigenvalue, until fitted, train",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lambda r: growth(r, "max") / growth(r, "median"), PANELS),
         holds=above(1.0),
         threshold="the sign of the text's word",
         horizon=FITTED_TRAINING,
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-early-anisotropy",
-        figure="2",
+    claim(
+        "early-anisotropy",
         says="This results in a sharp increase of spectrum anisotropy, early in training",
         paper="sharp",
         number="λ_max over the median eigenvalue at the lowest effective rank to iteration "
         f"{EARLY:,}, over the same at initialisation, train",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(early_anisotropy, PANELS),
         holds=above(2.0),
         threshold="ours, for `sharp`: at least doubled",
-        horizon=iteration(EARLY),
         seen="this was written",
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-early-drop",
-        figure="2",
+    claim(
+        "early-drop",
         says="The effective rank drops early in training",
         paper="drops",
         number=f"lowest effective rank to iteration {EARLY:,} over the initial one, train, running "
         "median of three probes",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(lowest_share, PANELS),
         holds=below(DROPS),
         threshold="ours: by three tenths or more, as for Figure 14; the text's numbers are what "
         "fig02-erank-drop asks",
-        horizon=iteration(EARLY),
         seen="this was written",
         unit=percent,
-        recipes=PAPER_AND_RELEASED,
     ),
     _drop(CLEAN, 0.10),
     _drop(NOISE50, 0.20),
-    Claim(
-        id="fig02-t40",
-        figure="2",
+    claim(
+        "t40",
         says="The 40 largest of 1000 eigenvalues come to hold more than 70 % of the trace",
         paper="> 70 %",
         number=f"highest T_40 to iteration {EARLY:,}, train, running median of three probes",
-        experiments=ALL,
-        tables=TABLES,
         statistic=each_run(highest_ratio, PANELS),
         holds=above(0.7),
-        threshold="the text's number",
-        horizon=iteration(EARLY),
         seen="the probe of the lowest effective rank became the highest median of three; by that "
         "probe the clean run of the paper's recipe holds, with 72 %",
         unit=percent,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-train-test-likeness",
-        figure="2",
+    claim(
+        "train-test-likeness",
         says="Spectra on training and on test examples look strikingly alike",
         paper="alike",
         number="median factor between train and test, worst of λ_max, mean and effective rank",
-        experiments=ALL,
         tables=("spectrum",),
         statistic=each_run(unlikeness, PANELS),
         holds=below(1.5),
         threshold="ours: 1.5 is a twelfth of a panel that spans two orders of magnitude",
-        horizon=iteration(EARLY),
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-low-while-learning",
-        figure="2",
+    claim(
+        "low-while-learning",
         says="At high noise the train effective rank remains relatively low while the test "
         "accuracy rises",
         paper="low",
         number="share of its fall that it has made up for at the best test accuracy",
         experiments=(NOISE50,),
-        tables=TABLES,
         statistic=each_run(still_low),
         holds=below(ROOM),
         threshold="ours, for `relatively low`: in the lowest quarter of its way",
         horizon=OVERFITTED,
         seen="this was written",
         unit=percent,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-late-rise",
-        figure="2",
+    claim(
+        "late-rise",
         says="At high noise the effective rank begins to rise again when the test accuracy falls",
         paper="rises",
         number="highest effective rank after the best test accuracy over that there, train",
         experiments=(NOISE50,),
-        tables=TABLES,
         statistic=each_run(rise_after_best),
         holds=above(1.1),
         threshold="ours: a tenth, more than neighbouring probes differ by",
         horizon=OVERFITTED,
         seen="the end of the run became the highest after the best test accuracy",
-        unit=times,
-        recipes=PAPER_AND_RELEASED,
     ),
-    Claim(
-        id="fig02-erank-against-accuracy",
-        figure="2",
+    claim(
+        "erank-against-accuracy",
         says="At high noise the train kernel's effective rank is anti-correlated with the test "
         "accuracy",
         paper="nicely",
         number="rank correlation over the probes from iteration 10 on",
         experiments=(NOISE50,),
-        tables=TABLES,
         statistic=each_run(against_accuracy),
         holds=below(-0.5),
         threshold="ours, for `nicely`: half of a perfect order",
         horizon=OVERFITTED,
-        recipes=PAPER_AND_RELEASED,
+        unit=plain,
     ),
 )

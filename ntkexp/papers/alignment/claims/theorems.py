@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Claim, Section, below, between, each_run, each_seed
+from ntkexp.claims.claim import Claim, Section, below, between, each_run, each_seed, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
@@ -40,20 +40,25 @@ def time_constant_error(record: Record) -> float:
     return float(np.abs(slow["measured"] / slow["predicted"] - 1).max())
 
 
+claim = sharing(
+    "",
+    figure=None,
+    experiments=("rademacher",),
+    horizon=OWN_END,
+    section=Section.identity,
+    threshold="the theorem",
+    paper="≤ 1",
+)
+
+
 def _multiclass(name: str, written: str, bound: str) -> Claim:
-    return Claim(
-        id=name,
-        figure=None,
+    return claim(
+        name,
         says=f"{written} is above the complexity of a multiclass margin loss",
-        paper="≤ 1",
         number="largest complexity of sampled weights over bound",
-        experiments=("rademacher",),
         tables=("rademacher_multiclass",),
         statistic=each_run(lambda r: tightest(r, "rademacher_multiclass", "sampled", bound)),
         holds=below(1.0),
-        threshold="the theorem",
-        horizon=OWN_END,
-        section=Section.identity,
     )
 
 
@@ -61,9 +66,8 @@ def _proposition(name: str, says: str) -> Claim:
     def error(errors: pd.DataFrame) -> float:
         return float(errors.loc[errors["statement"] == name, "error"].max())
 
-    return Claim(
-        id=name.replace("_", "-"),
-        figure=None,
+    return claim(
+        name.replace("_", "-"),
         says=says,
         paper="exact",
         number="largest relative error on the regression of Figure 5",
@@ -72,15 +76,12 @@ def _proposition(name: str, says: str) -> Claim:
         statistic=each_seed("propositions", error),
         holds=below(1e-9),
         threshold="rounding of float64, of matrices that are inverted",
-        horizon=OWN_END,
-        section=Section.identity,
     )
 
 
 CLAIMS = (
-    Claim(
-        id="lemma1-order",
-        figure=None,
+    claim(
+        "lemma1-order",
         says="Lemma 1 gives the change of each mode by one step, exact to first order",
         paper="O(η²)",
         number="order in η of what it leaves out, small steps, first 100 iterations",
@@ -89,42 +90,27 @@ CLAIMS = (
         statistic=each_seed("local_bias_slope", error_order),
         holds=between(1.9, 2.1),
         threshold="the lemma's order, two, to within a twentieth",
-        horizon=OWN_END,
-        section=Section.identity,
     ),
-    Claim(
-        id="bound10",
-        figure=None,
+    claim(
+        "bound10",
         says="Bound (10) is above the Rademacher complexity of a ball",
-        paper="≤ 1",
         number="largest complexity over bound",
-        experiments=("rademacher",),
         tables=("rademacher_linear",),
         statistic=each_run(lambda r: tightest(r, "rademacher_linear", "exact", "bound")),
         holds=below(1.0),
-        threshold="the theorem",
-        horizon=OWN_END,
-        section=Section.identity,
     ),
-    Claim(
-        id="bound12",
-        figure=None,
+    claim(
+        "bound12",
         says="Bound (12) is above the complexity of a learning flow",
-        paper="≤ 1",
         number="largest complexity over bound",
-        experiments=("rademacher",),
         tables=("rademacher_flow",),
         statistic=each_run(lambda r: tightest(r, "rademacher_flow", "exact", "bound")),
         holds=below(1.0),
-        threshold="the theorem",
-        horizon=OWN_END,
-        section=Section.identity,
     ),
     _multiclass("lemma12", "Lemma 12", "lemma_12"),
     _multiclass("theorem13", "Theorem 13", "theorem_13"),
-    Claim(
-        id="modes51",
-        figure=None,
+    claim(
+        "modes51",
         says="Linear regression learns its modes as (51) says",
         paper="exact",
         number="largest difference of a mode's coefficient",
@@ -133,12 +119,9 @@ CLAIMS = (
         statistic=each_run(mode_error),
         holds=below(1e-12),
         threshold="rounding of float64",
-        horizon=OWN_END,
-        section=Section.identity,
     ),
-    Claim(
-        id="time-constants",
-        figure=None,
+    claim(
+        "time-constants",
         says="The time constants are -1 / log(1 - λ_j / λ_1), the inverse of what is printed",
         paper="the inverse",
         number="largest relative error of the corrected formula",
@@ -147,8 +130,6 @@ CLAIMS = (
         statistic=each_run(time_constant_error),
         holds=below(1e-6),
         threshold="rounding, where a mode is followed over six decades",
-        horizon=OWN_END,
-        section=Section.identity,
     ),
     *(
         _proposition(name, says)

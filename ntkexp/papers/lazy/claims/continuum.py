@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Claim, Interval, Section, Statistic, above
+from ntkexp.claims.claim import Case, Section, Statistic, above, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
@@ -108,50 +108,42 @@ def two_ends(records: Sequence[Record]) -> Iterable[Case]:
                 yield Case(f"width {width}", seed, gap)
 
 
-def _claim(
-    name: str, says: str, number: str, statistic: Statistic, holds: Interval, paper: str
-) -> Claim:
-    return Claim(
-        id=f"lazy-continuum-{name}",
-        figure="ours",
-        says=f"Ours: {says}",
-        paper=paper,
-        number=number,
-        experiments=EXPERIMENTS,
-        tables=("evals", "linearity"),
-        statistic=statistic,
-        holds=holds,
-        threshold="ours, written after a trial at width 32",
-        horizon=OWN_END,
-        seen="the mean of three seeds became each of them" if name == "ends" else "",
-        section=Section.ours,
-    )
+claim = sharing(
+    "lazy-continuum-",
+    figure="ours",
+    experiments=EXPERIMENTS,
+    tables=("evals", "linearity"),
+    threshold="ours, written after a trial at width 32",
+    horizon=OWN_END,
+    section=Section.ours,
+)
 
 
 CLAIMS = (
-    _claim(
+    claim(
         "ends",
-        "memorisation begins at a lower clean loss for alpha = 1 than for alpha = 100, for every "
-        "width",
-        "clean loss at the peak of the noisy loss, alpha = 100 less alpha = 1",
-        two_ends,
-        above(0.0),
-        "lower for alpha = 1, of ResNet18 on CIFAR-10",
+        says="Ours: memorisation begins at a lower clean loss for alpha = 1 than for alpha = 100, "
+        "for every width",
+        paper="lower for alpha = 1, of ResNet18 on CIFAR-10",
+        number="clean loss at the peak of the noisy loss, alpha = 100 less alpha = 1",
+        statistic=two_ends,
+        holds=above(0.0),
+        seen="the mean of three seeds became each of them",
     ),
-    _claim(
+    claim(
         "onset",
-        "the lower alpha, the lower the clean loss at which memorisation begins",
-        "rank correlation of alpha and the clean loss at the peak of the noisy loss",
-        along_alpha("onset"),
-        above(0.7),
-        "not said",
+        says="Ours: the lower alpha, the lower the clean loss at which memorisation begins",
+        paper="not said",
+        number="rank correlation of alpha and the clean loss at the peak of the noisy loss",
+        statistic=along_alpha("onset"),
+        holds=above(0.7),
     ),
-    _claim(
+    claim(
         "linearity",
-        "the lower alpha, the less linear training is at a clean loss of 1",
-        "rank correlation of alpha and the alignment of the kernel with that of the start",
-        along_alpha("kernel"),
-        above(0.9),
-        "alpha = 100 stays near 1, alpha = 1 falls",
+        says="Ours: the lower alpha, the less linear training is at a clean loss of 1",
+        paper="alpha = 100 stays near 1, alpha = 1 falls",
+        number="rank correlation of alpha and the alignment of the kernel with that of the start",
+        statistic=along_alpha("kernel"),
+        holds=above(0.9),
     ),
 )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Claim, Interval, Statistic, above, below
+from ntkexp.claims.claim import Case, Statistic, above, below, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.lazy.claims.quadratic import HALF
 from ntkexp.results.record import Record
@@ -97,63 +97,52 @@ def at_levels(losses: pd.DataFrame, few: int) -> np.ndarray:
     return np.asarray(losses_)
 
 
-def _claim(name: str, says: str, statistic: Statistic, holds: Interval, minority_: bool) -> Claim:
-    number = (
-        "minority loss at equal majority losses, alpha = 0.1 less alpha = 10, mean over losses of "
-        ".4 to .1"
-        if minority_
-        else "rank correlation of an example's number with the step its loss is halved"
-    )
-    threshold = (
-        "the sign of the text's word, for every draw of the weights"
-        if minority_
-        else "the order of Figure 5.4; ours: neighbours may swap once, as weights are drawn"
-    )
-    return Claim(
-        id=f"lazy-figc9-{name}",
-        figure="C.9",
-        says=says,
-        paper="trends similar to Figure 5.4",
-        number=number,
-        experiments=EXPERIMENTS,
-        tables=("snapshot",),
-        statistic=statistic,
-        holds=holds,
-        threshold=threshold,
-        horizon=OWN_END,
-        seen="the mean of five draws, by which it holds, became every draw"
-        if minority_
-        else "this was written; .9 became .899, for rounding",
-    )
-
+COMMON = {
+    "figure": "C.9",
+    "paper": "trends similar to Figure 5.4",
+    "experiments": EXPERIMENTS,
+    "tables": ("snapshot",),
+    "horizon": OWN_END,
+}
+order_of_halving = sharing(
+    "lazy-figc9-order-",
+    number="rank correlation of an example's number with the step its loss is halved",
+    threshold="the order of Figure 5.4; ours: neighbours may swap once, as weights are drawn",
+    seen="this was written; .9 became .899, for rounding",
+    **COMMON,
+)
+later_minority = sharing(
+    "lazy-figc9-",
+    number="minority loss at equal majority losses, alpha = 0.1 less alpha = 10, mean over losses "
+    "of .4 to .1",
+    holds=above(0.0),
+    threshold="the sign of the text's word, for every draw of the weights",
+    seen="the mean of five draws, by which it holds, became every draw",
+    **COMMON,
+)
 
 CLAIMS = (
-    _claim(
-        "order-lazy",
-        "Example 1, alpha = 10: examples with a lower number are learned faster",
-        order(LAZY),
-        above(ONE_SWAP),
-        minority_=False,
+    order_of_halving(
+        "lazy",
+        says="Example 1, alpha = 10: examples with a lower number are learned faster",
+        statistic=order(LAZY),
+        holds=above(ONE_SWAP),
     ),
-    _claim(
-        "order-flips",
-        "Example 1, alpha = 0.1: examples are learned from high to low number",
-        order(HASTY),
-        below(-ONE_SWAP),
-        minority_=False,
+    order_of_halving(
+        "flips",
+        says="Example 1, alpha = 0.1: examples are learned from high to low number",
+        statistic=order(HASTY),
+        holds=below(-ONE_SWAP),
     ),
-    _claim(
+    later_minority(
         "noise",
-        "Example 2: the non-linear dynamics prioritises learning the clean labels",
-        minority_later(2),
-        above(0.0),
-        minority_=True,
+        says="Example 2: the non-linear dynamics prioritises learning the clean labels",
+        statistic=minority_later(2),
     ),
-    _claim(
+    later_minority(
         "spurious",
-        "Example 3: the non-linear dynamics prioritises learning the spuriously correlated feature",
-        minority_later(3),
-        above(0.0),
-        minority_=True,
+        says="Example 3: the non-linear dynamics prioritises learning the spuriously correlated "
+        "feature",
+        statistic=minority_later(3),
     ),
 )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Claim, Statistic, above, below, percent, times
+from ntkexp.claims.claim import Case, Statistic, above, below, percent, sharing, times
 from ntkexp.claims.horizon import Horizon, either
 from ntkexp.papers.lazy import noise_curves
 from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, networks, pairs, smoothed
@@ -159,21 +159,20 @@ SIGN = "the sign of the text's word"
 EVALS, WITH_LINEARITY = ("evals",), ("evals", "linearity")
 
 
-def claim(name: str, figure: str = "5.2", **more: object) -> Claim:
-    given: dict[str, object] = {
-        "id": f"lazy-fig{figure.replace('.', '').lower()}-noise-{name}",
-        "figure": figure,
-        "experiments": BOTH,
-        "tables": EVALS,
-        "holds": above(0.0),
-        "threshold": SIGN,
-        "horizon": ANY,
-    }
-    return Claim(**{**given, **more})  # type: ignore[arg-type]
+COMMON = {
+    "experiments": BOTH,
+    "tables": EVALS,
+    "holds": above(0.0),
+    "threshold": SIGN,
+    "horizon": ANY,
+}
+fig52 = sharing("lazy-fig52-noise-", figure="5.2", **COMMON)
+figc1 = sharing("lazy-figc1-noise-", figure="C.1", **COMMON)
+figc6 = sharing("lazy-figc6-noise-", figure="C.6", **COMMON)
 
 
 CLAIMS = (
-    claim(
+    fig52(
         "phase-1",
         says="In a first phase only clean examples are learned: the loss of the noisy ones rises",
         paper="increases",
@@ -183,7 +182,7 @@ CLAIMS = (
         threshold="ours, for `increases`: by a twentieth",
         unit=times,
     ),
-    claim(
+    fig52(
         "onset",
         says="Memorisation begins at a lower loss of the clean examples in the non-linear regime",
         paper="1.25 for 1.5",
@@ -191,7 +190,7 @@ CLAIMS = (
         statistic=of_regimes(later_onset),
         threshold=f"{SIGN}; the levels belong to the thesis' network",
     ),
-    claim(
+    fig52(
         "noisy-loss",
         says="At equal loss of the clean examples the noisy ones have a higher loss in the "
         "non-linear regime",
@@ -201,14 +200,14 @@ CLAIMS = (
         statistic=of_regimes(higher_noisy_loss),
         seen="this was written",
     ),
-    claim(
+    fig52(
         "best-test",
         says="The best test loss is better in the non-linear regime",
         paper="lower",
         number="lowest test loss, alpha = 100 less alpha = 1",
         statistic=of_regimes(best_test),
     ),
-    claim(
+    fig52(
         "linear",
         says="For alpha = 100 the measures of linearity stay near 1",
         paper="about 1",
@@ -219,7 +218,7 @@ CLAIMS = (
         holds=above(NEAR_1),
         threshold="ours, for `near 1`: .9, to which the text's Figure C.1 has another run drop",
     ),
-    claim(
+    fig52(
         "not-linear",
         says="For alpha = 1 the measures of linearity fall steadily",
         paper="decrease steadily",
@@ -230,9 +229,8 @@ CLAIMS = (
         holds=below(-0.9),
         threshold="ours, for `steadily`",
     ),
-    claim(
+    figc6(
         "memorises-later",
-        figure="C.6",
         says="The non-linear regime begins to memorise later",
         paper="later",
         number="clean accuracy where the accuracy on noisy examples is back at chance, a ninth, "
@@ -242,9 +240,8 @@ CLAIMS = (
         ".95, where nothing is memorised yet and by which it holds",
         unit=percent,
     ),
-    claim(
+    figc6(
         "test-accuracy",
-        figure="C.6",
         says="The non-linear regime comes to a higher test accuracy",
         paper="higher",
         number="highest test accuracy, alpha = 1 less alpha = 100",

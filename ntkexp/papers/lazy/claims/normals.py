@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between
+from ntkexp.claims.claim import Case, Section, Statistic, above, between, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
@@ -29,20 +29,18 @@ def ratio(records: Sequence[Record]) -> Iterable[Case]:
         yield Case("", 0, float(shared["A"] / shared["C"]))
 
 
-def _claim(name: str, **fields: object) -> Claim:
-    return Claim(
-        id=f"lazy-fig21-{name}",
-        figure="2.1",
-        experiments=EXPERIMENTS,
-        tables=("normal_pairs",),
-        horizon=OWN_END,
-        section=Section.identity,
-        **fields,  # type: ignore[arg-type]
-    )
+claim = sharing(
+    "lazy-fig21-",
+    figure="2.1",
+    experiments=EXPERIMENTS,
+    tables=("normal_pairs",),
+    horizon=OWN_END,
+    section=Section.identity,
+)
 
 
 CLAIMS = (
-    _claim(
+    claim(
         "parameters",
         says="A is as far from B as C is from D in their parameters",
         paper="1 and 1",
@@ -51,7 +49,7 @@ CLAIMS = (
         holds=between(1 - 1e-9, 1 + 1e-9),
         threshold="(2.4.2), to rounding",
     ),
-    _claim(
+    claim(
         "densities",
         says="The central 95 % of A and B largely overlap, those of C and D do not overlap much",
         paper="an order",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Claim, Statistic, above, below
+from ntkexp.claims.claim import Case, Statistic, above, below, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
@@ -87,28 +87,6 @@ def _differences(record: Record, example: int, basis: str) -> pd.DataFrame:
     return wide.assign(gap=wide["non_linear"] - wide["linearised"]).reset_index()
 
 
-def _claim(
-    name: str, says: str, paper: str, number: str, statistic: Statistic, threshold: str
-) -> Callable[..., Claim]:
-    def made(**more: object) -> Claim:
-        table = "quadratic_curves" if name.startswith("order") else "quadratic_levels"
-        return Claim(
-            id=f"lazy-fig54-{name}",
-            figure="5.4",
-            says=says,
-            paper=paper,
-            number=number,
-            experiments=EXPERIMENTS,
-            tables=(table,),
-            statistic=statistic,
-            threshold=threshold,
-            horizon=OWN_END,
-            **more,  # type: ignore[arg-type]
-        )
-
-    return made
-
-
 SIGN = "the sign of the text's word"
 LATER = "minority loss at equal majority losses of .4 to .1, non-linear less linearised, the least"
 # Of the modes that share a singular value: the text names none, and any is as good as another.
@@ -117,47 +95,67 @@ BASES = {
     "rotation": "random bases",
     "two_modes": "a basis in which the labels lie in two modes",
 }
+claim = sharing(
+    "lazy-fig54-",
+    figure="5.4",
+    experiments=EXPERIMENTS,
+    tables=("quadratic_levels",),
+    holds=above(0.0),
+    horizon=OWN_END,
+)
+
+
 CLAIMS = (
-    _claim(
+    claim(
         "order-linear",
-        "Example 1, linearised: examples with a lower number are learned faster",
-        "lower index faster",
-        "rank correlation of an example's number with the time its loss is halved",
-        order("linearised"),
-        "the order of the text: 1, but for rounding",
-    )(holds=above(0.999)),
-    _claim(
+        says="Example 1, linearised: examples with a lower number are learned faster",
+        paper="lower index faster",
+        number="rank correlation of an example's number with the time its loss is halved",
+        tables=("quadratic_curves",),
+        statistic=order("linearised"),
+        holds=above(0.999),
+        threshold="the order of the text: 1, but for rounding",
+    ),
+    claim(
         "order-flips",
-        "Example 1, non-linear: examples are learned from high to low number; linearisation flips "
-        "the order",
-        "from high to low index",
-        "rank correlation of an example's number with the time its loss is halved",
-        order("non_linear"),
-        "the order of the text: -1, but for rounding",
-    )(holds=below(-0.999)),
-    _claim(
+        says="Example 1, non-linear: examples are learned from high to low number; linearisation "
+        "flips the order",
+        paper="from high to low index",
+        number="rank correlation of an example's number with the time its loss is halved",
+        tables=("quadratic_curves",),
+        statistic=order("non_linear"),
+        holds=below(-0.999),
+        threshold="the order of the text: -1, but for rounding",
+    ),
+    claim(
         "order-sequential",
-        "Non-linearity and small initial weights make the modes be learned one after the other",
-        "sequentially",
-        "Example 1, what is left of the next mode when one has a tenth left, non-linear less "
-        "linearised",
-        sequentialised,
-        "ours: a twentieth; (5.4.8) is a limit of small weights, which a test compares with",
-    )(holds=above(0.05)),
-    _claim(
+        says="Non-linearity and small initial weights make the modes be learned one after the "
+        "other",
+        paper="sequentially",
+        number="Example 1, what is left of the next mode when one has a tenth left, non-linear "
+        "less linearised",
+        tables=("quadratic_curves",),
+        statistic=sequentialised,
+        holds=above(0.05),
+        threshold="ours: a twentieth; (5.4.8) is a limit of small weights, which a test compares "
+        "with",
+    ),
+    claim(
         "noise",
-        "Example 2: the non-linear dynamics prioritises learning the clean labels",
-        "later",
-        LATER,
-        minority_later(2, BASES),
-        f"{SIGN}, whatever the basis of the equal modes",
-    )(holds=above(0.0), seen="three claims, of a basis each, became one"),
-    _claim(
+        says="Example 2: the non-linear dynamics prioritises learning the clean labels",
+        paper="later",
+        number=LATER,
+        statistic=minority_later(2, BASES),
+        threshold=f"{SIGN}, whatever the basis of the equal modes",
+        seen="three claims, of a basis each, became one",
+    ),
+    claim(
         "spurious",
-        "Example 3: the non-linear dynamics prioritises learning the spuriously correlated feature",
-        "later",
-        LATER,
-        minority_later(3, {"lapack": ""}),
-        SIGN,
-    )(holds=above(0.0)),
+        says="Example 3: the non-linear dynamics prioritises learning the spuriously correlated "
+        "feature",
+        paper="later",
+        number=LATER,
+        statistic=minority_later(3, {"lapack": ""}),
+        threshold=SIGN,
+    ),
 )

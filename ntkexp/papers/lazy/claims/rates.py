@@ -22,7 +22,7 @@ from ntkexp.papers.lazy.claims.noise import (
     RATE,
     VGG,
     WITH_LINEARITY,
-    claim,
+    figc1,
     title,
 )
 from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, pairs
@@ -116,9 +116,8 @@ def lowest(gaps: np.ndarray) -> float:
 
 
 CLAIMS = (
-    claim(
+    figc1(
         "rates-alike",
-        figure="C.1",
         says="Accuracy on noisy examples follows the same trajectory at every learning rate",
         paper="the same trajectory",
         number="largest difference from rate .01 at equal clean losses",
@@ -128,9 +127,8 @@ CLAIMS = (
         threshold="ours, for `the same`: five points",
         unit=percent,
     ),
-    claim(
+    figc1(
         "rates-alike-first",
-        figure="C.1",
         says="It does so at least in the first part of training",
         paper="the same trajectory, at least in the first part",
         number="largest difference from rate .01 at equal clean losses of 2, 1.5 and 1",
@@ -142,9 +140,8 @@ CLAIMS = (
         seen="this reading was added to the caption's, which has no bound",
         unit=percent,
     ),
-    claim(
+    figc1(
         "rates-alike-test",
-        figure="C.1",
         says="And so does test accuracy",
         paper="the same trajectory",
         number="largest difference from rate .01 at equal clean losses",
@@ -155,9 +152,8 @@ CLAIMS = (
         seen="this was written",
         unit=percent,
     ),
-    claim(
+    figc1(
         "alpha-apart",
-        figure="C.1",
         says="Whereas alpha makes the trajectories diverge",
         paper="diverge",
         number="largest difference of an accuracy between alpha = 100 and 1 at equal clean losses, "
@@ -168,9 +164,8 @@ CLAIMS = (
         seen="this was written",
         unit=percent,
     ),
-    claim(
+    figc1(
         "rate-more-linear",
-        figure="C.1",
         says="A smaller learning rate keeps training more linear",
         paper="a more linearized regime",
         number="measure of linearity at the lowest clean loss that both reach, a smaller rate less "
@@ -180,9 +175,8 @@ CLAIMS = (
         statistic=more_linear,
         seen="this was written",
     ),
-    claim(
+    figc1(
         "rate-is-not-linear",
-        figure="C.1",
         says="At equal clean loss the smallest rate is less linear than alpha = 100 at a rate as "
         "small",
         paper="drops to 0.9, about 1",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Claim, Statistic, above, below, percent
+from ntkexp.claims.claim import Case, Statistic, above, below, percent, sharing
 from ntkexp.papers.lazy.claims.noise import ANY, CLEAN, NEAR_1, SIGN, STAYS, THROUGHOUT
 from ntkexp.papers.lazy.noise_curves import MEASURES
 from ntkexp.papers.lazy.score_curves import (
@@ -113,25 +113,22 @@ def decrease(records: Sequence[Record]) -> Iterable[Case]:
                 yield Case(f"{title(name)}, {measure}", seed, found)
 
 
-def _claim(name: str, figure: str, statistic: Statistic, **more: object) -> Claim:
-    given: dict[str, object] = {
-        "id": f"lazy-fig{figure.replace('.', '').lower()}-scores-{name}",
-        "figure": figure,
-        "experiments": BOTH,
-        "tables": ("evals",),
-        "statistic": statistic,
-        "holds": above(0.0),
-        "threshold": SIGN,
-        "horizon": ANY,
-    }
-    return Claim(**{**given, **more})  # type: ignore[arg-type]
+COMMON = {
+    "experiments": BOTH,
+    "tables": ("evals",),
+    "holds": above(0.0),
+    "threshold": SIGN,
+    "horizon": ANY,
+}
+fig52 = sharing("lazy-fig52-scores-", figure="5.2", **COMMON)
+figc5 = sharing("lazy-figc5-scores-", figure="C.5", **COMMON)
+figc6 = sharing("lazy-figc6-scores-", figure="C.6", **COMMON)
 
 
 CLAIMS = (
-    _claim(
+    fig52(
         "easy-first",
-        "5.2",
-        easy_first,
+        statistic=easy_first,
         says="Examples with high C-scores are learned faster, in both regimes",
         paper="faster",
         number="rank correlation of score and loss of tenths at equal mean training loss, mean "
@@ -139,19 +136,17 @@ CLAIMS = (
         holds=below(-0.9),
         threshold="ours, for an order of ten groups: hardly two neighbours out of place",
     ),
-    _claim(
+    fig52(
         "spread",
-        "5.2",
-        of_regimes(wider),
+        statistic=of_regimes(wider),
         says="The effect is amplified in the non-linear regime: the tenths lie further apart",
         paper="amplified",
         number="loss of the lowest tenth less that of the highest at equal mean training loss, "
         "alpha = 1 less alpha = 100",
     ),
-    _claim(
+    fig52(
         "linear",
-        "5.2",
-        least_linear,
+        statistic=least_linear,
         says="For alpha = 100 the measures of linearity stay at 1",
         paper="essentially 1",
         number="the lowest of the three measures along training",
@@ -160,10 +155,9 @@ CLAIMS = (
         holds=above(NEAR_1),
         threshold="that of the runs with wrong labels",
     ),
-    _claim(
+    fig52(
         "not-linear",
-        "5.2",
-        decrease,
+        statistic=decrease,
         says="For alpha = 1 the measures of linearity fall steadily",
         paper="a steady decrease",
         number="rank correlation of a measure with the iteration",
@@ -172,38 +166,34 @@ CLAIMS = (
         holds=below(-0.9),
         threshold="that of the runs with wrong labels",
     ),
-    _claim(
+    figc5(
         "high",
-        "C.5",
-        of_regimes(of_tenth(HIGHEST)),
+        statistic=of_regimes(of_tenth(HIGHEST)),
         says="At equal training loss the examples with high C-scores have a lower loss in the "
         "non-linear regime",
         paper="lower",
         number="loss of the highest tenth, alpha = 1 less alpha = 100, mean over levels",
         holds=below(0.0),
     ),
-    _claim(
+    figc5(
         "low",
-        "C.5",
-        of_regimes(of_tenth(LOWEST)),
+        statistic=of_regimes(of_tenth(LOWEST)),
         says="And the examples with low C-scores a higher one",
         paper="conversely",
         number="loss of the lowest tenth, alpha = 1 less alpha = 100, mean over levels",
     ),
-    _claim(
+    figc6(
         "lowest-faster",
-        "C.6",
-        of_regimes(lowest_known),
+        statistic=of_regimes(lowest_known),
         says="Examples with low C-scores are learned comparatively faster in the linear regime",
         paper="faster",
         number="accuracy on the lowest tenth at training accuracies of .8, .9 and .95, alpha = 100 "
         "less alpha = 1",
         unit=percent,
     ),
-    _claim(
+    figc6(
         "accuracies-spread",
-        "C.6",
-        of_regimes(wider_known),
+        statistic=of_regimes(wider_known),
         says="The accuracies of the tenths are more spread in the non-linear regime",
         paper="more spread",
         number="accuracy of the highest tenth less that of the lowest, alpha = 1 less alpha = 100",

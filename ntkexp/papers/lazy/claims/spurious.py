@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Statistic, above, below, percent, times
+from ntkexp.claims.claim import Case, Statistic, above, below, percent, sharing, times
 from ntkexp.claims.horizon import OWN_END, Horizon, either
 from ntkexp.papers.lazy.spurious_curves import (
     CELEBA_KIND,
@@ -147,22 +147,20 @@ NARROWED = (
 )
 
 
-def _claim(name: str, **more: object) -> Claim:
-    given: dict[str, object] = {
-        "id": f"lazy-fig53-{name}",
-        "figure": "5.3",
-        "experiments": EXPERIMENTS,
-        "tables": ("evals",),
-        "holds": above(0.0),
-        "threshold": SIGN,
-        "horizon": PHASE_1_OVER,
-        "unit": percent,
-    }
-    return Claim(**{**given, **more})  # type: ignore[arg-type]
+claim = sharing(
+    "lazy-fig53-",
+    figure="5.3",
+    experiments=EXPERIMENTS,
+    tables=("evals",),
+    holds=above(0.0),
+    threshold=SIGN,
+    horizon=PHASE_1_OVER,
+    unit=percent,
+)
 
 
 CLAIMS = (
-    _claim(
+    claim(
         "robust-train",
         says="At equal accuracy with the spurious attribute, accuracy without it is higher in the "
         "linear regime, on training images",
@@ -171,7 +169,7 @@ CLAIMS = (
         statistic=_robust("train", (LAZY, PLAIN)),
         also=("less alpha = .5", _robust("train", (LAZY, HASTY))),
     ),
-    _claim(
+    claim(
         "robust-test",
         says="A similar trend holds for test examples",
         paper="a similar trend",
@@ -179,7 +177,7 @@ CLAIMS = (
         statistic=_robust("test", (LAZY, PLAIN)),
         also=("less alpha = .5", _robust("test", (LAZY, HASTY))),
     ),
-    _claim(
+    claim(
         "phase-1",
         says="In the first phase the test accuracy is higher for alpha = 100 than for other runs",
         paper="higher",
@@ -188,7 +186,7 @@ CLAIMS = (
         also=("less alpha = .5", _phase_1((LAZY, HASTY))),
         seen=NARROWED,
     ),
-    _claim(
+    claim(
         "phase-1-order",
         says="In the first phase the test accuracy is lowest for alpha = .5",
         paper="the same hierarchy",
@@ -197,7 +195,7 @@ CLAIMS = (
         threshold=f"{SIGN}; that the text's hierarchy has .5 below 1 is our reading",
         seen=NARROWED,
     ),
-    _claim(
+    claim(
         "phase-2",
         says="In the second phase all three runs seem to converge",
         paper="converge",
@@ -210,7 +208,7 @@ CLAIMS = (
         threshold="ours, for `converge`: half as far apart",
         unit=times,
     ),
-    _claim(
+    claim(
         "phase-2-advantage",
         says="Non-linear runs end with a slight advantage on Waterbirds",
         paper="slight advantage",

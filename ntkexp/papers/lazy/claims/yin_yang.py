@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Interval, Statistic, above, below, between, times
+from ntkexp.claims.claim import (
+    Case,
+    Claim,
+    Interval,
+    Statistic,
+    above,
+    below,
+    between,
+    sharing,
+    times,
+)
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
@@ -69,55 +79,46 @@ def early_difference(records: Sequence[Record]) -> Iterable[Case]:
             yield Case("", 0, float(medians["linear"] / medians["non_linear"]))
 
 
-def _claim(
-    name: str, says: str, number: str, statistic: Statistic, holds: Interval, **more: object
-) -> Claim:
-    common: dict[str, object] = {
-        "paper": "sign of the difference",
-        "threshold": "the sign of the text's word",
-        "tables": ("yin_yang_areas",),
-    }
-    return Claim(
-        id=f"lazy-fig51-{name}",
-        figure="5.1",
-        says=says,
-        number=number,
-        experiments=EXPERIMENTS,
-        statistic=statistic,
-        holds=holds,
-        horizon=OWN_END,
-        **(common | more),  # type: ignore[arg-type]
-    )
+claim = sharing(
+    "lazy-fig51-",
+    figure="5.1",
+    paper="sign of the difference",
+    experiments=EXPERIMENTS,
+    tables=("yin_yang_areas",),
+    threshold="the sign of the text's word",
+    horizon=OWN_END,
+)
 
 
 def _area(name: str, area: str, says: str, holds: Interval) -> Claim:
-    return _claim(
+    return claim(
         name,
-        says,
-        "mean test loss there at equal training loss, non-linear less linear, mean over seeds",
-        advantage(area),
-        holds,
+        says=says,
+        number="mean test loss there at equal training loss, non-linear less linear, mean over "
+        "seeds",
+        statistic=advantage(area),
+        holds=holds,
         also=("its standard error", error_of(area)),
     )
 
 
 CLAIMS = (
-    _claim(
+    claim(
         "speed-up",
-        "Training is faster in the non-linear regime, at every threshold",
-        "steps to the threshold, linear over non-linear, median over seeds",
-        speed_up,
-        above(1.0),
+        says="Training is faster in the non-linear regime, at every threshold",
+        number="steps to the threshold, linear over non-linear, median over seeds",
+        statistic=speed_up,
+        holds=above(1.0),
         paper="a speed-up",
         tables=("yin_yang_reached",),
         unit=times,
     ),
-    _claim(
+    claim(
         "first-iterations",
-        "In the very first iterations both regimes are equally fast",
-        f"median training loss after {FIRST} steps, linear over non-linear",
-        early_difference,
-        between(0.98, 1.02),
+        says="In the very first iterations both regimes are equally fast",
+        number=f"median training loss after {FIRST} steps, linear over non-linear",
+        statistic=early_difference,
+        holds=between(0.98, 1.02),
         paper="a speed-up only after the very first few iterations",
         threshold="ours: two per cent",
         tables=("yin_yang_progress",),
