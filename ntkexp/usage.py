@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+from ntkexp.errors import UserError
 
 TITLE = "ntkexp: watch what a neural network's tangent features do while it learns"
 # Where what a command does begins, on the page of all commands.
@@ -133,3 +136,14 @@ def help_of(name: str) -> str:
 def _entry(call: str, about: str, column: int) -> list[str]:
     first, *more = textwrap.wrap(about, WIDTH - column)
     return [f"{call:<{column}}{first}", *(" " * column + line for line in more)]
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Of one command; what is wrong comes in a line, with how the command is called."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(usage=USAGES[command].words, add_help=False)
+        self.command = command
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{self.command}: {message}\nusage: {self.usage}")

@@ -19,9 +19,8 @@ from omegaconf import DictConfig, OmegaConf
 from PIL import Image
 
 from ntkexp.compose import composition
-from ntkexp.compose.check import check
+from ntkexp.compose.check import check, shrink
 from ntkexp.compose.overrides import ranges_quoted
-from ntkexp.compose.scale import shrink
 from ntkexp.errors import Interrupted
 from ntkexp.execution import execute
 from ntkexp.identity import folder_of

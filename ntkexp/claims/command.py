@@ -6,18 +6,17 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ntkexp.arguments import CommandParser
 from ntkexp.claims.claim import Claim
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
-from ntkexp.papers.found import known
-from ntkexp.papers.numbers import natural
+from ntkexp.papers.found import known, natural
 from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.record import Record
 from ntkexp.results.reference.packaged import roots
+from ntkexp.usage import CommandParser
 
 
 def claims(words: Sequence[str]) -> str:

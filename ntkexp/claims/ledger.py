@@ -9,7 +9,7 @@ from functools import cache
 from ntkexp.claims.claim import Claim
 from ntkexp.errors import UserError
 from ntkexp.papers import found
-from ntkexp.papers.numbers import natural
+from ntkexp.papers.found import natural
 
 
 def ledger(papers: Iterable[str] | None = None) -> tuple[Claim, ...]:

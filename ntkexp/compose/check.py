@@ -1,8 +1,13 @@
-"""Refuses configs that no run can have, before anything is loaded or built."""
+"""A composed config shrunk to its scale, its limits settled, and refused where no run can have it.
+
+Nothing is loaded or built. Whoever types one of `optim.epochs` and `optim.steps`, which both end
+a run, means it: the other is dropped where it would end the run earlier. Where it would not, it
+stays: it changes nothing in training, but is part of the ids of runs that exist.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -10,6 +15,7 @@ from ntkexp import components
 from ntkexp.components import Component
 from ntkexp.compose import size
 from ntkexp.config import ExperimentConfig, Spacing, TrainConfig
+from ntkexp.data.base import Data
 from ntkexp.errors import UserError
 from ntkexp.options import check_options
 from ntkexp.results.numbers import metric
@@ -67,3 +73,55 @@ def component_type(node: object) -> type[Component] | None:
     """The component whose options a config node has, if it has those of one."""
     kind = OmegaConf.get_type(node) if isinstance(node, DictConfig) else None
     return kind if isinstance(kind, type) and issubclass(kind, Component) else None
+
+
+def shrink(config: DictConfig, typed: Collection[str]) -> None:
+    """Apply the limits of `scale` to everything the user did not type himself."""
+    scale = config.scale
+    check_options(scale, "scale")
+    limits = {
+        "probing.examples": scale.probe_examples,
+        "evaluate.train_examples": scale.evaluate_examples,
+        "evaluate.test_examples": scale.evaluate_examples,
+    }
+    for key, node in component_nodes(config):
+        kind = component_type(node)
+        own = kind.limits(scale) if kind else {}
+        limits |= {f"{key}.{option}": limit for option, limit in own.items()}
+    for key, limit in limits.items():
+        if limit is None or key in typed or key.partition(".")[0] not in config:
+            continue
+        value = OmegaConf.select(config, key)
+        OmegaConf.update(config, key, limit if value is None else min(value, limit))
+    if scale.growth is not None and "probing.growth" not in typed:
+        config.probing.growth = max(config.probing.growth, scale.growth)
+
+
+LIMITS = ("optim.epochs", "optim.steps")
+
+
+def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:
+    """Drop the limit that was not typed, if it comes before the one that was.
+
+    Where only the files tell how many examples there are, both stay; the progress says which holds.
+    """
+    if "optim" not in config or len({*LIMITS} & {*typed}) != 1:
+        return
+    epochs, steps = config.optim.epochs, config.optim.steps
+    an_epoch = steps_an_epoch(config)
+    if epochs is None or steps is None or an_epoch is None:
+        return
+    if "optim.steps" in typed and epochs * an_epoch < steps:
+        config.optim.epochs = None
+    elif "optim.epochs" in typed and steps < epochs * an_epoch:
+        config.optim.steps = None
+
+
+def steps_an_epoch(config: DictConfig) -> int | None:
+    """None where only the files tell how many examples there are."""
+    data = OmegaConf.to_object(config.data)
+    shape = data.shape() if isinstance(data, Data) else None
+    if shape is None or shape.examples is None:
+        return None
+    size = config.optim.batch_size
+    return 1 if size is None else -(-shape.examples // size)

@@ -12,10 +12,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
 from ntkexp.compose import size
-from ntkexp.compose.check import check
-from ntkexp.compose.horizon import keep_typed_limit
+from ntkexp.compose.check import check, keep_typed_limit, shrink
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
-from ntkexp.compose.scale import shrink
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
 from ntkexp.options import refuse_added

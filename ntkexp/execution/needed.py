@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp.compose.check import steps_an_epoch
 from ntkexp.compose.finalise import Parent, parents
-from ntkexp.compose.horizon import steps_an_epoch
 from ntkexp.compose.size import parameters
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError

@@ -19,13 +19,13 @@ from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 
-from ntkexp.arguments import CommandParser
 from ntkexp.errors import UserError, meant
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
 from ntkexp.results.commits.atomic import refuse_unwritable
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
+from ntkexp.usage import CommandParser
 
 MISSING_RUNS = 3
 

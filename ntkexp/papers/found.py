@@ -6,7 +6,9 @@ under the name of its package. Asking what there is imports no claim and no scri
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +18,6 @@ from types import ModuleType
 from ntkexp import projects
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import MAIN
-from ntkexp.papers.source import strings
 
 
 @dataclass(frozen=True)
@@ -98,3 +99,39 @@ def _read(name: str, home: Path, package: str) -> Paper:
         home,
         package,
     )
+
+
+def strings(file: Path) -> dict[str, str]:
+    """The strings that a file gives to names at its top level; its docstring as `__doc__`."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    found = {"__doc__": ast.get_docstring(tree) or ""}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if isinstance(node.value.value, str):
+                found |= dict.fromkeys(names, node.value.value)
+    return found
+
+
+Place = tuple[tuple[int, int, str], ...]
+
+
+def natural(number: str | None) -> Place:
+    """Sorts numbers by their size, before words; what has no number comes last.
+
+    >>> sorted(["C", "5.10", "10", "5.2", "table 1", None, "9"], key=natural)
+    ['5.2', '5.10', '9', '10', 'C', 'table 1', None]
+    """
+    if number is None:
+        return ((2, 0, ""),)
+    parts = re.findall(r"\d+|\D+", number)
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
+
+
+def named(number: str) -> str:
+    """What a text calls it.
+
+    >>> named("5.1"), named("table 1")
+    ('Figure 5.1', 'Table 1')
+    """
+    return number.capitalize() if number[:1].islower() else f"Figure {number}"

@@ -17,8 +17,7 @@ from pathlib import Path
 from ntkexp import projects
 from ntkexp.experiments import MAIN
 from ntkexp.papers import found
-from ntkexp.papers.numbers import natural
-from ntkexp.papers.source import strings
+from ntkexp.papers.found import natural, strings
 
 FIGURES = Path("outputs", "figures")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ntkexp.arguments import CommandParser
 from ntkexp.claims.command import judged, records_of
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import FIGURES
@@ -15,6 +14,7 @@ from ntkexp.results.benchmarks import read_timings
 from ntkexp.results.commits.atomic import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.reference.packaged import roots
+from ntkexp.usage import CommandParser
 
 
 def report(words: Sequence[str]) -> Path:

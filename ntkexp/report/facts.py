@@ -9,7 +9,7 @@ from typing import Any
 
 from ntkexp.claims.effort import line
 from ntkexp.experiments import MAIN, axes, experiments
-from ntkexp.papers.numbers import named
+from ntkexp.papers.found import named
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.record import Record
 from ntkexp.results.select import of_recipe, shown

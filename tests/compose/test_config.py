@@ -9,8 +9,7 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
 from ntkexp.compose import composition
-from ntkexp.compose.check import check
-from ntkexp.compose.scale import shrink
+from ntkexp.compose.check import check, shrink
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.errors import UserError
 from ntkexp.identity import identity

@@ -14,7 +14,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose import composition
-from ntkexp.compose.scale import shrink
+from ntkexp.compose.check import shrink
 from ntkexp.identity import identity
 from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import jobs_of

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ntkexp.compose.scale import shrink
+from ntkexp.compose.check import shrink
 from ntkexp.errors import UserError
 from ntkexp.studies.effective_penalties import EffectivePenalties
 from ntkexp.studies.threshold_targets import ThresholdTargets
