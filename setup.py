@@ -1,12 +1,17 @@
-"""Which packages there are is found by their folders; all else stands in setup.cfg."""
+"""Which packages there are is found by their folders; all else stands in setup.cfg.
+
+Of scripts/ a wheel takes the figures; what developers run stays in the repository.
+"""
 
 from setuptools import find_packages, setup
+
+TOOLS = [f"scripts.{name}*" for name in ("bench", "faults", "mutations", "pages", "tools")]
 
 setup(
     packages=[
         *find_packages(include=["ntkexp", "ntkexp.*"]),
         "ntkexp.configs",
         "ntkexp.reference",
-        *(f"ntkexp.{name}" for name in find_packages(include=["scripts", "scripts.*"])),
+        *(f"ntkexp.{name}" for name in find_packages(include=["scripts", "scripts.*"], exclude=TOOLS)),
     ]
 )
