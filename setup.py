@@ -6,12 +6,13 @@ Of scripts/ a wheel takes the figures; what developers run stays in the reposito
 from setuptools import find_packages, setup
 
 TOOLS = [f"scripts.{name}*" for name in ("bench", "faults", "mutations", "pages", "tools")]
+FIGURES = find_packages(include=["scripts", "scripts.*"], exclude=TOOLS)
 
 setup(
     packages=[
         *find_packages(include=["ntkexp", "ntkexp.*"]),
         "ntkexp.configs",
         "ntkexp.reference",
-        *(f"ntkexp.{name}" for name in find_packages(include=["scripts", "scripts.*"], exclude=TOOLS)),
+        *(f"ntkexp.{name}" for name in FIGURES),
     ]
 )

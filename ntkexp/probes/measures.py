@@ -31,7 +31,7 @@ MEASURES = Table(
     "`l1_path_norm`, `l2_path_norm`, `fisher_rao`, `inverse_squared_margin`, "
     "`spectral_two_one`, `spectral_frobenius`; for one hidden layer also "
     "`neyshabur_core`, `neyshabur_bound`, `frobenius_bound`, "
-    "`two_layer_spectral_frobenius`. Formulas and references: `ntkexp/theory/measures/`.",
+    "`two_layer_spectral_frobenius`. Formulas and references: `ntkexp/theory/measures.py`.",
 )
 MARGINS = Table(
     "margins",

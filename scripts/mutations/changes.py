@@ -28,7 +28,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/training/test_full_disk.py",
         ),
     ),
-    "theory": (("ntkexp/theory/*.py", "ntkexp/theory/measures/*.py"), ("tests/theory",)),
+    "theory": (("ntkexp/theory/*.py",), ("tests/theory",)),
     "rules": (("ntkexp/tangent/rules/*.py",), ("tests/tangent",)),
     "claims": (
         ("ntkexp/claims/*.py", "ntkexp/papers/alignment/claims/*.py"),

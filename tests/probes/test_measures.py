@@ -12,7 +12,7 @@ from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.probes.computations.measures import path_norm
-from ntkexp.theory.measures import deep, norms, paths, two_layer
+from ntkexp.theory import measures as theory
 from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -39,14 +39,14 @@ def test_they_are_taken_of_the_weights_at_the_end_and_at_the_beginning(tmp_path:
     U0, V0 = start["hidden1.weight"], start["output.weight"]
     gamma = found["margin"]
     assert gamma > 0
-    assert found["distance"] == pytest.approx(norms.distance([U, V], [U0, V0]), rel=1e-5)
-    assert found["spectral_product"] == pytest.approx(norms.spectral_product([U, V]), rel=1e-5)
-    assert found["l2_path_norm"] == pytest.approx(paths.mlp_path_norm([U, V], p=2), rel=1e-5)
+    assert found["distance"] == pytest.approx(theory.distance([U, V], [U0, V0]), rel=1e-5)
+    assert found["spectral_product"] == pytest.approx(theory.spectral_product([U, V]), rel=1e-5)
+    assert found["l2_path_norm"] == pytest.approx(theory.mlp_path_norm([U, V], p=2), rel=1e-5)
     assert found["neyshabur_core"] == pytest.approx(
-        two_layer.neyshabur_core(U, V, U0, gamma), rel=1e-4
+        theory.neyshabur_core(U, V, U0, gamma), rel=1e-4
     )
     assert found["spectral_two_one"] == pytest.approx(
-        deep.spectral_two_one([U, V], [U0, V0], gamma, examples=60), rel=1e-4
+        theory.spectral_two_one([U, V], [U0, V0], gamma, examples=60), rel=1e-4
     )
     assert found["parameters"] == 784 * 20 + 20 + 20 * 10 + 10
     assert found["gap_error"] == pytest.approx(found["test_error"] - found["train_error"])

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from ntkexp.probes.view import View
 from ntkexp.results.table import Rows
+from ntkexp.theory import measures
 from ntkexp.theory.float64 import Array
-from ntkexp.theory.measures import deep, fisher_rao, margins, norms, paths, two_layer
 
 EXAMPLES_AT_ONCE = 500
 QUANTILES = np.linspace(0, 1, 101)
@@ -34,7 +34,7 @@ def measured(view: View, initial: Sequence[Tensor]) -> Rows:
     train, test = (_seen(view, name) for name in ("train", "test"))
     values = {
         **_gaps(train, test),
-        **{f"margin_{k}": v for k, v in margins.distribution(train.margins).items()},
+        **{f"margin_{k}": v for k, v in measures.distribution(train.margins).items()},
         **_of_the_network(view, [_matrix(w) for w in initial], train),
     }
     return {
@@ -66,7 +66,7 @@ def _seen(view: View, name: str) -> _Seen:
     return _Seen(
         outputs=scores,
         loss_gradients=gradients.cpu().numpy(),
-        margins=margins.margins(scores, signed),
+        margins=measures.margins(scores, signed),
         loss=loss.mean().item(),
         error=1 - view.objective.correct(outputs, split.targets).double().mean().item(),
     )
@@ -87,7 +87,7 @@ def _of_the_network(view: View, initial: list[Array], train: _Seen) -> dict[str,
     model, inputs = view.network(), view.examples("train").inputs
     input_shape = tuple(inputs.shape[1:])
     weights = [_matrix(w) for w in _weights(model)]
-    gamma, examples = margins.margin_percentile(train.margins), len(train.margins)
+    gamma, examples = measures.margin_percentile(train.margins), len(train.margins)
     if gamma <= 0:
         print(
             f"probe.measures: the 5th percentile of the training margins is {gamma:.3g}, not "
@@ -97,27 +97,29 @@ def _of_the_network(view: View, initial: list[Array], train: _Seen) -> dict[str,
     values = {
         "margin": gamma,
         "parameters": sum(w.numel() for w in model.parameters()),
-        "l2_norm": norms.l2(weights),
-        "distance": norms.distance(weights, initial),
-        "frobenius_product": norms.frobenius_product(weights),
-        "spectral_product": norms.spectral_product(weights),
+        "l2_norm": measures.l2(weights),
+        "distance": measures.distance(weights, initial),
+        "frobenius_product": measures.frobenius_product(weights),
+        "spectral_product": measures.spectral_product(weights),
         "l1_path_norm": path_norm(model, input_shape, p=1),
         "l2_path_norm": path_norm(model, input_shape, p=2),
-        "fisher_rao": fisher_rao.fisher_rao(train.loss_gradients, train.outputs, len(weights) - 1),
+        "fisher_rao": measures.fisher_rao(train.loss_gradients, train.outputs, len(weights) - 1),
     }
     by_margin: dict[str, Callable[[], float]] = {
-        "inverse_squared_margin": lambda: margins.inverse_squared(gamma),
-        "spectral_two_one": lambda: deep.spectral_two_one(weights, initial, gamma, examples),
-        "spectral_frobenius": lambda: deep.spectral_frobenius(weights, initial, gamma, examples),
+        "inverse_squared_margin": lambda: measures.inverse_squared(gamma),
+        "spectral_two_one": lambda: measures.spectral_two_one(weights, initial, gamma, examples),
+        "spectral_frobenius": lambda: measures.spectral_frobenius(
+            weights, initial, gamma, examples
+        ),
     }
     if isinstance(model, nn.Sequential) and len(weights) == 2:
         flat = inputs.flatten(1).double().cpu().numpy()
         (U, V), (U0, V0) = weights, initial
         by_margin |= {
-            "neyshabur_core": lambda: two_layer.neyshabur_core(U, V, U0, gamma),
-            "neyshabur_bound": lambda: two_layer.neyshabur_bound(U, V, U0, flat, gamma),
-            "frobenius_bound": lambda: two_layer.frobenius_bound(U, V, flat, gamma),
-            "two_layer_spectral_frobenius": lambda: two_layer.spectral_frobenius(
+            "neyshabur_core": lambda: measures.neyshabur_core(U, V, U0, gamma),
+            "neyshabur_bound": lambda: measures.neyshabur_bound(U, V, U0, flat, gamma),
+            "frobenius_bound": lambda: measures.frobenius_bound(U, V, flat, gamma),
+            "two_layer_spectral_frobenius": lambda: measures.two_layer_spectral_frobenius(
                 U, V, U0, V0, flat, gamma
             ),
         }
@@ -137,7 +139,7 @@ def _matrix(weight: Tensor) -> Array:
 
 
 def path_norm(model: nn.Module, input_shape: tuple[int, ...], p: int) -> float:
-    """`theory.measures.paths.path_norm` of a ReLU network: |w|^p for w, sums for max pools."""
+    """`theory.measures.path_norm` of a ReLU network: |w|^p for w, sums for max pools."""
     summing = copy.deepcopy(model).double()
     with torch.no_grad():
         for name, parameter in summing.named_parameters():
@@ -149,7 +151,7 @@ def path_norm(model: nn.Module, input_shape: tuple[int, ...], p: int) -> float:
                     setattr(parent, name, _sum_pool(child))
         ones = torch.ones(1, *input_shape, dtype=torch.float64, device=parameter.device)
         outputs = summing(ones)
-    return paths.path_norm(outputs.cpu().numpy(), p)
+    return measures.path_norm(outputs.cpu().numpy(), p)
 
 
 def _sum_pool(pool: nn.MaxPool2d) -> nn.Module:
