@@ -92,7 +92,7 @@ def complete(config_name: str, line: str) -> list[str]:
 
 
 def hoisted(words: Sequence[str]) -> list[str]:
-    """The same words, flags first: Hydra 1.3 rejects a flag that stands between overrides.
+    """`words` with flags first: Hydra 1.3 rejects a flag that stands between overrides.
 
     >>> hoisted(["optim.lr=0.1,0.2", "-m", "seed=1"])
     ['-m', 'optim.lr=0.1,0.2', 'seed=1']

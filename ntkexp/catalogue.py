@@ -1,4 +1,4 @@
-"""What there is: the experiments one can run, and the runs one has. Imports no torch."""
+"""`ntkexp list` and `ntkexp show`: the experiments one can run, and the runs one has."""
 
 from __future__ import annotations
 

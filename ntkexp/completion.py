@@ -58,7 +58,7 @@ def flags(command: str) -> list[str]:
 
 
 def _arguments(command: str) -> list[str]:
-    """What a subcommand takes that is no flag and no key."""
+    """The words that a subcommand takes, but for flags and keys."""
     if command == "completion":
         return [*SCRIPTS]
     if command == "list":
@@ -81,7 +81,7 @@ def _arguments(command: str) -> list[str]:
 
 
 def candidates(line: str) -> list[str]:
-    """What may stand where `line` ends; it begins with the program's name."""
+    """The words that may stand where `line`, which begins with the program's name, ends."""
     words = line.split()
     fresh = line.endswith(" ")
     if len(words) < 2 or (len(words) == 2 and not fresh):

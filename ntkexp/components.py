@@ -1,4 +1,4 @@
-"""What a run is made of: components, each one file of its kind's folder, found by its name.
+"""Components, of which a run is made: each is one file of its kind's folder, found by its name.
 
     @dataclass
     class WeightNorm(Probe):                  # ntkexp/probes/weight_norm.py: probe=[weight_norm]
@@ -46,7 +46,7 @@ class Component:
     name: str = MISSING
 
     def __init_subclass__(cls) -> None:
-        """Its name is an option too: that of its file, or else its full name."""
+        """Give the class an option `name`: its file's name, or else the full name of the class."""
         refuse_taken(cls)
         stem = cls.__module__.rpartition(".")[2]
         full = f"{cls.__module__}.{cls.__qualname__}"
@@ -83,7 +83,7 @@ def refuse_taken(component: type[Component]) -> None:
 
 
 def _options(kind: type) -> set[str]:
-    """What the annotations of this class alone make options."""
+    """The options that this class itself declares, without those of its bases."""
     found = inspect.get_annotations(kind)
     return {key for key, meaning in found.items() if "ClassVar" not in str(meaning)}
 

@@ -116,7 +116,7 @@ class ScaleConfig:
 
 @dataclass
 class KeepConfig:
-    """What stays of training: `weights` as they were at these steps, the last ones always; and in
+    """The parts of training that stay: `weights` of these steps, the last ones always; in
     the table steps every so many of the `updates`."""
 
     weights: list[int] = option([], each(whole(0, MANY, "as a step")))
@@ -147,7 +147,7 @@ class LauncherConfig:
 
 @dataclass
 class SlurmConfig(LauncherConfig):
-    """What to ask SLURM for, per job; `sbatch` holds further options by their long names.
+    """The resources to ask SLURM for, per job; `sbatch` holds further options by their long names.
 
     `array` jobs run at once; one whose time is up is told `notice_seconds` before and comes back
     up to `requeues` times. `cluster: local` is a stand-in without SLURM, for tests.
@@ -169,7 +169,7 @@ class SlurmConfig(LauncherConfig):
 
 @dataclass
 class ExperimentConfig:
-    """What every experiment has, trained or not. `about` and `figures` are for `ntkexp list`.
+    """The options of every experiment, trained or not. `about` and `figures` are for `ntkexp list`.
 
     `stands_in_for`: the paper's own network and data, where the experiment has a smaller network or
     other images in their place. Then the ledger calls its runs `stand-in` and not `paper`.

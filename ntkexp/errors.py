@@ -1,4 +1,4 @@
-"""What can go wrong in ways that a user should hear about in one line."""
+"""Errors that a user hears of in one line."""
 
 from collections.abc import Sequence
 

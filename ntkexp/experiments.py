@@ -61,7 +61,7 @@ def experiments() -> tuple[Experiment, ...]:
 
 
 def experiments_of(folder: Path) -> tuple[Experiment, ...]:
-    """Those of a folder of configs that --config-dir names."""
+    """The experiments of a folder of configs that --config-dir names."""
     if not folder.is_dir():
         raise UserError(f"--config-dir {folder}: no such folder; expected one of configs")
     found = []
@@ -99,7 +99,7 @@ def _read(files: Iterable[Traversable]) -> Iterator[DictConfig]:
 
 
 def _needs(config: DictConfig, known: Mapping[str, DictConfig]) -> bool:
-    """Whether its file, or that of an experiment it goes on from, names a run."""
+    """Says whether its file, or that of an experiment it goes on from, names a run."""
     return _names_a_run(config) or any(_needs(one, known) for one in _goes_on_from(config, known))
 
 
@@ -156,7 +156,7 @@ def stand_ins() -> dict[str, str]:
 
 
 def axes(experiment: str) -> tuple[str, ...]:
-    """What an experiment sweeps over by itself besides the seed; nothing for one not known here."""
+    """The keys that an experiment sweeps over by itself, but for seeds."""
     return tuple(key for key in swept_by_themselves().get(experiment, ()) if key not in SEEDS)
 
 

@@ -1,4 +1,4 @@
-"""What makes two runs the same run. Imports no torch.
+"""The id of a run: which runs are one run. Imports no torch.
 
 A run's id is a hash of what decides its numbers: which components it is made of, with their
 versions, and every option whose value differs from its neutral one. The neutral value of an option
@@ -45,7 +45,7 @@ def identity(config: DictConfig) -> str:
 
 
 def folder_of(config: DictConfig) -> Path:
-    """Where the run of a checked config lies."""
+    """The folder of the run of a checked config."""
     return Path(config.paths.outputs, config.name, identity(config))
 
 
@@ -60,7 +60,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 
 def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a config, as plain values, decides the numbers of its run."""
+    """The part of a config that decides the numbers of its run, as plain values."""
     if config.get("members"):
         config = {**config, "members": expanded(config["members"])}
     found: dict[str, Any] = {"work": "study@1" if "study" in config else "supervised@1"}
@@ -99,7 +99,7 @@ def component(group: str, options: Mapping[str, Any], name: str | None = None) -
 def differing(
     given: Mapping[str, Any], neutral: Mapping[str, Any], where: str = ""
 ) -> dict[str, Any]:
-    """Those of the values `given` that differ from `neutral`, node by node."""
+    """The values in `given` that differ from `neutral`, node by node."""
     found: dict[str, Any] = {}
     for key, value in given.items():
         if not where and key in NO_PART:
@@ -117,7 +117,7 @@ def differing(
 
 
 def _like(value: Any, usual: Any) -> Any:
-    """The same number in the type of its option: 1 is 1.0 where a fraction may stand."""
+    """A number in the type of its option: 1 becomes 1.0 where a fraction may stand."""
     if isinstance(usual, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(usual, list) and isinstance(value, list) and usual:

@@ -45,7 +45,7 @@ LARGEST_SEED = 2**32 - 1  # what every generator in use takes
 
 @dataclass(frozen=True)
 class Rule:
-    """What values a field takes; `accepted` ends the sentence `expected ...`."""
+    """The values that a field takes; `accepted` ends the sentence `expected ...`."""
 
     holds: Callable[[Any], bool]
     accepted: str
@@ -200,7 +200,7 @@ def first_line(error: OmegaConfBaseException) -> str:
 
 
 def plain(reason: str) -> str:
-    """What OmegaConf says of a value of the wrong type, with what is accepted instead.
+    """OmegaConf's message on a value of the wrong type, with what is accepted instead.
 
     >>> plain("Value '1.5' of type 'float' could not be converted to Integer")
     "Value '1.5' of type 'float' could not be converted to Integer; expected a whole number"

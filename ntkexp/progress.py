@@ -26,7 +26,7 @@ def tell(listener: Listener) -> None:
 
 @contextmanager
 def reporting_to(listener: Listener) -> Iterator[None]:
-    """The same, but inside this block only."""
+    """Inside this block, call `listener` whenever a task of this process advances."""
     _listeners.append(listener)
     try:
         yield

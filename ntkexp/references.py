@@ -157,7 +157,7 @@ def _unset(config: DictConfig, name: str, kind: type) -> DictConfig:
 
 
 def hashed_reference(value: Mapping[str, Any]) -> Any:
-    """What a reference adds to the id of its run: the other run's id, the file, its own options.
+    """The part of a run's id that a reference gives: the other run's id, the file, further options.
 
     >>> hashed_reference({"run": "disk", "set": {}, "file": "weights.pt", "id": "3fa9"})
     'run:3fa9/weights.pt'
@@ -168,7 +168,7 @@ def hashed_reference(value: Mapping[str, Any]) -> Any:
 
 
 def is_reference(value: object) -> bool:
-    """Whether a plain value in a kept config is a reference."""
+    """Says whether a plain value in a kept config is a reference."""
     return isinstance(value, Mapping) and value.keys() >= KEYS
 
 

@@ -1,4 +1,4 @@
-"""What every command takes, in words. Loads nothing heavy: help is there at once."""
+"""The words and flags of every command. Loads nothing heavy: help is there at once."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _entry(call: str, about: str, column: int) -> list[str]:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Of one command; what is wrong comes in a line, with how the command is called."""
+    """Reads the flags of one command; an error is one line, with the command's usage."""
 
     def __init__(self, command: str) -> None:
         super().__init__(usage=USAGES[command].words, add_help=False)

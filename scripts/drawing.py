@@ -1,4 +1,4 @@
-"""What all figures share: how they find their runs, how they look, how they are saved."""
+"""The frame of every figure: finding runs, looks, saving."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ plt.rcParams.update(STYLE)
 
 @dataclass(frozen=True)
 class Options:
-    """What a figure's command line says; `runs` is empty unless given. A figure of several
+    """The command line of a figure; `runs` is empty unless given. A figure of several
     experiments names them with commas between."""
 
     experiment: str

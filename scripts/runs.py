@@ -56,7 +56,7 @@ def chosen_of(
 
 
 def folders(experiment: str) -> list[Path]:
-    """Where the runs of an experiment lie: the user's own and those of the reference."""
+    """The folders of an experiment's runs: the user's own and those of the reference."""
     return [root / experiment for root in packaged.roots(OUTPUTS)]
 
 
@@ -70,7 +70,7 @@ def joined(records: Iterable[Record], tables: Iterable[str]) -> dict[str, pd.Dat
 
 
 def needed(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> list[Record]:
-    """The same as `chosen`; without a run, the command that makes one, and exit code 3."""
+    """The runs that `chosen` gives; without one, the command that makes it, and exit code 3."""
     found = chosen(experiment, places, tables)
     if not found:
         stop([missing(experiment, places, tables)])
@@ -78,7 +78,7 @@ def needed(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> li
 
 
 def missing(experiment: str, places: Sequence[Path], tables: Iterable[str]) -> str:
-    """What is not there, and the command that makes it."""
+    """The message that runs are missing, with the command that makes them."""
     where = list(places) or folders(experiment)
     gone = next((f"no such folder: {path}" for path in places if not path.is_dir()), None)
     reason = gone or f"no finished run with {', '.join(tables)} in {', '.join(map(str, where))}"

@@ -1,4 +1,4 @@
-"""What the figures of trained networks share: runs grouped by seed, curves along training."""
+"""The figures of trained networks: runs grouped by seed, curves along training."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SeedRuns:
 
     @property
     def label(self) -> str:
-        """What tells it from other groups of a figure."""
+        """The title that tells a group from others of a figure."""
         noise, part = self.config.get("data.noise"), self.config.get("data.difficult", "none")
         if noise or "vgg19" in str(self.config["name"]):
             return f"{100 * noise:g} % noise" if noise else f"{self.title}, clean"
@@ -58,19 +58,19 @@ class SeedRuns:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What provenance says of the images."""
+        """The remarks of provenance on the images."""
         lines = [remark for record in self.records for remark in record.life.get("remarks", ())]
         return tuple(dict.fromkeys(line for line in lines if "images" in line or "split" in line))
 
     @property
     def channels(self) -> int | None:
-        """Of the first layer, where they are fewer than the paper's."""
+        """The channels of the first layer, where they are fewer than the paper's."""
         channels: int = self.config.get("model.base", FULL_BASE)
         return channels if channels < FULL_BASE else None
 
     @property
     def made_smaller(self) -> str:
-        """What else is smaller than in the paper; empty for the paper's size."""
+        """The other ways in which a run is smaller than the paper's; empty at the paper's size."""
         if self.config["scale.name"] == "paper":
             return ""
         examples, kernels = self.config["data.train_examples"], self.config["probing.examples"]
@@ -173,7 +173,7 @@ def _span(values: Sequence[float], form: str) -> str:
 
 
 def _miniatures(found: list[SeedRuns]) -> list[str]:
-    """What was made smaller, a line for all networks that share it.
+    """The sizes that were made smaller, a line for all networks that share one.
 
     A network of which another experiment has a smaller or a larger one goes by its experiment.
     """

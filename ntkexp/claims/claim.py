@@ -1,4 +1,4 @@
-"""What an entry of the ledger is: a statement, the number that decides it, and its interval."""
+"""An entry of the ledger: a statement, the number that decides it, and the interval to meet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Statistic = Callable[[Sequence[Record]], Iterable[Case]]
 
 @dataclass(frozen=True)
 class Unit:
-    """How a value is written.
+    """The unit in which a value is written.
 
     >>> percent.formatted(0.0132, 0.001)
     '1.32 ± 0.1 %'
@@ -53,7 +53,7 @@ plain, percent, times = Unit(1, ""), Unit(100, " %"), Unit(1, " ×")
 
 @dataclass(frozen=True)
 class Interval:
-    """The values with which a claim holds, bounds included. Not a number lies in none."""
+    """The values with which a claim holds, bounds included; nan lies in no interval."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -142,7 +142,7 @@ class Claim:
 
     @property
     def origin(self) -> str:
-        """Of the interval; and whether results were known when it was chosen."""
+        """Where the interval comes from, and whether results were known when it was chosen."""
         words = f"; results had been seen when {self.seen}" if self.seen else ""
         return f"{self.threshold}{words}"
 

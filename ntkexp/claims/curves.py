@@ -1,4 +1,4 @@
-"""What one says of a curve along training: its level, when it rises, whether it follows another."""
+"""Statistics of a curve along training: its level, when it rises, whether it follows another."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def rank_correlation(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series) -> fl
 
 
 def agreement(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series) -> float:
-    """How far x puts things in the order of y: over all pairs, +1 if it does, -1 if it does not.
+    """The weighted share of pairs that x orders as y does: +1 if all, -1 if none.
 
     Every pair counts by how far its y are apart: the order among those that are nearly equal, which
     chance decides, weighs little. 0 if x is constant, not a number if y is.

@@ -26,7 +26,7 @@ Costs = Mapping[str, str | Callable[[str, Horizon], Cost]]
 
 
 def line(experiment: str) -> str:
-    """What makes the runs of an experiment as it stands; `-m` where they are a sweep."""
+    """The command that makes the runs of an experiment, with `-m` where it is a sweep."""
     lines = {known.name: known.line for known in experiments()}
     return lines.get(experiment, f"ntkexp train +exp={experiment}")
 

@@ -56,7 +56,7 @@ def either(first: Horizon, second: Horizon) -> Horizon:
 
 
 def has_overfitted(record: Record) -> bool:
-    """Whether the test accuracy has fallen from its best, by more than it fluctuates."""
+    """Says whether the test accuracy has fallen from its best by more than it fluctuates."""
     if "evals" not in record.tables:
         return False
     curve = accuracy(record, "test")

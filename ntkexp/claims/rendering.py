@@ -89,7 +89,7 @@ def _line(cells: dict[str, str], widths: dict[str, int]) -> str:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many of the claims have which verdict, each under its first recipe; then the others."""
+    """A table that counts verdicts: each claim under its first recipe, then under the others."""
     parts = []
     for recipe, members in _by_recipe(findings).items():
         counts = [finding.verdict for finding in members]
@@ -101,7 +101,7 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def _by_recipe(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
-    """Those under a claim's first recipe, and the same claims under another."""
+    """The findings under each claim's first recipe, and those under another recipe."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         first = finding.recipe == finding.claim.recipes[0]

@@ -48,7 +48,7 @@ class Finding:
 
     @property
     def kept(self) -> dict[tuple[str, int], bool]:
-        """Whether the claim holds for each panel and seed."""
+        """By panel and seed: whether the claim holds there."""
         holds = self.claim.holds
         return {(case.panel, case.seed): case.value in holds for case in self.cases}
 
@@ -102,7 +102,7 @@ class Finding:
 
     @property
     def covered(self) -> str:
-        """Of a verdict that stands on some of the claim's experiments alone: on how many."""
+        """`2 of 3 experiments`, where some of the claim's experiments have no runs; else empty."""
         asked, lacking = len(self.claim.experiments), len(self.missing)
         return f"{asked - lacking} of {asked} experiments" if self.cases and lacking else ""
 

@@ -87,7 +87,7 @@ _at_work: ContextVar[ConfigLoader | None] = ContextVar("_at_work", default=None)
 
 
 def loader() -> ConfigLoader:
-    """That of the command at work, which knows its folders of configs."""
+    """The loader of the command at work, which knows its folders of configs."""
     if (found := _at_work.get()) is not None:
         return found
     session = GlobalHydra.instance()

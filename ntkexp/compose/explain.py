@@ -1,4 +1,4 @@
-"""What Hydra and OmegaConf found wrong, in a line or two of our own."""
+"""The errors of Hydra and OmegaConf, said in a line or two of our own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_HYDRA = {
 
 
 def other_command(config_name: str, words: Sequence[str]) -> str:
-    """That an experiment was asked of the wrong subcommand, if that is what happened."""
+    """The line to print where an experiment was asked of the wrong subcommand; else empty."""
     values = (word.partition("=")[2] for word in words if word.lstrip("+").startswith("exp="))
     asked = {name for value in values for name in value.split(",")}
     for experiment in experiments():
@@ -45,7 +45,7 @@ def other_command(config_name: str, words: Sequence[str]) -> str:
 
 
 def explained(error: BaseException) -> str:
-    """What Hydra or OmegaConf found wrong, in one or two lines that name key, value and choice."""
+    """The error of Hydra or OmegaConf in one or two lines that name key, value and choice."""
     cause = error.__cause__ or error
     text, reason = str(error), str(cause)
     if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
@@ -78,7 +78,7 @@ def unknown_option(group: str, option: str) -> str:
 
 
 def options_of(group: str) -> list[str]:
-    """What may be chosen of a group: files of configs, and components."""
+    """The names that may be chosen of a group: files of configs, and components."""
     folder = resources.files("ntkexp.configs").joinpath(group)
     places = [folder, *(configs / group for _, configs in projects.configs())]
     found = {name for place in places for name in _named(place)}

@@ -124,7 +124,7 @@ def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
 
 
 def _place(config: DictConfig, file: str) -> Path:
-    """Where a run lies: among the results of one's own, else among those kept as a reference. Of
+    """The folder of a run: among one's own results, else among those kept as a reference. Of
     these few have their weights, and none has what its status does not list."""
     own = folder_of(config)
     kept = [root / config.name / own.name for root in roots(Path(config.paths.outputs))[1:]]

@@ -115,7 +115,7 @@ def _check_hydra(word: str, override: Override, sweeping: bool) -> None:
 
 
 def sweepers() -> list[str]:
-    """What may be chosen for `hydra/sweeper`: ours, and those of plugins that are installed."""
+    """The names that `hydra/sweeper` takes: ours, and those of plugins that are installed."""
     Plugins.instance()  # which looks for them
     names = ConfigStore.instance().list(SWEEPER)
     return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))

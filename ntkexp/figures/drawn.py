@@ -1,4 +1,4 @@
-"""What a figure was drawn from, and when: a figure whose runs and code are the same stays."""
+"""A record of what each figure was drawn from: one whose runs and code are the same stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Drawn:
             self.states = {}
 
     def stands(self, script: Script) -> bool:
-        """Whether a figure was drawn from these inputs and not written over since."""
+        """Says whether a figure was drawn from these inputs and not written over since."""
         return bool(self.states.get(script.name) == self._state(script))
 
     def add(self, scripts: Iterable[Script]) -> None:

@@ -33,11 +33,11 @@ class Paper:
 
     @property
     def citation(self) -> str:
-        """Its title, and by whom."""
+        """Title and authors."""
         return f"{self.title}, {self.authors}" if self.authors else self.title
 
     def modules(self, name: str) -> Iterator[ModuleType]:
-        """Its file `name`.py; of a folder of this name every file; imported now."""
+        """Imports the paper's file `name`.py, or every file of its folder `name`."""
         if self.home is None:
             return
         if (self.home / f"{name}.py").is_file():
@@ -58,7 +58,7 @@ def paper(name: str) -> Paper:
 
 
 def known(name: str) -> Paper:
-    """The same; refused where there is no such paper."""
+    """The paper of this name; a name that no paper has is refused."""
     if name not in _papers():
         there = ", ".join(names())
         raise UserError(f"--paper {name}: no such paper{meant(name, names())}; there are {there}")
@@ -129,7 +129,7 @@ def natural(number: str | None) -> Place:
 
 
 def named(number: str) -> str:
-    """What a text calls it.
+    """The figure as a text names it.
 
     >>> named("5.1"), named("table 1")
     ('Figure 5.1', 'Table 1')

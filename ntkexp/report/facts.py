@@ -46,7 +46,7 @@ class ShownRuns:
 
     @property
     def swept(self) -> str:
-        """What the runs vary besides the seed."""
+        """The keys and values in which the runs differ, but for the seed."""
         parts = []
         for key in axes(self.experiment):
             found = {record.config.get(key) for record in self.records}
@@ -151,7 +151,7 @@ class Drawing:
 
 
 def drawings(folder: Path, found: Iterable[ShownRuns]) -> list[Drawing]:
-    """What is drawn in `folder`, paper by paper, figures with a number first."""
+    """The figures drawn in `folder`, paper by paper, those with a number first."""
     found = list(found)
     drawn = []
     for script in scripts():

@@ -68,7 +68,7 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """In the largest unit that leaves more than one and a half of it.
+    """A time in the largest unit that leaves more than one and a half of it.
 
     >>> duration(4000), duration(6000)
     ('67 minutes', '1.7 hours')

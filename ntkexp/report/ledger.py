@@ -105,7 +105,7 @@ def _id(claim: Claim) -> str:
 
 
 def _details(finding: Finding) -> str:
-    """What is measured, why that interval, and how far a run must have come."""
+    """The details of a claim: its number, the source of its interval, and its horizon."""
     claim = finding.claim
     number = f"{claim.number}{recipe_note(finding)}"
     return f"{number}; threshold: {claim.origin}; horizon: {claim.horizon.description}"

@@ -1,4 +1,4 @@
-"""Of a run of many networks the first one: curves of several in one table would run together."""
+"""The first network of a run of many: curves of several in one table would run together."""
 
 from __future__ import annotations
 

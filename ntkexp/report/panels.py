@@ -1,4 +1,4 @@
-"""What the page plots of a run, as plain data: curves, spectra by step, images by step.
+"""The panels that the page plots of a run, as plain data: curves, spectra and images by step.
 
 Numbers are rounded to four digits and long curves sampled on a log scale: the page is for looking,
 the tables beside it are for computing.
@@ -43,7 +43,7 @@ def panels(record: Record) -> list[Panel]:
 
 
 def builders(record: Record) -> list[Callable[[Record], Iterator[Panel]]]:
-    """What can be plotted of a run, by its tables."""
+    """The panels that a run's tables allow."""
     return [
         builder
         for needed, builder in BUILDERS

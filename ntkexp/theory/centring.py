@@ -87,7 +87,7 @@ def _square(K: ArrayLike, classes: int) -> Array:
 
 
 def _groups(classes: int, kind: str) -> int:
-    """How many interleaved groups of rows have a mean of their own."""
+    """The number of interleaved groups of rows that are centred each by itself."""
     if kind not in CENTRINGS:
         raise UserError(f"centring: {kind!r} is not one of {', '.join(CENTRINGS)}")
     return classes if kind == "class" else 1

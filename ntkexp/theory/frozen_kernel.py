@@ -1,4 +1,4 @@
-"""What a frozen kernel predicts of training with squared error, in closed form.
+"""Training with squared error under a frozen kernel, in closed form.
 
     L = |f - y|^2 / 2 on the training set,   f_t = f_0 + K a_t   with a frozen kernel K.
 
@@ -45,7 +45,7 @@ class FrozenKernel:
 
     @classmethod
     def of(cls, kernel: ArrayLike, f0: ArrayLike, y: ArrayLike) -> FrozenKernel:
-        """Of the symmetric kernel of the training points."""
+        """The solution for the symmetric kernel of the training points."""
         K, start, target = array(kernel), array(f0), array(y)
         values, vectors = np.linalg.eigh((K + K.T) / 2)
         residual = vectors.T @ (start - target).ravel()

@@ -86,7 +86,7 @@ def two_one(W: ArrayLike) -> float:
 
 
 def parameters(weights: Sequence[ArrayLike]) -> int:
-    """How many numbers there are in `weights`."""
+    """The number of parameters in `weights`."""
     return sum(array(W).size for W in weights)
 
 

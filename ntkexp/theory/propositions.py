@@ -1,4 +1,4 @@
-"""How far the paper's statements on linear models are from holding for given features and labels.
+"""The errors of the paper's statements on linear models for given features and labels.
 
 proposition_3: nu* = kappa / |u_j^T grad_f L| minimises SuperNat's step 2, equation (16).
 proposition_4: metric G = Phi^T Phi and kernel K = Phi Phi^T share their spectrum (and (28) are
@@ -75,7 +75,7 @@ def _undercut(
 
 
 def _spectrum_error(features: Array) -> float:
-    """Of the non-zero eigenvalues, and of the orthonormality of u_j = Phi v_j / sqrt(lambda_j)."""
+    """The error of the non-zero eigenvalues and of the orthonormality of Phi v_j / sqrt(lambda_j)."""
     K, G = features @ features.T, features.T @ features
     count = min(features.shape)
     of_kernel, of_metric = eigenvalues(K)[:count], eigenvalues(G)[:count]

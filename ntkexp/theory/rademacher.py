@@ -55,7 +55,7 @@ def exact(K: ArrayLike, radius: float) -> float:
 def monte_carlo(
     K: ArrayLike, radius: float, draws: int, generator: np.random.Generator
 ) -> tuple[float, float]:
-    """The same by random signs: the mean and its standard error."""
+    """The complexity estimated by random signs: the mean and its standard error."""
     kernel = array(K)
     n = len(kernel)
     values = supremum(kernel, radius, generator.choice([-1.0, 1.0], size=(draws, n))) / n

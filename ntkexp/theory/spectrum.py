@@ -1,4 +1,4 @@
-"""What section 3.2 of the paper says of a kernel's spectrum.
+"""Statistics of a kernel's spectrum, section 3.2 of the paper.
 
 Eigenvalues are float64, non-increasing and clamped at zero.
 """

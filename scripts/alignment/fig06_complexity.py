@@ -111,7 +111,7 @@ def draw(found: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
 
 
 def title(group: trained.SeedRuns) -> str:
-    """What the panel does not vary."""
+    """The setting that a panel keeps fixed."""
     data = "MNIST" if group.config["data.name"] == "mnist" else "CIFAR-10"
     size = group.config["data.train_examples"]
     net = {

@@ -1,4 +1,4 @@
-"""What the figures of runs with wrong labels share: everything against the clean loss."""
+"""Panels of runs with wrong labels: everything against the clean loss."""
 
 from __future__ import annotations
 

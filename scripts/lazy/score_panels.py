@@ -1,4 +1,4 @@
-"""What the figures of examples in tenths by their C-score share."""
+"""Panels of examples in tenths by their C-score."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
 
 
 def colours() -> list[str]:
-    """Of the tenths: from the lowest scores, dark, to the highest, bright."""
+    """The colours of the tenths: from the lowest scores, dark, to the highest, bright."""
     return drawing.shades(len(TENTHS))
 
 

@@ -1,4 +1,4 @@
-"""What the figures of runs with a spurious attribute share: three panels a row."""
+"""Panels of runs with a spurious attribute: three a row."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
 
 
 def _instead(found: Sequence[Record], drawn: Collection[str]) -> str:
-    """What the images and networks of the rows stand in for."""
+    """The note on which networks and images those of the rows stand in for."""
     lines = {
         TITLES[record.experiment]: record.stands_in_for
         for record in found

@@ -72,7 +72,7 @@ def fitted_seeds(record: Record) -> set[int]:
 
 
 def cosine(first: str, second: str) -> Callable[[pd.DataFrame], float]:
-    """Of two kernels, from the rows of one network."""
+    """A function of one network's rows that gives the cosine of these two kernels."""
 
     def value(rows: pd.DataFrame) -> float:
         chosen = rows[(rows["first"] == first) & (rows["second"] == second)]

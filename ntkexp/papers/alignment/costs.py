@@ -1,4 +1,4 @@
-"""What the main paper's experiments cost.
+"""The cost of the main paper's experiments.
 
 Measured on one thread of a machine of two shared cores (docs/reproduction.md).
 """
@@ -25,7 +25,7 @@ DEFAULT_EPOCHS = 200
 
 
 def narrow(net: str, recipe: str, horizon: Horizon) -> Cost:
-    """Of a net with 16 channels until the horizon, and of VGG19 at full size."""
+    """The cost of a net with 16 channels until the horizon, and that of VGG19 at full size."""
     needed = -(-(horizon.iterations or 0) // EPOCH[recipe])
     epochs = f"optim.epochs={needed}" if needed > DEFAULT_EPOCHS else ""
     if horizon.memorised:

@@ -1,4 +1,4 @@
-"""What the experiments cost, in time of one core of a busy machine of four."""
+"""The cost of each experiment: time of one core, on a busy machine of four."""
 
 from __future__ import annotations
 

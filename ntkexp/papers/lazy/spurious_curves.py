@@ -44,7 +44,7 @@ def curves(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def losses(records: Iterable[Record]) -> pd.DataFrame:
-    """The same of mean losses."""
+    """Columns as of `curves`, with mean losses in their place."""
     return longest([_of_run(record, "loss") for record in records], NETWORK)
 
 

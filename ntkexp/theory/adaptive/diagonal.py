@@ -26,7 +26,7 @@ class Features(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the parameters."""
+        """The shape of this group's parameters."""
 
     def gram(self, m: Array) -> Array:
         """(n, n): the inner products of the features times m."""

@@ -1,4 +1,4 @@
-"""What kernel regression says of each training example that is left out, without leaving it out.
+"""The prediction of kernel regression for each training example if it were left out.
 
 With f = K (K + lambda I)^{-1} y on n points, and f_{-i} the same fit on all points but i,
 

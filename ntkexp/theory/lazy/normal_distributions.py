@@ -54,6 +54,6 @@ def kl(p: Normal, q: Normal) -> float:
 
 
 def shared(p: Normal, q: Normal, share: float = 0.95) -> float:
-    """How much of their central intervals is common to both, of what they cover together."""
+    """The share of the union of two central intervals that is common to both."""
     (a, b), (c, d) = p.central(share), q.central(share)
     return max(0.0, min(b, d) - max(a, c)) / (max(b, d) - min(a, c))

@@ -38,7 +38,7 @@ class Modes:
 
     @classmethod
     def of(cls, inputs: ArrayLike, labels: ArrayLike, basis: ArrayLike | None = None) -> Modes:
-        """Those of X (n, d) and y (n,), in the basis that LAPACK finds, or in another one.
+        """The modes of X (n, d) and y (n,), in the basis that LAPACK finds, or in another one.
 
         `basis` (n, r) has left singular vectors as columns: where singular values coincide they
         are not unique, and what the non-linear model does depends on them.

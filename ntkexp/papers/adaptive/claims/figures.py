@@ -36,7 +36,7 @@ NEAR_ZERO = 0.01
 
 
 def cosine_of_fit(rows: pd.DataFrame) -> float:
-    """Of the adapted kernel with the best a K_0 + b K_label."""
+    """The cosine of the adapted kernel with the best a K_0 + b K_label."""
     return nearest_cosine(
         cosine("average", "initial")(rows),
         cosine("average", "residual")(rows),
@@ -80,7 +80,7 @@ def ratios_near_zero(records: Sequence[Record]) -> Iterable[Case]:
 
 
 def accuracies(split: str) -> Statistic:
-    """By fit; `train` are the points that the targets are of."""
+    """A case for each fit and seed; `train` are the points whose labels were fitted."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         for record in records:

@@ -49,7 +49,7 @@ def of_cells(table: str, values: dict[str, Callable[[pd.DataFrame], float]]) -> 
 
 
 def undecided(records: Sequence[Record]) -> Iterable[Case]:
-    """How many pairs of a cell have not fitted, if any."""
+    """A case for each cell in which pairs have not fitted: their number."""
     for record in records:
         errors = training_errors(record)
         count = errors.index.get_level_values("seed").nunique() - len(fitted_seeds(record))

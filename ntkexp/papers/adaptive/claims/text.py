@@ -38,7 +38,7 @@ def task_residual(rows: pd.DataFrame) -> Array:
 
 
 def residual_near_zero(rows: pd.DataFrame) -> float:
-    """Its mean size over the fifth nearest to y = 0 over that over the farthest."""
+    """The residual's mean size over the fifth nearest to y = 0, over that of the farthest."""
     near, far = fifth_means(np.abs(task_residual(rows)), np.abs(column(rows, "linear")))
     return near / far
 
@@ -70,7 +70,7 @@ def of_the_rest(examples: pd.DataFrame, layers: pd.DataFrame) -> float:
 
 
 def hidden_prefer_residual(records: Sequence[Record]) -> Iterable[Case]:
-    """The same of each hidden layer alone."""
+    """Each hidden layer's correlation with the residual less that with y."""
     for record in records:
         table = record.tables["adapted_layers"]
         chosen = table[(table[TASK] == SIGN) & table["layer"].isin(HIDDEN)]

@@ -67,7 +67,7 @@ def peaks_apart(record: Record) -> float:
 
 
 def with_centring(kind: str, horizon: Horizon) -> Horizon:
-    """Of runs made since the probe measures this kind of alignment."""
+    """The horizon, asked only of runs whose probe measured this kind of alignment."""
     return Horizon(
         horizon.description,
         lambda record: has_centring(record, kind) and horizon(record),

@@ -33,7 +33,7 @@ def supernat_over_descent(errors: pd.DataFrame) -> float:
 
 
 def to_the_letter(record: Record) -> Iterable[Case]:
-    """The same with κ = 1 and the paper's mean squared loss, one case a seed."""
+    """One case a seed with κ = 1 and the paper's mean squared loss."""
     kappas, errors = record.tables["kappa_error"], record.tables["test_error"]
     letter = kappas[(kappas["kappa"] == "none") & (kappas["loss"] == "mean")]
     descent = errors[errors["algorithm"] == "gradient_descent"]

@@ -84,7 +84,7 @@ FITTED = Horizon(
 
 
 def follows_gap(measure: str, order: Order = agreement) -> Statistic:
-    """How far a measure puts the networks of one seed in the order of their gaps."""
+    """The agreement of a measure with the gaps, over the networks of one seed."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         for (experiment, seed), table in sweeps(records).items():
@@ -108,12 +108,12 @@ def all_settings(value: Callable[[Settings], float]) -> Statistic:
 
 
 def agreements(measure: str, settings: Settings) -> list[float]:
-    """In every setting that has the measure: some are bounds for two layers alone."""
+    """The agreement in every setting that has the measure: some are bounds for two layers alone."""
     return [agreement(table[measure], table[GAP]) for table in settings if measure in table]
 
 
 def others_that_follow(settings: Settings) -> float:
-    """How many of the other measures follow the gap in every setting."""
+    """The number of other measures that follow the gap in every setting."""
     found = [agreements(name, settings) for name in OTHERS]
     return float(sum(bool(orders) and min(orders) >= FOLLOWS for orders in found))
 
@@ -125,7 +125,7 @@ def lead(settings: Settings, of: Callable[[list[float]], float]) -> float:
 
 
 def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:
-    """How far C follows the gap of VGG19s of up to 4 million parameters; nan of smaller ones."""
+    """The agreement of C with the gap of VGG19s of up to 4 million parameters, or nan."""
     for (_, seed), table in sweeps(records).items():
         large = len(table) >= FEWEST and table["parameters"].max() >= MOST_PARAMETERS
         yield Case("", seed, agreement(table[OURS], table[GAP]) if large else float(np.nan))

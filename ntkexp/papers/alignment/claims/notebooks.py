@@ -149,7 +149,7 @@ def _rise(experiment: str, says: str, holds: Interval) -> Claim:
 
 
 def _ratio(experiment: str) -> Interval:
-    """What the reading errors of two levels leave of their ratio."""
+    """The interval of the ratio of two levels, given the error with which each was read."""
     low, high = LEVELS[experiment][MEMORISED], LEVELS[experiment][LATE]
     error = READING_ERROR
     return between((high - error) / (low + error), (high + error) / (low - error))

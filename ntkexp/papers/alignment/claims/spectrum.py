@@ -66,7 +66,7 @@ def early_growth(record: Record, of: str) -> float:
 
 
 def lesser_early_growth(record: Record) -> float:
-    """Of the largest and of the mean eigenvalue."""
+    """The growth of the largest or of the mean eigenvalue, whichever grows less."""
     return min(early_growth(record, of) for of in ("max", "mean"))
 
 

@@ -1,4 +1,4 @@
-"""What the paper proves, compared with computed examples; no figure shows it.
+"""The paper's theorems, compared with computed examples; no figure shows them.
 
 None of this can fail unless the paper's proof, its formula as printed, or the code is wrong.
 """

@@ -39,7 +39,7 @@ Gap = Callable[[pd.DataFrame, pd.DataFrame], float]
 
 
 def has_learned(record: Record) -> bool:
-    """Whether all its networks came to `LEARNED`, of the examples with right labels where some are
+    """Says whether all networks came to `LEARNED`, on the examples with right labels where some are
     wrong: one that has hardly moved stays linear, which says nothing."""
     evals = record.tables["evals"]
     subset = "intact" if "intact" in set(evals["subset"]) else "all"
@@ -50,7 +50,7 @@ def has_learned(record: Record) -> bool:
 
 
 def has_left(record: Record) -> bool:
-    """Whether a measure of linearity has fallen too far at alpha = 100; no later look mends it."""
+    """Says whether a measure of linearity fell below `NEAR_1` at alpha = 100, at any look."""
     seen = noise_curves.keyed(record, record.tables["linearity"])
     lazy = seen[(seen["alpha"] == 100) & (seen["split"] == "train")]
     return bool((lazy[[*MEASURES]] < NEAR_1).any(axis=None))

@@ -23,7 +23,7 @@ def of_pairs(column: str) -> Statistic:
 
 
 def ratio(records: Sequence[Record]) -> Iterable[Case]:
-    """What A and B share over what C and D share of their central intervals."""
+    """The overlap of the central intervals of A and B, divided by that of C and D."""
     for record in records:
         shared = record.tables["normal_pairs"].set_index("first")["shared"]
         yield Case("", 0, float(shared["A"] / shared["C"]))

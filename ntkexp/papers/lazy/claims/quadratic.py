@@ -19,7 +19,7 @@ LEFT = 0.1
 
 
 def half_times(curves: pd.DataFrame) -> pd.Series:
-    """When the loss of every example of Example 1 has fallen to half, by the example's number."""
+    """By an example's number: the time at which its loss has fallen to half, in Example 1."""
     found = {
         int(str(group)): _first_below(rows["time"].to_numpy(), rows["loss"].to_numpy())
         for group, rows in curves.sort_values("time").groupby("group")
@@ -45,7 +45,7 @@ def order(regime: str) -> Statistic:
 
 
 def sequentialised(records: Sequence[Record]) -> Iterable[Case]:
-    """What is left of the next mode when one has a tenth left, mean over neighbours in the order of
+    """The share left of the next mode when one has a tenth left, mean over neighbours in order of
     learning: non-linear less linearised. In Example 1 an example is a mode."""
     for record in records:
         curves = record.tables["quadratic_curves"]

@@ -41,7 +41,7 @@ Looks = Mapping[float, pd.DataFrame]
 
 
 def fits_phase_1(record: Record) -> bool:
-    """Whether all networks of a run came to the training accuracy where the first phase ends."""
+    """Says whether all networks came to the training accuracy that ends the first phase."""
     return bool(
         curves([record]).groupby(["alpha", "seed"])["train_all"].max().min() >= PHASE_1_ENDS
     )
