@@ -75,7 +75,7 @@ def _undercut(
 
 
 def _spectrum_error(features: Array) -> float:
-    """The error of the non-zero eigenvalues and of the orthonormality of Phi v_j / sqrt(lambda_j)."""
+    """The error of the non-zero eigenvalues, and of Phi v_j / sqrt(lambda_j) as unit vectors."""
     K, G = features @ features.T, features.T @ features
     count = min(features.shape)
     of_kernel, of_metric = eigenvalues(K)[:count], eigenvalues(G)[:count]
