@@ -5,21 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-# Before torch is loaded: tests run side by side on few cores.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Tests see the runs they make, and none that are installed.
-os.environ["NTKEXP_REFERENCE"] = ""
-
 import hypothesis
 import pytest
 
 from ntkexp.cli import main
-from tests.tiny_runs import make_images
+from tests.environment import REACHED, REAL_IMAGES, SCRATCH
+from tests.tiny_runs import SHAPES, make_images
 
 hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ntkexp")
@@ -43,12 +40,30 @@ TINY_DISK = (
 )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What runs on demand is left out unless -m names it."""
+    """Mark what needs real images, and leave out what runs on demand unless -m names it."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "real_images" in item.fixturenames:
+            item.add_marker("images")
     if "on_demand" not in config.option.markexpr:
         asked = [item for item in items if "on_demand" not in item.keywords]
         config.hook.pytest_deselected(items=[one for one in items if one not in asked])
         items[:] = asked
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def stays_on_this_machine() -> Iterator[None]:
+    """Fails a test that reached beyond it, or one of whose processes did."""
+    yield
+    if REACHED.exists():
+        reached = REACHED.read_text()
+        REACHED.unlink()
+        pytest.fail(f"reached beyond this machine:\n{reached}")
 
 
 @pytest.fixture
@@ -120,13 +135,19 @@ def script() -> Script:
     return load
 
 
-@pytest.fixture(scope="session")
-def real_images() -> Path:
-    """The folder of real images, as NTKEXP_DATA names it."""
-    named = os.environ.get("NTKEXP_DATA")
-    if not named or not (Path(named) / "mnist").is_dir():
-        pytest.skip("no real images: NTKEXP_DATA names no folder that holds mnist/")
-    return Path(named)
+@pytest.fixture
+def real_images(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of real images, which NTKEXP_DATA named; decoded once into pytest's own cache."""
+    if not REAL_IMAGES:
+        pytest.skip("needs real images: NTKEXP_DATA does not say where they are")
+    root = Path(REAL_IMAGES).expanduser()
+    lacking = [n for n in SHAPES if not (root / n / "train-00000-of-00001.parquet").is_file()]
+    if lacking:
+        pytest.skip(f"needs real images: {root} has no parquet of {', '.join(lacking)}")
+    assert request.config.cache is not None
+    monkeypatch.setenv("NTKEXP_DATA", str(root))
+    monkeypatch.setenv("NTKEXP_CACHE", str(request.config.cache.mkdir("ntkexp")))
+    return root
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import pytest
 
 import ntkexp
 from ntkexp import results
+from tests.environment import python_path
 from tests.installed_project import EXAMPLE, install
 
 TOP = Path(ntkexp.__file__).parents[1]
@@ -28,7 +29,7 @@ def run(tmp_path: Path) -> Run:
     def command(
         *words: str, site: Path | None = None, program: str = "ntkexp"
     ) -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join(map(str, [TOP, *([site] if site else [])]))
+        path = python_path(TOP, *([site] if site else []))
         return subprocess.run(
             [sys.executable, "-m", program, *words],
             cwd=tmp_path,

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from ntkexp.experiments import MAIN
+from tests.environment import python_path
 
 TOP = Path(__file__).parents[1]
-# What a user has not set.
-UNSET = ("PYTHONPATH", "NTKEXP_REFERENCE")
+# A user has neither ntkexp on PYTHONPATH nor NTKEXP_REFERENCE set.
+AS_A_USER = {k: v for k, v in os.environ.items() if k != "NTKEXP_REFERENCE"}
+AS_A_USER["PYTHONPATH"] = python_path()
 # The share of the main paper's reference results in a wheel, and that of any other paper.
 MOST_BYTES, MOST_BYTES_OF_ANOTHER = 8_000_000, 3_000_000
 
@@ -25,7 +27,7 @@ def run(*words: str | Path, cwd: Path, **environment: str) -> str:
     done = subprocess.run(
         [str(word) for word in words],
         cwd=cwd,
-        env={k: v for k, v in os.environ.items() if k not in UNSET} | environment,
+        env=AS_A_USER | environment,
         capture_output=True,
         text=True,
     )

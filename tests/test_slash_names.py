@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from ntkexp import results
 from ntkexp.results.collect import collect
 from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp
+from tests.environment import python_path
 from tests.installed_project import install
 
 NAME = "lazy/yin_yang"
@@ -93,7 +95,7 @@ def test_a_file_in_a_folder_of_exp_is_an_experiment(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", source],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(site)},
+        env=os.environ | {"PYTHONPATH": python_path(site)},
         capture_output=True,
         text=True,
     )

@@ -1,9 +1,8 @@
-"""Small made-up images in every layout, and the real ones where NTKEXP_DATA has them."""
+"""Small made-up images in every layout."""
 
 from __future__ import annotations
 
 import io
-import os
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,20 +82,3 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MadeUp:
     monkeypatch.setenv("NTKEXP_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
     return MadeUp(tmp_path / "data")
-
-
-@pytest.fixture
-def real_images(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The data directory with real images; decoded once into pytest's own cache."""
-    chosen = os.environ.get("NTKEXP_DATA")
-    if not chosen:
-        pytest.skip("needs real images: NTKEXP_DATA does not say where they are")
-    root = Path(chosen).expanduser()
-    lacking = [
-        name for name in SHAPES if not (root / name / "train-00000-of-00001.parquet").is_file()
-    ]
-    if lacking:
-        pytest.skip(f"needs real images: {root} has no parquet of {', '.join(lacking)}")
-    assert request.config.cache is not None
-    monkeypatch.setenv("NTKEXP_CACHE", str(request.config.cache.mkdir("ntkexp")))
-    return root

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from tests.conftest import Ntkexp
+from tests.environment import python_path
 
 TOP = Path(__file__).parents[2]
 
@@ -83,7 +84,7 @@ def test_a_logger_of_ones_own_is_that_of_the_documentation(tmp_path: Path) -> No
         done = subprocess.run(
             [sys.executable, "-m", *words],
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            env=os.environ | {"PYTHONPATH": python_path(tmp_path)},
             capture_output=True,
             text=True,
             timeout=120,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ntkexp
+from tests.environment import python_path
 from tests.tiny_runs import make_images
 
 TOP = Path(__file__).parents[2]
@@ -53,7 +54,7 @@ def test_a_recipe_runs(home: Path, tmp_path: Path, command: str) -> None:
         cwd=tmp_path,
         env=os.environ
         | {
-            "PYTHONPATH": str(home),
+            "PYTHONPATH": python_path(home),
             "NTKEXP_DATA": str(home / "data"),
             "NTKEXP_CACHE": str(home / "cache"),
         },

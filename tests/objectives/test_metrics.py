@@ -18,6 +18,8 @@ from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, Squared
 from ntkexp.objectives.metrics import of_objective
 from tests.tiny_runs import TINY, composed, train
 
+pytestmark = pytest.mark.usefixtures("made_images")
+
 N = 23
 NET = ("data=mnist", "model=mlp", "model.depth=1", "model.width=8", "probe=[]")
 

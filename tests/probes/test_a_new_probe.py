@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import ntkexp
+from tests.environment import python_path
 from tests.tiny_runs import TINY
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -45,7 +46,7 @@ def test_it_runs_from_the_command_line(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "ntkexp", *words, *choice],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": f"{top}{os.pathsep}{tmp_path}"},
+            env={**os.environ, "PYTHONPATH": python_path(top, tmp_path)},
             capture_output=True,
             text=True,
         )

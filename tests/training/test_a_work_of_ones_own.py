@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.conftest import Ntkexp
+from tests.environment import python_path
 
 HERE = Path(__file__).parent
 DRIVER = HERE / "kill_driver.py"
@@ -31,7 +32,7 @@ MEMBERS = "members={study.seed: [1, 2]}"
 def draws(inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The word that names the run whose array is played on."""
     # For a process of its own: here the tests are a package already.
-    monkeypatch.setenv("PYTHONPATH", str(HERE.parents[1]))
+    monkeypatch.setenv("PYTHONPATH", python_path(HERE.parents[1]))
     assert inside("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
     (folder,) = (tmp_path / "outputs" / "draws").iterdir()
     return f"study.x.run={folder.relative_to(tmp_path)}"

@@ -1,0 +1,79 @@
+"""No test reaches beyond this machine: an attempt is refused, and fails the test that makes it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.environment import REACHED
+
+# Reserved for documentation (RFC 5737), and a name that no server has.
+ATTEMPTS = (
+    "import socket; socket.create_connection(('192.0.2.1', 80), timeout=1)",
+    "import socket; socket.getaddrinfo('nowhere.invalid', 80)",
+    "import urllib.request; urllib.request.urlopen('http://192.0.2.1', timeout=1)",
+    "import socket\nwith socket.socket(type=2) as s: s.sendto(b'x', ('192.0.2.1', 9))",
+)
+
+
+def noted() -> str:
+    """What the fixture would fail this test for."""
+    reached = REACHED.read_text() if REACHED.exists() else ""
+    REACHED.unlink(missing_ok=True)
+    return reached
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_an_attempt_is_refused_and_noted_here_and_in_a_child_of_a_child(attempt: str) -> None:
+    with pytest.raises(OSError, match="may not reach beyond this machine"):
+        exec(attempt)
+    assert noted()
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {attempt!r}])"
+    done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True)
+    assert "may not reach beyond this machine" in done.stderr
+    assert noted()
+
+
+def test_a_child_that_would_not_be_watched_is_refused() -> None:
+    for lacking in ("PYTHONPATH", "NTKEXP_TESTS_REACHED"):
+        bare = {name: value for name, value in os.environ.items() if name != lacking}
+        with pytest.raises(OSError, match=f"without .*{lacking}"):
+            subprocess.run([sys.executable, "-c", ""], env=bare)
+        assert noted()
+
+
+def test_loopback_and_sockets_in_files_are_free(tmp_path: Path) -> None:
+    for family, address in ((socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_UNIX, "socket")):
+        with pytest.MonkeyPatch.context() as patch, socket.socket(family) as server:
+            patch.chdir(tmp_path)
+            server.bind(address)
+            server.listen()
+            with socket.socket(family) as client:
+                client.connect(server.getsockname())
+    assert not noted()
+
+
+def test_a_test_with_an_attempt_fails(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    """Though the attempt is forgiven where it is made."""
+    (tmp_path / "conftest.py").write_text("from tests.conftest import stays_on_this_machine\n")
+    (tmp_path / "test_it.py").write_text(
+        "import socket\nimport pytest\n"
+        "def test_out():\n"
+        "    with pytest.raises(OSError): socket.create_connection(('192.0.2.1', 80))\n"
+        "def test_here(): pass\n"
+    )
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, *words, str(tmp_path)],
+        cwd=pytestconfig.rootpath,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "2 passed, 1 error" in done.stdout, done.stdout
+    assert "reached beyond this machine" in done.stdout
