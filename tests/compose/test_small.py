@@ -1,0 +1,51 @@
+"""scale=small agrees with the checks: for every component, every experiment, and what it needs."""
+
+from __future__ import annotations
+
+import pytest
+from hydra import compose, initialize_config_module
+from omegaconf import DictConfig
+
+from ntkexp import components
+from ntkexp.components import KINDS
+from ntkexp.compose import composition
+from ntkexp.compose.finalise import finalise, forget_parents
+from ntkexp.experiments import Experiment, experiments
+
+LIMITED = [
+    (kind.group, name)
+    for kind in KINDS
+    for name in components.names(kind.group)
+    if components.find(kind.group, name).small
+]
+# What some components cannot do without.
+BESIDE = {
+    "model": ["data=cifar10"],
+    "scored_mnist": ["data.score.run=lazy/c_scores"],
+    "scored_cifar10": ["data.score.run=lazy/c_scores_cifar"],
+}
+
+
+def small(command: str, *words: str) -> DictConfig:
+    """The final config of a command at scale=small; the runs that it needs are checked as well."""
+    composition.register()
+    forget_parents()
+    with initialize_config_module("ntkexp.configs", version_base="1.3"):
+        config = compose(command, overrides=[*words, "scale=small"])
+    finalise(config, frozenset({"scale"}))
+    return config
+
+
+@pytest.mark.parametrize(("group", "name"), LIMITED)
+def test_the_limits_of_a_component_pass_its_own_check(group: str, name: str) -> None:
+    beside = [*BESIDE.get(group, []), *BESIDE.get(name, [])]
+    command = "study" if group == "study" else "train"
+    config = small(command, f"{group}={name}", *beside)
+    for option, limit in components.find(group, name).small.items():
+        value = config[group][option]
+        assert value is None or value <= limit
+
+
+@pytest.mark.parametrize("experiment", experiments(), ids=lambda known: known.name)
+def test_an_experiment_and_what_it_needs_is_accepted_small(experiment: Experiment) -> None:
+    assert small(experiment.command, f"+exp={experiment.name}").name == experiment.name
