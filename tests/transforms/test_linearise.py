@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -161,3 +163,16 @@ def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_pa
     with pytest.raises(UserError, match=said):
         train(tmp_path, *[word for word in base if word.split("=")[0] not in taken], *words)
     assert not list(tmp_path.iterdir())
+
+
+def test_pytorchs_own_deprecated_rules_for_dual_numbers_bring_no_warning() -> None:
+    """In a process of its own: they are loaded with the first dual number."""
+    source = (
+        "import torch\n"
+        "from ntkexp.transforms.functions.linearised import Linearised\n"
+        "Linearised(torch.nn.Linear(2, 1))(torch.ones(3, 2)).sum().backward()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", source], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

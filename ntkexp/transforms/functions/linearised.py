@@ -6,6 +6,7 @@ Formulas: ntkexp/transforms/linearise.py.
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -14,10 +15,14 @@ from torch.func import functional_call
 
 from ntkexp.transforms.functions.of_network import OfNetwork
 
-# PyTorch's first dual number loads rules written with its own deprecated torch.jit.
-with warnings.catch_warnings(), forward_ad.dual_level():
-    warnings.simplefilter("ignore", DeprecationWarning)
-    forward_ad.make_dual(torch.zeros(1), torch.zeros(1))  # type: ignore[no-untyped-call]
+
+@cache
+def load_rules_of_duals() -> None:
+    """PyTorch's first dual number loads rules written with its own deprecated torch.jit, which is a
+    DeprecationWarning up to torch 2.13 and a FutureWarning since."""
+    with warnings.catch_warnings(), forward_ad.dual_level():
+        warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")
+        forward_ad.make_dual(torch.zeros(1), torch.zeros(1))  # type: ignore[no-untyped-call]
 
 
 class Linearised(OfNetwork):
@@ -35,6 +40,7 @@ class Linearised(OfNetwork):
     """
 
     def __init__(self, network: nn.Module, *, keeps_start: bool = True) -> None:
+        load_rules_of_duals()
         super().__init__(network)
         self.keeps_start = keeps_start
         # For its kernel; no gradient of training goes there.
