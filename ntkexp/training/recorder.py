@@ -23,7 +23,10 @@ STEPS = Table(
     {
         "step": STEP,
         "epoch": int64("passes over the training set begun before, from 0"),
-        "train_loss": float64("mean cross-entropy of the minibatch, nats"),
+        "train_loss": float64(
+            "mean loss of the minibatch: cross-entropy in nats, or half the squared distance from "
+            "the targets with `objective=squared_error`"
+        ),
         "train_acc": float64("share of the minibatch that is right, 0 to 1"),
         "lr": float64("learning rate of the update"),
     },

@@ -23,7 +23,10 @@ EVALS = Table(
         "step": STEP,
         "split": string("`train` or `test`", SPLITS),
         "subset": string("`all`, `easy` or `difficult`"),
-        "loss": float64("mean cross-entropy, nats"),
+        "loss": float64(
+            "mean loss: cross-entropy in nats, or half the squared distance from the targets with "
+            "`objective=squared_error`"
+        ),
         "accuracy": float64("share that is right, 0 to 1"),
     },
 )
