@@ -1,7 +1,7 @@
 """Centred alignment of the tangent kernel with the labels, in total and layer by layer.
 
-CKA (equation 7) under every centring, and of the kernel as it is with centred labels: they share
-one kernel.
+CKA (equation 7) under every centring, of the kernel as it is with centred labels, and with the
+labels as they were before some were drawn at random: they share one kernel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ ALIGNMENT = Table(
         "layer": string("`total`, or the name of a module"),
         "layer_index": int64("-1 for `total`, else 0, 1, ... from the input"),
         "centring": string(
-            "`class`, `joint` or `none`; `labels`: the kernel as it is, the labels centred by class"
+            "`class`, `joint` or `none`; `labels`: the kernel as it is, the labels centred by "
+            "class; `clean`: centred by class, with the labels before some were drawn at random"
         ),
         "cka": float64("equation (7), 0 to 1"),
     },
@@ -82,18 +83,23 @@ class Alignment(Probe):
         rows = [
             (*MEMBERS.get(name, ("train", name)), layer, index, centring, value)
             for name in sorted(self.batches())
-            for layer, index, centring, value in _alignments(view.kernel(name), view.labels(name))
+            for layer, index, centring, value in _alignments(
+                view.kernel(name), view.labels(name), view.clean_labels(name)
+            )
         ]
         names = [name for name in ALIGNMENT.columns if name != "step"]
         return {"alignment": dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))}
 
 
 def _alignments(
-    kernel: TangentKernel, labels: NDArray[np.float64]
+    kernel: TangentKernel, labels: NDArray[np.float64], clean: NDArray[np.float64] | None
 ) -> Iterator[tuple[str, int, str, float]]:
     from ntkexp.theory.alignment import label_ckas
 
     parts = {"total": kernel.gram, **kernel.layers}
     for index, (layer, gram) in enumerate(parts.items(), start=-1):
-        for centring, value in label_ckas(gram.double().cpu().numpy(), labels).items():
+        K = gram.double().cpu().numpy()
+        for centring, value in label_ckas(K, labels).items():
             yield layer, index, centring, value
+        if clean is not None:
+            yield layer, index, "clean", label_ckas(K, clean)["class"]

@@ -7,6 +7,7 @@ trace ratios (ntkexp.theory.spectrum).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ntkexp.options import one_of, option
@@ -35,13 +36,15 @@ SPECTRUM = Table(
 
 @dataclass
 class Spectrum(Probe):
-    """`centring: class | joint | none`; `layers: true` adds the spectrum of every layer."""
+    """`centring: class | joint | none`; `layers: true` adds the spectrum of every layer,
+    `uncentred: true` that of the kernel as it is."""
 
     tables = (SPECTRUM,)
     needs = frozenset({"kernel"})
 
     centring: str = option("class", one_of(*CENTRINGS))
     layers: bool = False
+    uncentred: bool = False
 
     def measure(self, view: View) -> Rows:
         import numpy as np
@@ -50,15 +53,15 @@ class Spectrum(Probe):
         from ntkexp.theory.spectrum import eigenvalues
 
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}
+        centrings = dict.fromkeys([self.centring, *(["none"] if self.uncentred else [])])
         for split in ("train", "test"):
             kernel = view.kernel(split)
             parts = {"total": kernel.gram, **(kernel.layers if self.layers else {})}
-            for layer, gram in parts.items():
-                centred = centre(gram.double().cpu().numpy(), kernel.outputs, self.centring)
-                values = eigenvalues(centred)
+            for (layer, gram), centring in product(parts.items(), centrings):
+                values = eigenvalues(centre(gram.double().cpu().numpy(), kernel.outputs, centring))
                 columns["split"].append(np.full(len(values), split))
                 columns["layer"].append(np.full(len(values), layer))
-                columns["centring"].append(np.full(len(values), self.centring))
+                columns["centring"].append(np.full(len(values), centring))
                 columns["rank"].append(np.arange(1, len(values) + 1))
                 columns["eigenvalue"].append(values)
         return {"spectrum": {name: np.concatenate(found) for name, found in columns.items()}}

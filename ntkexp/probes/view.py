@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Batch:
-    """Fixed examples that probes look at."""
+    """Fixed examples that probes look at.
+
+    `clean`: the targets as they were before some were drawn at random, where some were.
+    """
 
     inputs: Tensor
     targets: Tensor
+    clean: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,10 @@ class View:
         """(n, c): the labels of a batch as numbers, for alignment with a kernel."""
         raise UserError("no labels to look at")
 
+    def clean_labels(self, batch: str) -> NDArray[np.float64] | None:
+        """(n, c): the labels of a batch before some were drawn at random; None where none was."""
+        return None
+
 
 class NetworkView(View):
     """A network on a data set, in eval mode.
@@ -139,9 +147,15 @@ class NetworkView(View):
         return found if self._kernel_factor == 1.0 else found.times(self._kernel_factor)
 
     def labels(self, batch: str) -> NDArray[np.float64]:
-        matrix = self._objective.label_matrix(self.batches[batch].targets)
-        found: NDArray[np.float64] = matrix.double().cpu().numpy()
-        return found
+        return self._as_numbers(self.batches[batch].targets)
+
+    def clean_labels(self, batch: str) -> NDArray[np.float64] | None:
+        clean = self.batches[batch].clean
+        return None if clean is None else self._as_numbers(clean)
+
+    def _as_numbers(self, targets: Tensor) -> NDArray[np.float64]:
+        matrix: NDArray[np.float64] = self._objective.label_matrix(targets).double().cpu().numpy()
+        return matrix
 
     @cached_property
     def _kernels(self) -> Mapping[str, TangentKernel]:

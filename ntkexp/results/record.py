@@ -21,7 +21,7 @@ HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_pa
                 "optim.stop_after_losses")  # fmt: skip
 # When a run is looked at and on how many examples its accuracy is taken: no step depends on it.
 LOOKING_KEYS = ("evaluate", "probing.spacing", "probing.start", "probing.growth", "probing.every",
-                "probing.steps")  # fmt: skip
+                "probing.steps", "probe.spectrum.uncentred")  # fmt: skip
 # Tables that go along training, those with fewest rows a look first.
 ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions", "complexity")
 

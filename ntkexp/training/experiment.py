@@ -140,5 +140,7 @@ def probe_batches(
             )
         order = torch.randperm(len(pool), generator=generator(config.seed, f"probe {name}"))
         chosen = pool[order[: config.probing.examples]].to(split.targets.device)
-        drawn[name] = Batch(split.inputs[chosen], split.targets[chosen])
+        redrawn = bool(split.corrupted[chosen].any())
+        clean = split.clean_targets[chosen] if redrawn else None
+        drawn[name] = Batch(split.inputs[chosen], split.targets[chosen], clean)
     return drawn

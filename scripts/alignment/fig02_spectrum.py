@@ -21,6 +21,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from ntkexp.results.numbers.curves import centred
 from ntkexp.scripts import drawing, trained
 from ntkexp.theory.spectrum import effective_rank, trace_ratios
 
@@ -59,7 +60,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
         4, len(found), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
     )
     for column, group in zip(panels.T, found, strict=True):
-        spectrum = derived(group.tables["spectrum"])
+        spectrum = derived(centred(group.tables["spectrum"]))
         trained.accuracy(column[0], group.tables["evals"])
         eigenvalues(column[1], spectrum)
         ranks(column[2], spectrum)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ntkexp.results.numbers.curves import centred
 from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -24,6 +25,25 @@ def test_all_eigenvalues_of_both_kernels_in_order(tmp_path: Path) -> None:
         # Centring by class takes one direction from each of ten classes.
         assert (part["eigenvalue"].iloc[-10:] < 1e-5 * part["eigenvalue"].iloc[0]).all()
     assert set(rows["layer"]) == {"total", "hidden1", "hidden2", "output"}
+
+
+def test_the_uncentred_spectrum_stands_beside_the_centred_one_and_moves_no_figure(
+    tmp_path: Path,
+) -> None:
+    words = (*TINY, *NET, "probe=[spectrum]")
+    plain, both = (
+        train(tmp_path / name, *words, *more)
+        for name, more in (("plain", ()), ("both", ("probe.spectrum.uncentred=true",)))
+    )
+    rows = pd.read_parquet(both / "spectrum.parquet")
+    uncentred = rows[rows["centring"] == "none"]
+    pd.testing.assert_frame_equal(
+        centred(rows).reset_index(drop=True), pd.read_parquet(plain / "spectrum.parquet")
+    )
+    assert len(uncentred) == len(rows) / 2
+    # Centring takes away what all examples have in common: the trace falls.
+    traces = rows.groupby(["centring", "step", "split"])["eigenvalue"].sum()
+    assert (traces["none"] > traces["class"]).all()
 
 
 def test_the_traces_of_the_layers_sum_to_that_of_the_whole(tmp_path: Path) -> None:

@@ -59,10 +59,16 @@ def best_step(record: Record) -> int:
 
 @cache
 def spectra(record: Record, split: str) -> pd.DataFrame:
-    """Eigenvalues of the whole network's kernel, (steps, ranks)."""
-    spectrum = record.tables["spectrum"]
+    """Eigenvalues of the whole network's centred kernel, (steps, ranks)."""
+    spectrum = centred(record.tables["spectrum"])
     chosen = spectrum[(spectrum["split"] == split) & (spectrum["layer"] == "total")]
     return chosen.pivot(index="step", columns="rank", values="eigenvalue")
+
+
+def centred(spectrum: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table `spectrum` that are centred by class; all rows where none is."""
+    by_class = spectrum["centring"] == "class"
+    return spectrum[by_class] if by_class.any() else spectrum
 
 
 @cache
