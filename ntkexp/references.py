@@ -71,10 +71,10 @@ class FromRun:
         try:
             with self.path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError as error:
+            raise UserError(f"{self.path} is missing; make its run again") from error
         except OSError as error:
-            raise UserError(
-                f"{self.path} cannot be read ({error.strerror}); make its run again"
-            ) from error
+            raise UserError(f"{self.path} cannot be read ({error.strerror}); try again") from error
         if found != written:
             raise UserError(f"{self.path} is damaged (its checksum is another); make its run again")
         return self.path

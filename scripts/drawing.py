@@ -6,6 +6,7 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import folder_of, paper_of
-from ntkexp.results.commits.atomic import make_folder
+from ntkexp.results.commits.atomic import make_folder, replacing
 from ntkexp.scripts import runs
 
 # Inches: one column, and the text width, of the paper's two-column page.
@@ -220,12 +221,24 @@ def note(figure: Figure, lines: Iterable[str]) -> None:
 
 
 def save(figure: Figure, out: Path, stem: str) -> list[Path]:
-    """PDF, PNG and SVG, the same bytes every time: no dates, no versions, fixed ids."""
+    """PDF, PNG and SVG, the same bytes every time: no dates, no versions, fixed ids.
+
+    All three are drawn before the first takes the place of an earlier one.
+    """
+    paths = [out / f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
     try:
         make_folder(out)
+        with ExitStack() as all_three:
+            _draw(figure, *(all_three.enter_context(replacing(path)) for path in paths))
     except UserError as error:
         print(error, file=sys.stderr)
         raise SystemExit(BAD_INPUT) from error
+    finally:
+        plt.close(figure)
+    return paths
+
+
+def _draw(figure: Figure, pdf: Path, png: Path, svg: Path) -> None:
     # Lay out once for the three of them, and go past savefig, which would draw everything once
     # more before it writes.
     figure.draw_without_rendering()
@@ -233,11 +246,8 @@ def save(figure: Figure, out: Path, stem: str) -> list[Path]:
         # Ticks move when panels are first laid out, and a label can leave the page.
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    pdf, png, svg = (out / f"{stem}.{kind}" for kind in ("pdf", "png", "svg"))
     FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
     undated = {"CreationDate": None, "Creator": None, "Producer": None}
     FigureCanvasPdf(figure).print_pdf(pdf, metadata=undated)
     figure.dpi = DPI  # for images within; the other left it at 72
     FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    return [pdf, png, svg]

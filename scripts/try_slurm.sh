@@ -61,8 +61,8 @@ for _ in $(seq 30); do
 done
 sinfo
 
-words="+exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=3000 data.grid=20
-    checkpoint.every_seconds=5 progress=false launcher=slurm launcher.partition=trial
+words="+exp=disk seed=1,2,3 model.depth=3 model.width=64 optim.steps=60000 data.grid=20
+    checkpoint.every_seconds=1 progress=false launcher=slurm launcher.partition=trial
     launcher.cpus=1 launcher.minutes=10 launcher.array=2"
 
 again() {
@@ -77,7 +77,14 @@ set -x
 $NTKEXP train -m $words >sweep.log 2>&1 &
 { set +x; } 2>/dev/null
 sweep=$!
-until ls outputs/disk/*/checkpoint.pt >/dev/null 2>&1; do sleep 0.5; done
+until ls outputs/disk/*/unfinished/committed/*.checkpoint >/dev/null 2>&1; do
+    if ! kill -0 $sweep 2>/dev/null; then
+        cat sweep.log
+        echo "the sweep ended before anything was committed" >&2
+        exit 1
+    fi
+    sleep 0.5
+done
 squeue --format "%.10i %.10P %.10T %.6M %R"
 
 job=$(squeue --noheader --states RUNNING --format %i | sort | head -1)
@@ -102,10 +109,13 @@ again || true
 echo "== every step is there once"
 ${PYTHON:-python3} - <<'CHECK'
 import glob, json, pandas
+lives = {}
 for run in sorted(glob.glob("outputs/disk/*/")):
     steps = pandas.read_parquet(run + "steps.parquet")["step"]
-    lives = json.load(open(run + "provenance.json"))["lives"]
-    print(run, len(lives), "lives,", len(steps), "steps, none twice:", steps.is_unique)
+    lives[run] = len(json.load(open(run + "provenance.json"))["lives"])
+    print(run, lives[run], "lives,", len(steps), "rows of steps")
+    assert steps.is_unique and len(steps) == 60000, "a step is missing or there twice"
+assert len(lives) == 3 and max(lives.values()) > 1, "no run had a second life"
 CHECK
 echo "== and once more"
 again

@@ -20,12 +20,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import threads
-from ntkexp.execution.outcome import DONE, FAILED, compare_data
+from ntkexp.execution.outcome import DONE, FAILED, compare_data, has_diverged, known
 from ntkexp.identity import hashed, plain
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.members import expanded
 from ntkexp.results.configs import flattened
 from ntkexp.results.provenance.card import Card
+from ntkexp.results.status import read_status
 
 if TYPE_CHECKING:
     from ntkexp.loggers import Logger
@@ -63,6 +64,8 @@ def live(
     from ntkexp.results.store import Run
 
     with Run(folder, ready.tables) as run:
+        if (code := known(config, folder, lambda _: ready.data)) is not None:
+            return code
         checkpoint = begin(run, config, ready, words)
         try:
             with mirror_of(run, config) as mirror:
@@ -117,7 +120,7 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
     """
     from ntkexp.results.provenance.provenance import provenance
 
-    if config.rerun:
+    if config.rerun or has_diverged(read_status(run.folder)):
         run.clear()
     checkpoint = run.resume()
     if checkpoint is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig
 
 from ntkexp.errors import UserError
 from ntkexp.identity import hashed, plain
 from ntkexp.results.provenance.card import read_card
-from ntkexp.results.provenance.facts import data_of
 from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 DONE, FAILED = 0, 1
@@ -22,6 +22,8 @@ def known(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) 
     """The exit code of a run that is done already; None when there is work to do.
 
     `data` are the checksums of the files that a run would read here, found without loading them.
+    Asked before the work, and once more when the run's lock is held: another process may have
+    done it meanwhile.
     """
     if config.rerun:
         return None
@@ -35,10 +37,15 @@ def known(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) 
         forget_work(folder)
         print(f"done already: {folder}  (--rerun does it again)")
         return DONE
-    if status["state"] == "failed" and "diverged_at" in status:
+    if has_diverged(status) and not config.launcher.retry_failed:
         print(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
         return FAILED
     return None
+
+
+def has_diverged(status: Mapping[str, Any] | None) -> bool:
+    """Whether a run ended because its loss was not finite; it has nothing to go on from."""
+    return status is not None and status["state"] == "failed" and "diverged_at" in status
 
 
 def refuse_other_run(config: DictConfig, folder: Path) -> None:
@@ -58,7 +65,8 @@ def refuse_other_data(config: DictConfig, folder: Path, data: Callable[[DictConf
 
     Where the data are not on this machine nothing is compared, and the run counts.
     """
-    kept = data_of(folder)
+    card = read_card(folder)
+    kept = card.facts.get("data") if card is not None else None
     if not kept:
         return
     try:

@@ -13,8 +13,9 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,8 @@ from ntkexp.results.reference.packaged import roots
 from ntkexp.usage import CommandParser
 
 MISSING_RUNS = 3
+Outcome = tuple[int, str, str]  # exit code, output and errors of a script
+Draw = Callable[[Script], Outcome]
 
 
 def figures(words: Sequence[str]) -> int:
@@ -77,17 +80,15 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
 
 def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Drawn) -> int:
     drawn, missing, broken = [], [], []
-    draw = partial(_run, runs=runs, out=out)
-    with ProcessPoolExecutor(min(len(wanted), os.cpu_count() or 1)) as workers:
-        for script, (code, said, errors) in zip(wanted, workers.map(draw, wanted), strict=True):
-            if code == 0:
-                drawn.append(script)
-                path = next((word for word in said.split() if word.endswith(".pdf")), "")
-                print(f"{script.name:<32} {path}", flush=True)
-            elif code == MISSING_RUNS:
-                missing.append((script, errors.strip()))
-            else:
-                broken.append((script, errors.strip()))
+    for script, (code, said, errors) in _outcomes(wanted, partial(_run, runs=runs, out=out)):
+        if code == 0:
+            drawn.append(script)
+            path = next((word for word in said.split() if word.endswith(".pdf")), "")
+            print(f"{script.name:<32} {path}", flush=True)
+        elif code == MISSING_RUNS:
+            missing.append((script, errors.strip()))
+        else:
+            broken.append((script, errors.strip()))
     record.add(drawn)
     for script, message in missing:
         print(f"{script.name:<32} has no runs\n    " + message.replace("\n", "\n    "))
@@ -97,9 +98,32 @@ def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Dra
     return 1 if broken else 0
 
 
-def _run(script: Script, runs: Sequence[Path], out: Path) -> tuple[int, str, str]:
-    """Exit code, output and errors of a script. It runs in a process that has run others
-    before, so that matplotlib is imported already."""
+def _outcomes(wanted: Sequence[Script], draw: Draw) -> Iterator[tuple[Script, Outcome]]:
+    """What became of each script, in their order.
+
+    When a process is killed, the pool does not tell which script it had. What was not drawn until
+    then is drawn by a process of its own each.
+    """
+    with ProcessPoolExecutor(min(len(wanted), os.cpu_count() or 1)) as workers:
+        begun = [(script, workers.submit(draw, script)) for script in wanted]
+        for script, outcome in begun:
+            try:
+                yield script, outcome.result()
+            except BrokenProcessPool:
+                yield script, _alone(draw, script)
+
+
+def _alone(draw: Draw, script: Script) -> Outcome:
+    with ProcessPoolExecutor(1) as worker:
+        try:
+            return worker.submit(draw, script).result()
+        except BrokenProcessPool:
+            return 1, "", "its process was killed (out of memory?)"
+
+
+def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
+    """What becomes of a script. It runs in a process that has run others before, so that
+    matplotlib is imported already."""
     said, errors = io.StringIO(), io.StringIO()
     sys.argv = [str(script.path), "--out", str(folder_of(script.paper, out))]
     if runs:

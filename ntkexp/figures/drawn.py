@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ntkexp
 from ntkexp import projects
+from ntkexp.errors import UserError
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.commits.atomic import write_text
 from ntkexp.results.folders import runs
@@ -25,8 +26,10 @@ class Drawn:
         self.file = figures / "drawn.json"
         try:
             self.states = dict(json.loads(self.file.read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+        except (FileNotFoundError, ValueError):
             self.states = {}
+        except OSError as error:
+            raise UserError(f"{self.file}: cannot be read ({error.strerror}); try again") from error
 
     def stands(self, script: Script) -> bool:
         """Says whether a figure was drawn from these inputs and not written over since."""

@@ -90,12 +90,8 @@ def look_up(job: Job, command: Command, *, retry_failed: bool) -> None:
     if status["state"] == "finished":
         forget_work(job.folder)
         job.outcome = Outcome.already
-    elif status["state"] == "failed" and not _came_from_outside(status):
-        if retry_failed:
-            # A run that diverged has no checkpoint before its end to go on from.
-            job.config.rerun = "diverged_at" in status
-        else:
-            job.fail(f"{status['reason']}  (--retry-failed tries again)", log_of(job, status))
+    elif status["state"] == "failed" and not _came_from_outside(status) and not retry_failed:
+        job.fail(f"{status['reason']}  (--retry-failed tries again)", log_of(job, status))
 
 
 def _came_from_outside(status: dict[str, Any]) -> bool:

@@ -20,7 +20,10 @@ from ntkexp.results.status import begun_with
 
 def run(jobs: Sequence[Job], config: DictConfig, command: Command, done_before: int) -> int:
     """Carry out `command` on every job. Returns 128 + n if signal n ended the sweep."""
-    units = [Unit([job], partial(command.run, job.config, job.folder, job.asked)) for job in jobs]
+    units = [
+        Unit([job], partial(command.run_if_needed, job.config, job.folder, job.asked))
+        for job in jobs
+    ]
     return run_units(units, config, command, done_before)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ntkexp.loggers.base import State
 from ntkexp.results.commits.atomic import remove_tree
+from ntkexp.results.commits.chain import is_plain_name
 
 
 class Files:
@@ -17,8 +18,10 @@ class Files:
         self.sizes: dict[str, int] = dict(state["sizes"]) if state else {}
         for path in list(folder.iterdir()):
             if path.name not in self.sizes:
-                remove_tree(path) if path.is_dir() else path.unlink()
+                remove_tree(path)
         for name, size in self.sizes.items():
+            if not is_plain_name(name) or (folder / name).is_symlink():
+                raise OSError(f"{folder / name} is no file of this logger")
             if (folder / name).stat().st_size < size:
                 raise OSError(f"{folder / name} is shorter than it was")
             os.truncate(folder / name, size)

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ntkexp.errors import Diverged
+from ntkexp.errors import Diverged, UserError
 from ntkexp.loggers.base import About, Batch, Logger, Sink
 from ntkexp.results.commits.atomic import make_folder, remove_tree
 from ntkexp.results.store import LOGS
@@ -100,6 +100,8 @@ class Mirror:
     def _begin(self, name: str, logger: Logger) -> None:
         noted = self._noted(name) if self.run.commits else None
         own = self.folder / name
+        if own.is_symlink():
+            raise UserError(f"{own} is a link; expected a folder of this run, or none")
         if noted is None:
             remove_tree(own)
         make_folder(own)
@@ -132,7 +134,7 @@ class Mirror:
     def _noted(self, name: str) -> dict[str, Any] | None:
         try:
             return dict(json.loads((self.folder / f"{name}.json").read_bytes()))
-        except (OSError, ValueError, TypeError):
+        except (FileNotFoundError, ValueError, TypeError):
             return None
 
     @contextmanager

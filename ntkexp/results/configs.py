@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
-from ntkexp.results.commits.chain import DamagedRunError
+from ntkexp.results.commits.chain import DamagedRunError, not_read
 
 # Facts of a run that say nothing of what was computed never become columns.
 UNTOLD = EXECUTION_KEYS + DESCRIPTION_KEYS
@@ -27,7 +27,7 @@ def flat_config(folder: Path) -> dict[str, Any]:
         reason = str(error).partition("\n")[0]
         raise DamagedRunError(file, f"is not YAML: {reason}") from error
     except OSError as error:
-        raise DamagedRunError(file, f"cannot be read ({error.strerror})") from error
+        raise not_read(file, error) from error
     if not isinstance(config, dict):
         raise DamagedRunError(file, "is not a mapping")
     return flattened({k: v for k, v in config.items() if k not in UNTOLD})

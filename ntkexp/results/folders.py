@@ -32,7 +32,7 @@ def runs(paths: Iterable[Path | str] | Path | str) -> list[Path]:
 def _below(folder: Path, depth: int) -> Iterator[Path]:
     """The runs at or below a folder. What lies inside of a run is no run.
 
-    A folder that may not be read is refused where it was asked for. Below that it is left out, and
+    A folder that cannot be read is refused where it was asked for. Below that it is left out, and
     a line on standard error says so.
     """
     try:
@@ -40,7 +40,7 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
             yield folder
             return
         folders = _folders(folder) if depth else []
-    except PermissionError as error:
+    except OSError as error:
         unread = f"{folder}: cannot be read ({error.strerror})"
         if depth == DEEPEST:
             raise UserError(unread) from error
@@ -55,7 +55,5 @@ def _folders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             return [Path(entry.path) for entry in entries if entry.is_dir()]
-    except PermissionError:
-        raise
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return []

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ntkexp.errors import UserError
 from ntkexp.keys import SCHEMA_VERSION
-from ntkexp.results.commits.chain import DamagedRunError
+from ntkexp.results.commits.chain import DamagedRunError, not_read
 from ntkexp.results.commits.parquet import frame_of
 from ntkexp.results.configs import flat_config, varied
 from ntkexp.results.folders import runs
@@ -84,7 +84,7 @@ def read_table(file: TableFile) -> pd.DataFrame:
     try:
         content = file.path.read_bytes()
     except OSError as error:
-        raise DamagedRunError(file.path, f"cannot be read ({error.strerror})") from error
+        raise not_read(file.path, error) from error
     if file.sha256 is not None and _sha256(content) != file.sha256:
         raise DamagedRunError(file.path, "is damaged (its checksum is another)")
     try:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ntkexp.results.commits.atomic import remove_tree
-from ntkexp.results.commits.chain import DamagedRunError, UnreadableRunError, kept_facts
+from ntkexp.results.commits.chain import (
+    DamagedRunError,
+    UnreadableRunError,
+    is_plain_name,
+    kept_facts,
+    names_in,
+    not_read,
+)
 from ntkexp.results.commits.lock import remove_if_stale
 
 State = Literal["running", "finished", "interrupted", "failed"]
@@ -29,9 +36,9 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
-        raise UnreadableRunError(folder) from error
+        raise UnreadableRunError(folder, error) from error
     except OSError as error:
-        raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
+        raise UnreadableRunError(path, error) from error
     except ValueError as error:
         raise DamagedRunError(path, "is damaged (no JSON)") from error
     if not isinstance(found, dict) or found.get("state") not in get_args(State):
@@ -39,6 +46,8 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     # Runs kept from version 0.1 carry no checksum here.
     if "check" in found and found.pop("check") != _check(found):
         raise DamagedRunError(path, "is damaged (its checksum is another)")
+    if not all(map(is_plain_name, found.get("files", ()))):
+        raise DamagedRunError(path, "is damaged (it lists files outside of its folder)")
     return found
 
 
@@ -66,23 +75,15 @@ def forget_work(folder: Path) -> None:
         (folder / UNFINISHED).rename(gone)
         remove_tree(gone)
     for name in (UNFINISHED, *OLD_LAYOUT):
-        path = folder / name
-        if path.is_dir():
-            remove_tree(path)
-        else:
-            # On a read-only disk what is left harms nobody.
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
+        remove_tree(folder / name)
 
 
 def sweep_up(folder: Path) -> None:
-    """Remove temporary files that killed processes left."""
-    for path in folder.glob(".*.tmp"):
-        if path.is_dir():
-            remove_tree(path)
-        else:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
+    """Remove temporary files that killed processes left, as far as this user may."""
+    with contextlib.suppress(UnreadableRunError):
+        for name in names_in(folder):
+            if name.startswith(".") and name.endswith(".tmp"):
+                remove_tree(folder / name)
 
 
 def begun_with(folder: Path) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def begun_with(folder: Path) -> dict[str, Any]:
 
 def begun(folder: Path) -> bool:
     """Whether an unfinished run has a commit to go on from."""
-    return any((folder / UNFINISHED / "committed").glob("*.json"))
+    return any(name.endswith(".json") for name in names_in(folder / UNFINISHED / "committed"))
 
 
 def refuse_damaged(folder: Path, status: Mapping[str, Any]) -> None:
@@ -103,6 +104,6 @@ def refuse_damaged(folder: Path, status: Mapping[str, Any]) -> None:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
+            raise not_read(path, error) from error
         if found != facts["sha256"]:
             raise DamagedRunError(path, "is damaged (its checksum is another)")

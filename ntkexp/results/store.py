@@ -28,7 +28,9 @@ from ntkexp.results.commits.chain import (
     Commit,
     DamagedRunError,
     StoredFile,
+    UnreadableRunError,
     last_life,
+    names_in,
     prefix,
     read_chain,
 )
@@ -69,6 +71,7 @@ class Run:
         self._pending: dict[str, list[pd.DataFrame]] = {name: [] for name in self.tables}
         self._staged: dict[str, bytes] = {}
         self._kept: dict[str, StoredFile] = {}
+        self._begun_with: dict[str, dict[str, Any]] = {}
         self._lock = Lock(folder / "lock")
         self._drafts = Drafts(folder / UNFINISHED)
 
@@ -80,6 +83,7 @@ class Run:
         make_folder(self.folder)
         self._lock.take()
         try:
+            self._refuse_links()
             self._drafts.open(after=last_life(self.committed))
             make_folder(self.committed)
             sweep_up(self.folder)
@@ -96,6 +100,12 @@ class Run:
         self._lock.release()
         with contextlib.suppress(OSError):
             self.folder.rmdir()
+
+    def _refuse_links(self) -> None:
+        """Where files of the run are removed there must be no others."""
+        for path in (self.folder / UNFINISHED, self.committed, self.folder / LOGS):
+            if path.is_symlink():
+                raise UserError(f"{path} is a link; expected a folder of this run, or none")
 
     def clear(self) -> None:
         """Throw away every result of an earlier life (a rerun)."""
@@ -130,9 +140,9 @@ class Run:
             checkpoint = last.checkpoint.read(self.committed)
             kept.add(last.checkpoint.name)
             self.facts = dict(last.facts)
-        for path in self.committed.iterdir():
-            if path.name not in kept:
-                remove(path)
+        for name in names_in(self.committed):
+            if name not in kept:
+                remove(self.committed / name)
         return checkpoint
 
     def begin(self, config: str, provenance: Mapping[str, Any], card: Card | None = None) -> None:
@@ -140,10 +150,13 @@ class Run:
 
         The facts of the card are kept for all lives of the run: those of an earlier life stand.
         """
-        self._write("config.yaml", config)
+        texts = {"config.yaml": config}
         if card is not None:
             self.facts = {**card.facts, **self.facts}
-            self._write(FILE, replace(card, facts=self.facts).text())
+            texts[FILE] = replace(card, facts=self.facts).text()
+        for name, text in texts.items():
+            self._write(name, text)
+            self._begun_with[name] = _facts(StoredFile.of_bytes(text.encode(), name))
         lives = self._lives() if self._chain else []
         self._write_lives([*lives, {"began": now(), **provenance}])
         self.write_status("running")
@@ -229,10 +242,7 @@ class Run:
             listed[file.published] = _facts(file)
         for name, content in self._staged.items():
             listed[name] = self._publish(name, content)
-        for name in ("config.yaml", FILE):
-            if (self.folder / name).exists():
-                content = (self.folder / name).read_bytes()
-                listed[name] = _facts(StoredFile.of_bytes(content, name))
+        listed |= self._begun_with
         for name in _results_in(self.folder):
             if name not in listed:
                 remove(self.folder / name)
@@ -281,7 +291,9 @@ class Run:
             return [dict(life) for life in json.loads(path.read_bytes())["lives"]]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError as error:
+            raise UnreadableRunError(path, error) from error
+        except (ValueError, KeyError, TypeError):
             print(f"{path} is damaged: what it said of earlier lives is lost", file=sys.stderr)
             return []
 
@@ -306,6 +318,5 @@ def _facts(stored: StoredFile) -> dict[str, Any]:
 
 def _results_in(folder: Path) -> list[str]:
     """Files that a life publishes when it ends, and what a failure leaves."""
-    names = [path.name for path in folder.iterdir()]
     endings = (".parquet", ".pt", ".npy", ".png")
-    return [name for name in names if name.endswith(endings) or name == "traceback.txt"]
+    return [name for name in names_in(folder) if name.endswith(endings) or name == "traceback.txt"]

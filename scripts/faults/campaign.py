@@ -8,7 +8,7 @@ import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -209,6 +209,12 @@ class Campaign:
         late = [o.number for o in done if o.number > len(done) // 4]
         ending = self.live(words, fault=Fault(self.rng.choice(late), "kill", root=work.sweep))
         return ending.code == -signal.SIGKILL
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Every file below the outputs, and what is in it."""
+        for name in files(self.outputs):
+            if (self.outputs / name).is_file():
+                yield name, (self.outputs / name).read_bytes()
 
     def some_file(self, *patterns: str) -> Path | None:
         """A file of some run, alike likely whether there are many of its kind or one."""

@@ -242,6 +242,23 @@ def two_at_once(c: Campaign) -> None:
     c.compare(work)
 
 
+def done_meanwhile(c: Campaign) -> None:
+    """A process has asked whether its run is done, and another finishes the run before the first
+    has its lock: it is done once, and stays done."""
+    work = c.pick_work("train", "train on images", "study", "members")
+    words = c.words(work)
+    # The first thing that a life does is to make the folder in which its lock will lie.
+    first = _stopped(c, words, Fault(1, "stop"))
+    c.live(c.words(work))
+    there = dict(c.contents())
+    first.go_on()
+    ending = c.judge(first)
+    if ending.code != 0 or dict(c.contents()) != there:
+        c.count("differing", f"code {ending.code}, and what was finished has changed")
+    c.until_finished(work)
+    c.compare(work)
+
+
 def beside_a_container(c: Campaign) -> None:
     """A process of another container of this machine refuses a run that another works on."""
     if not machines.possible():
@@ -314,6 +331,7 @@ KINDS: dict[str, Callable[[Campaign], None]] = {
         foreign_part,
         other_data,
         two_at_once,
+        done_meanwhile,
         beside_a_container,
         lock_lost,
         read_beside_damage,

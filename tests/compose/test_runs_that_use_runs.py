@@ -145,7 +145,7 @@ def test_a_reference_run_without_the_file_does_not_stand_for_the_run(
     kept.rename(parent)
     lost = inside(*child("optim.steps=5"))
     assert lost.returncode == 2
-    assert f"{parent.name}/weights.pt cannot be read" in lost.stderr
+    assert f"{parent.name}/weights.pt is missing" in lost.stderr
     assert len(lost.stderr.splitlines()) == 1
 
 

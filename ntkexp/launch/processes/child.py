@@ -93,7 +93,7 @@ def _offer_to_the_memory_killer() -> None:
 
 def _print_to(log: Path) -> None:
     try:
-        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         raise cannot_write(log, error) from error
     for standard in (1, 2):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 from ntkexp.errors import UserError
+from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import LOG, Job, Outcome, log_of
 from ntkexp.launch.processes import child
 from ntkexp.results.status import forget_work, read_status
@@ -18,8 +19,8 @@ def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
     except UserError as error:
         job.fail(str(error), job.folder / LOG)
         return
-    # In a rerun that was killed early what is finished may be the life before.
-    if status["state"] == "finished" and not (job.config.rerun and code < 0):
+    # In a rerun that ended early what is finished may be the life before.
+    if status["state"] == "finished" and not (job.config.rerun and code != DONE):
         job.outcome = Outcome.finished
         if code < 0:
             # Killed when its work was done, perhaps before it had tidied up.
@@ -47,6 +48,10 @@ def _record_kill(job: Job, number: signal.Signals) -> None:
     job.fail(reason, job.folder / LOG)
     try:
         with Run(job.folder, ()) as run:
+            status = read_status(job.folder) or {}
+            if status.get("state") == "finished" and not job.config.rerun:
+                job.outcome = Outcome.finished  # by another process, after this one was killed
+                return
             run.write_status("failed", reason=reason, killed_by=number.name, log=LOG)
     except UserError:
         pass  # taken up by another already, whose word stands, or no room to say it

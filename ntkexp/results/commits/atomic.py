@@ -58,10 +58,13 @@ def refuse_unwritable(folder: Path) -> None:
                 one.rmdir()
 
 
-def remove_tree(folder: Path) -> None:
-    """Remove a folder of which nothing counts any more, as far as this disk lets it be removed."""
+def remove_tree(path: Path) -> None:
+    """Remove a folder or a file that counts no more, as far as this disk lets it be removed."""
     with contextlib.suppress(OSError):
-        shutil.rmtree(folder, ignore_errors=True)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def cannot_write(path: Path, error: OSError) -> UserError:

@@ -33,10 +33,33 @@ class DamagedRunError(UserError):
 
 
 class UnreadableRunError(DamagedRunError):
-    """Nothing tells what is in a folder that this account may not read: perhaps no run at all."""
+    """A file or folder cannot be read now. That says nothing of what is in it."""
 
-    def __init__(self, folder: Path) -> None:
-        UserError.__init__(self, f"{folder}: cannot be read (Permission denied)")
+    def __init__(self, path: Path, error: OSError) -> None:
+        way_out = "" if isinstance(error, PermissionError) else "; try again"
+        UserError.__init__(self, f"{path}: cannot be read ({error.strerror}){way_out}")
+
+
+def not_read(path: Path, error: OSError) -> DamagedRunError:
+    """The error for a file that should be there and could not be read."""
+    if isinstance(error, FileNotFoundError):
+        return DamagedRunError(path, "is missing")
+    return UnreadableRunError(path, error)
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder; none where there is no folder."""
+    try:
+        return [path.name for path in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise UnreadableRunError(folder, error) from error
+
+
+def is_plain_name(name: object) -> bool:
+    """Whether it names a file of the folder it stands for, and nothing outside."""
+    return isinstance(name, str) and name == Path(name).name and name not in ("", "..")
 
 
 @dataclass(frozen=True)
@@ -48,6 +71,10 @@ class StoredFile:
     sha256: str
     table: str | None = None
     rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if not is_plain_name(self.name):
+            raise ValueError(f"{self.name} is no name of a file")
 
     @classmethod
     def of_bytes(cls, content: bytes, name: str, **facts: Any) -> StoredFile:
@@ -63,10 +90,8 @@ class StoredFile:
         path = folder / self.name
         try:
             content = path.read_bytes()
-        except FileNotFoundError as error:
-            raise DamagedRunError(path, "is missing") from error
         except OSError as error:
-            raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
+            raise not_read(path, error) from error
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise DamagedRunError(path, "is damaged (its checksum is another)")
         return content
@@ -103,8 +128,7 @@ def prefix(number: int, life: int) -> str:
 
 def read_chain(folder: Path) -> list[Commit]:
     """The commits that count, in order: the last one and those before it, parent by parent."""
-    names = [path.name for path in folder.glob("*.json")]
-    records = {(int(m[2]), int(m[1])) for name in names if (m := RECORD.fullmatch(name))}
+    records = {(int(m[2]), int(m[1])) for m in map(RECORD.fullmatch, names_in(folder)) if m}
     if not records:
         return []
     life, number = max(records)
@@ -119,12 +143,10 @@ def read_chain(folder: Path) -> list[Commit]:
 
 def kept_facts(folder: Path) -> dict[str, Any]:
     """The facts of the last commit; none where nothing was committed or the record is damaged."""
-    records = [path for path in folder.glob("*.json") if RECORD.fullmatch(path.name)]
-    newest = max(records, key=lambda path: path.name.split(".")[1::-1], default=None)
-    if newest is None:
-        return {}
     try:
-        return dict(_read(newest).facts)
+        records = [name for name in names_in(folder) if RECORD.fullmatch(name)]
+        newest = max(records, key=lambda name: name.split(".")[1::-1], default=None)
+        return {} if newest is None else dict(_read(folder / newest).facts)
     except DamagedRunError:
         return {}
 
@@ -137,9 +159,9 @@ def _read(path: Path) -> Commit:
             raise ValueError("its checksum is another")
         files = {key: tuple(StoredFile(**one) for one in body.get(key, ())) for key in LISTS}
         return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), **files}))
-    except FileNotFoundError as error:
-        raise DamagedRunError(path, "is missing") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise not_read(path, error) from error
+    except (ValueError, KeyError, TypeError) as error:
         raise DamagedRunError(path, f"is damaged ({error})") from error
 
 
@@ -149,5 +171,5 @@ def _digest(body: dict[str, Any]) -> str:
 
 def last_life(committed: Path) -> int:
     """The highest life that any committed file names."""
-    lives = [path.name.split(".")[1] for path in committed.glob("*.*.*")]
+    lives = [parts[1] for name in names_in(committed) if len(parts := name.split(".")) > 2]
     return max((int(life) for life in lives if life.isdigit()), default=0)

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ntkexp.results.commits.atomic import cannot_write, make_folder, remove_tree, sync
+from ntkexp.results.commits.chain import names_in
 from ntkexp.results.commits.lock import RunTakenError
 
 LIFE = re.compile(r"life\.(\d+)")
@@ -41,12 +42,14 @@ class Drafts:
     def open(self, *, after: int = 0) -> None:
         """Shut out every earlier life, then begin one with a higher number than any."""
         make_folder(self.work)
-        earlier = [found for path in self.work.iterdir() if (found := LIFE.fullmatch(path.name))]
+        names = names_in(self.work)
+        earlier = [found for name in names if (found := LIFE.fullmatch(name))]
         self.life = 1 + max([after, *(int(found[1]) for found in earlier)])
         for found in earlier:
             _shut_out(self.work / found[0])
-        for left in self.work.glob("dead.*"):
-            remove_tree(left)
+        for left in names:
+            if left.startswith("dead."):
+                remove_tree(self.work / left)
         make_folder(self.folder)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ntkexp.results.commits.chain import DamagedRunError
+from ntkexp.results.commits.chain import DamagedRunError, UnreadableRunError
 
 FORMAT = 2
 FILE = "run.json"
@@ -46,6 +46,6 @@ def read_card(folder: Path) -> Card | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise DamagedRunError(path, f"cannot be read ({error.strerror})") from error
+        raise UnreadableRunError(path, error) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedRunError(path, f"is damaged ({type(error).__name__})") from error

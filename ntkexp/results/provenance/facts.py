@@ -16,12 +16,3 @@ def last_life(folder: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_bytes())["lives"][-1])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{path}: no provenance that can be read ({error})") from error
-
-
-def data_of(folder: Path) -> dict[str, str]:
-    """Checksums of the files that a run was made from; nothing where it does not say."""
-    try:
-        data = last_life(folder).get("data", {})
-    except (UserError, TypeError, ValueError):
-        return {}
-    return dict(data) if isinstance(data, dict) else {}
