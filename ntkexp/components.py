@@ -5,10 +5,10 @@
         p: float = option(2.0, positive())    # an option, its default and its rule
 
 A component is the class that bears its file's name: `weight_norm.py` has `WeightNorm`. Its fields
-are its options. Listing components imports none of them, choosing one imports its file alone; so
-what is heavy (PyTorch, numpy) is imported inside its methods. A folder of that name in a project
-of one's own (ntkexp/projects.py) is searched too, and a class anywhere else is chosen by its full
-name: `model=my.module.Class`.
+are its options, and its file also has what it computes. Listing components imports none of them;
+choosing one imports its file alone, with PyTorch where it needs that. A folder of that name in a
+project of one's own (ntkexp/projects.py) is searched too, and a class anywhere else is chosen by
+its full name: `model=my.module.Class`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ import pytest
 
 import ntkexp as package
 from ntkexp.application import ALONE, KEYS_OF_FLAGS, WITH_VALUE
-from ntkexp.experiments import experiments
 from ntkexp.usage import USAGES
 from tests.conftest import TINY_DISK, Ntkexp
 
@@ -69,14 +68,9 @@ def test_bad_input_is_two_lines_that_name_key_value_and_choice(
         ("--help",),
         ("--version",),
         ("list",),
-        ("train", "+exp=disk", "--cfg", "job"),
-        ("train", "+exp=mlp_mnist", "probe=[complexity,directions,measures]", "--cfg", "job"),
-        *(
-            ("study", f"+exp={one.name}", "--cfg", "job")
-            for one in experiments()
-            if one.command == "study"
-        ),
         ("complete", "ntkexp train data="),
+        ("complete", "ntkexp study study="),
+        ("complete", "ntkexp train probe="),
     ],
     ids=" ".join,
 )

@@ -1,4 +1,4 @@
-"""What a study is: options and tables of a computation without a network to train.
+"""A study: options and tables of a computation without a network to train.
 
 @dataclass
 class LinearModes(Study):                 # ntkexp/studies/linear_modes.py
@@ -6,11 +6,10 @@ class LinearModes(Study):                 # ntkexp/studies/linear_modes.py
     n: int = option(20, count("training examples"))
 
     def compute(self) -> Found:
-        from ntkexp.studies.computations.linear_modes import frames
-        return frames(self)
+        return {"linear_modes": self.tables[0].frame(...)}
 
-One that takes longer gives `parts` instead, a list of functions without arguments. What is no
-table, such as eigenvectors, is an array: the run keeps `vectors` as the file vectors.npy.
+A longer computation gives `parts` instead, a list of functions without arguments. Results that are
+no table, such as eigenvectors, are arrays: the run keeps `vectors` as the file vectors.npy.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from ntkexp.training.work import Work
 
-# table -> rows, file -> array; and what brings some.
+# Table -> rows, file -> array; and a function that computes some.
 Frames: TypeAlias = "Mapping[str, pd.DataFrame]"
 Found: TypeAlias = "Mapping[str, pd.DataFrame | NDArray[np.generic]]"
 Part: TypeAlias = "Callable[[], Found]"
@@ -47,68 +46,68 @@ class Study(Component):
     may_be_infinite: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def work(self, device: torch.device) -> Work | None:
-        """What the loop brings to its end, of a study that is more than a computation in parts.
+        """The work of a study that advances step by step (ntkexp/training/work.py), such as two
+        players or passes over a kernel; None for one that is computed in parts.
 
-        Whatever advances step by step (ntkexp/training/work.py): two players, passes over a
-        kernel. It is looked at by probes and kept like a training run.
+        The loop brings it to its end; probes look at it, and it is kept like a training run.
         """
         return None
 
     def parts(self) -> Sequence[Part]:
-        """What is worked out one after the other; a commit may come between two.
+        """The functions that are called one after the other; a commit may come between two.
 
-        Each depends on the options alone. What all need is worked out here.
+        Each depends on the options alone. What all of them need is computed here.
         """
         return [self.compute]
 
     def compute(self) -> Found:
-        """All tables, of a study in one part. What is heavy is imported here."""
+        """All tables and arrays of a study in one part."""
         raise NotImplementedError
 
     def run(self) -> Frames:
-        """All tables at once; arrays are left out."""
+        """All tables, computed at once; arrays are left out."""
         import pandas as pd
 
-        found: dict[str, list[pd.DataFrame]] = {table.name: [] for table in self.tables}
+        frames: dict[str, list[pd.DataFrame]] = {table.name: [] for table in self.tables}
         for part in self.parts():
-            for name, frame in self.found_by(part).items():
-                if isinstance(frame, pd.DataFrame):
-                    found[name].append(frame)
+            for name, result in self.found_by(part).items():
+                if isinstance(result, pd.DataFrame):
+                    frames[name].append(result)
         return {
-            table.name: pd.concat(found[table.name], ignore_index=True)
-            if found[table.name]
+            table.name: pd.concat(frames[table.name], ignore_index=True)
+            if frames[table.name]
             else table.empty()
             for table in self.tables
         }
 
     def found_by(self, part: Part) -> Found:
-        """What a part brings, every number finite but where the study says it may not be."""
+        """The results of a part; refuses numbers that are not finite where they must be."""
         import numpy as np
         import pandas as pd
 
-        # What overflows on the way is judged by what comes out, not by a warning.
+        # An overflow on the way is judged by the results, not by a warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             try:
-                found = part()
+                results = part()
             except np.linalg.LinAlgError as error:
                 raise UserError(f"study={self.name}: {error}; expected milder values") from error
-        for name, one in found.items():
-            if isinstance(one, pd.DataFrame):
-                self._refuse_infinite(name, one)
-            elif not np.isfinite(one).all():
+        for name, result in results.items():
+            if isinstance(result, pd.DataFrame):
+                self._refuse_infinite(name, result)
+            elif not np.isfinite(result).all():
                 raise UserError(
                     f"study={self.name}: {name} has values that are no numbers; expected milder "
                     "options"
                 )
-        return found
+        return results
 
     def _refuse_infinite(self, table: str, frame: pd.DataFrame) -> None:
         import numpy as np
 
-        free = self.may_be_infinite.get(table, ())
+        may_be_infinite = self.may_be_infinite.get(table, ())
         for column in frame.select_dtypes("float"):
             wrong = np.flatnonzero(~np.isfinite(frame[column].to_numpy()))
-            if len(wrong) and column not in free:
+            if len(wrong) and column not in may_be_infinite:
                 value = frame[column].iloc[int(wrong[0])]
                 raise UserError(
                     f"study={self.name}: {column} of table {table} is {value} in row "

@@ -6,20 +6,36 @@ ntkexp study +exp=lazy/c_scores
 
 from __future__ import annotations
 
+import io
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ntkexp.errors import UserError
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from ntkexp import models
+from ntkexp.data.images.dataset import channel_moments, normalised
+from ntkexp.data.images.sources import kind_of, read
+from ntkexp.errors import Diverged, UserError
+from ntkexp.models import Model
+from ntkexp.models.cnn import Cnn
+from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, SEED, Rule, count, each, one_of, option, positive, share, whole
+from ntkexp.probes import View
 from ntkexp.results.table import Table, float64, int64
+from ntkexp.seeds import derived_seed, generator
 from ntkexp.studies.base import Study
+from ntkexp.theory.lazy.consistency import TENTHS, consistency, tenths_seen
 
 if TYPE_CHECKING:
-    import torch
-
-    from ntkexp.models import Model
-    from ntkexp.training.work import Work
+    from ntkexp.training.work import Kept, Work, Written
 
 TENS = Rule(lambda number: number >= 10 and number % 10 == 0, "a multiple of ten")
 
@@ -54,6 +70,11 @@ class Network(StrEnum):
 
     mlp = "mlp"
     cnn = "cnn"
+
+
+BURST_SECONDS = 0.5
+# Images whose outputs are computed at a time; those of convolutions stay near a core.
+AT_ONCE = {Network.mlp: 2000, Network.cnn: 250}
 
 
 @dataclass
@@ -99,14 +120,258 @@ class CScores(Study):
 
     @property
     def model(self) -> Model:
-        from ntkexp.models.cnn import Cnn
-        from ntkexp.models.mlp import Mlp
-
         if self.network is Network.cnn:
             return Cnn(base=self.width)
         return Mlp(depth=self.depth, width=self.width)
 
     def work(self, device: torch.device) -> Work:
-        from ntkexp.studies.computations.c_scores import HeldOut
-
         return HeldOut(self, device)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Networks that train side by side: some of the ten of a ratio and a permutation."""
+
+    repetition: int
+    ratio: int
+    nets: range
+
+
+class HeldOut:
+    """One step is an update of the networks of a group; after the last they answer for all images.
+
+    Repetitions come one after the other, so that a run with fewer networks begins alike.
+    """
+
+    offers: frozenset[str] = frozenset()
+
+    def __init__(self, config: CScores, device: torch.device) -> None:
+        self.config = config
+        kind, images = kind_of(config.images), read(config.images, "train")
+        if config.examples is not None and config.examples > len(images):
+            raise UserError(
+                f"study.examples={config.examples:,}: {kind.name} has {len(images):,} images"
+            )
+        chosen = slice(config.examples)
+        mean, std = channel_moments(images.pixels)
+        self.inputs = normalised(images.pixels[chosen], mean, std, device)
+        self.labels = torch.from_numpy(images.labels[chosen]).to(device)
+        self.shape, self.classes, self.device = kind.shape, kind.classes, device
+        # Small matrix products gain by being asked for together, convolutions do not.
+        together = 1 if config.network is Network.cnn else TENTHS
+        self.groups = [
+            Group(repetition, ratio, range(first, first + together))
+            for repetition in range(config.nets // TENTHS)
+            for ratio in config.ratios
+            for first in range(0, TENTHS, together)
+        ]
+        self.step, self.last = 0, len(self.groups) * config.updates
+        size = len(config.ratios), len(self.labels)
+        self.right = torch.zeros(size, dtype=torch.int32)
+        self.left_out = torch.zeros(size, dtype=torch.int32)
+        self.probability = torch.zeros(size, dtype=torch.float64)
+        self._nets: Nets | None = None
+        self._written: list[Written] = []
+
+    @property
+    def over(self) -> bool:
+        return self.step >= self.last
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        return {} if self._nets is None else {"loss": self._nets.loss}
+
+    def advance(self, to: int) -> str | None:
+        until = time.monotonic() + BURST_SECONDS
+        while self.step < to and not self.over:
+            group, update = divmod(self.step, self.config.updates)
+            self._nets = self._nets or Nets(self, self.groups[group])
+            self._nets.update(update)
+            self.step += 1
+            if self.step % self.config.updates == 0:
+                self._take_answers(self._nets)
+                self._nets = None
+            if self.over:
+                self._written.append((C_SCORES.name, self.scores()))
+            if time.monotonic() >= until:
+                break
+        return None
+
+    def _take_answers(self, nets: Nets) -> None:
+        if not math.isfinite(nets.loss):
+            raise Diverged(self.step, nets.finite_loss)
+        row = self.config.ratios.index(nets.group.ratio)
+        right, probability = nets.answers()
+        outside = ~nets.seen
+        self.right[row] += (right & outside).sum(0).int()
+        self.left_out[row] += outside.sum(0).int()
+        self.probability[row] += torch.where(outside, probability.double(), 0).sum(0)
+        accuracies = {
+            "train_accuracy": _share(right & nets.seen, nets.seen),
+            "held_out_accuracy": _share(right & outside, outside),
+        }
+        facts = {"repetition": nets.group.repetition, "ratio": nets.group.ratio / TENTHS}
+        rows = {**facts, "net": np.array(nets.group.nets), **accuracies}
+        self._written.append((C_SCORE_NETS.name, rows))
+
+    def scores(self) -> dict[str, Any]:
+        left_out = self.left_out.numpy()
+        score, error = consistency(self.right.numpy(), left_out)
+        return {
+            "example": np.arange(len(self.labels)),
+            "label": self.labels.cpu().numpy(),
+            "score": score,
+            "error": error,
+            "probability": (self.probability.numpy() / left_out).mean(0),
+        }
+
+    @contextmanager
+    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
+        yield []
+
+    def rows(self) -> list[Written]:
+        written, self._written = self._written, []
+        return written
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "step": self.step,
+            "right": self.right,
+            "left_out": self.left_out,
+            "probability": self.probability,
+            "nets": None if self._nets is None else self._nets.state(),
+        }
+
+    def restore(self, state: dict[str, Any], kept: Kept) -> None:
+        self.step = state["step"]
+        self.right, self.left_out = state["right"], state["left_out"]
+        self.probability = state["probability"]
+        if state["nets"] is not None:
+            self._nets = Nets(self, self.groups[self.step // self.config.updates])
+            self._nets.restore(state["nets"])
+
+    def kept_files(self) -> Mapping[str, bytes]:
+        return {}
+
+    def files(self) -> Mapping[str, bytes]:
+        """The scores as Jiang et al. publish theirs: fields `scores` and `labels`, in the order of
+        the training file."""
+        if not self.over:
+            return {}
+        scores, file = self.scores(), io.BytesIO()
+        np.savez(file, scores=scores["score"].astype(np.float32), labels=scores["label"])
+        return {"c_scores.npz": file.getvalue()}
+
+
+class Nets:
+    """The networks of a group, trained by SGD with momentum, each on its own images."""
+
+    def __init__(self, work: HeldOut, group: Group) -> None:
+        self.work, self.group, self.config = work, group, work.config
+        config, n = self.config, len(work.labels)
+        counters = (group.repetition, group.ratio)
+        order = torch.randperm(n, generator=generator(config.seed, "c_scores.order", *counters))
+        tenth = torch.empty(n, dtype=torch.int64)
+        tenth[order] = torch.arange(n) * TENTHS // n
+        seen = [np.isin(tenth.numpy(), tenths_seen(net, group.ratio)) for net in group.nets]
+        self.seen = torch.from_numpy(np.stack(seen))  # (M, n)
+        self._rows = [mask.nonzero()[:, 0] for mask in self.seen]
+        drawn = [
+            models.build(
+                config.model,
+                work.shape,
+                work.classes,
+                derived_seed(config.seed, "c_scores.weights", *counters, net),
+            ).to(work.device)
+            for net in group.nets
+        ]
+        self._skeleton: nn.Module = drawn[0]
+        self.weights, _ = stack_module_state(drawn)
+        self.velocity = {name: torch.zeros_like(w) for name, w in self.weights.items()}
+        self.loss = self.finite_loss = math.nan
+        self._epochs: dict[int, tuple[int, Tensor]] = {}
+
+    def update(self, update: int) -> None:
+        config = self.config
+        rows = torch.stack([self._batch(index, update) for index in range(len(self.group.nets))])
+        rows = rows.to(self.work.device)
+        outputs = self._outputs(self.work.inputs[rows])  # (M, b, c)
+        losses = nn.functional.cross_entropy(
+            outputs.flatten(0, 1), self.work.labels[rows].flatten(), reduction="none"
+        ).view(rows.shape)
+        # No network takes part in another's loss: the gradient of the sum has each one's own.
+        loss = losses.mean(1).sum()
+        gradients = torch.autograd.grad(loss, list(self.weights.values()))
+        rate = config.lr * (1 + math.cos(math.pi * update / config.updates)) / 2
+        with torch.no_grad():
+            for w, v, g in zip(
+                self.weights.values(), self.velocity.values(), gradients, strict=True
+            ):
+                v.mul_(config.momentum).add_(g)
+                w.sub_(v, alpha=rate)
+        self.loss = loss.item() / len(self.group.nets)
+        self.finite_loss = self.loss if math.isfinite(self.loss) else self.finite_loss
+
+    def answers(self) -> tuple[Tensor, Tensor]:
+        """(M, n): whether a network has an image right, and the probability of its class."""
+        right, probability = [], []
+        with torch.no_grad():
+            at_once = AT_ONCE[self.config.network]
+            for first in range(0, len(self.work.labels), at_once):
+                part = slice(first, first + at_once)
+                inputs, labels = self.work.inputs[part], self.work.labels[part]
+                outputs = self._outputs(inputs.expand(len(self.group.nets), *inputs.shape))
+                right.append((outputs.argmax(2) == labels).cpu())
+                chances = outputs.softmax(2)
+                probability.append(chances[:, torch.arange(len(labels)), labels].cpu())
+        return torch.cat(right, 1), torch.cat(probability, 1)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "weights": {name: w.detach() for name, w in self.weights.items()},
+            "velocity": dict(self.velocity),
+            "losses": [self.loss, self.finite_loss],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        with torch.no_grad():
+            for tensors, key in ((self.weights, "weights"), (self.velocity, "velocity")):
+                for name, tensor in tensors.items():
+                    tensor.copy_(state[key][name])
+        self.loss, self.finite_loss = state["losses"]
+
+    def _outputs(self, inputs: Tensor) -> Tensor:
+        """(M, b, c) for inputs (M, b, ...)."""
+        if len(self.group.nets) == 1:
+            only = {name: w[0] for name, w in self.weights.items()}
+            batch = inputs[0]
+            if batch.dim() == 4:
+                # A third of a convolution's time goes into another order of the numbers.
+                batch = batch.contiguous(memory_format=torch.channels_last)
+            outputs: Tensor = functional_call(self._skeleton, only, (batch,))
+            return outputs[None]
+
+        def forward(weights: dict[str, Tensor], batch: Tensor) -> Tensor:
+            outputs: Tensor = functional_call(self._skeleton, weights, (batch,))
+            return outputs
+
+        together: Tensor = vmap(forward)(self.weights, inputs)
+        return together
+
+    def _batch(self, index: int, update: int) -> Tensor:
+        """Rows of a minibatch of one network: a function of seed, network and update."""
+        images = self._rows[index]
+        size = min(self.config.batch_size, len(images))
+        epoch, place = divmod(update, len(images) // size)
+        if self._epochs.get(index, (-1,))[0] != epoch:
+            counters = (self.group.repetition, self.group.ratio, self.group.nets[index], epoch)
+            drawn = torch.randperm(
+                len(images), generator=generator(self.config.seed, "c_scores.batches", *counters)
+            )
+            self._epochs[index] = epoch, images[drawn]
+        return self._epochs[index][1][place * size : (place + 1) * size]
+
+
+def _share(which: Tensor, of: Tensor) -> np.ndarray:
+    shares: np.ndarray = (which.sum(1).double() / of.sum(1)).numpy()
+    return shares

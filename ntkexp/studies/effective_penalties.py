@@ -9,10 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+import pandas as pd
+
 from ntkexp.errors import UserError
 from ntkexp.options import count, option, positive
 from ntkexp.results.table import Table, float64, string
 from ntkexp.studies.base import Frames, Study
+from ntkexp.theory.adaptive.penalties import Fixed, Joint, Penalty, Power, effective
 
 PENALTIES = Table(
     "effective_penalties",
@@ -43,11 +47,6 @@ class EffectivePenalties(Study):
             raise UserError(f"study.least={self.least}: expected less than study.most={self.most}")
 
     def compute(self) -> Frames:
-        import numpy as np
-        import pandas as pd
-
-        from ntkexp.theory.adaptive.penalties import Fixed, Joint, Penalty, Power, effective
-
         v = np.concatenate([[0.0], np.geomspace(self.least, self.most, self.points)])
         penalties: dict[str, Penalty] = {
             "square": Power(2),

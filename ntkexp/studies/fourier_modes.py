@@ -1,21 +1,33 @@
 """Figure 8: the tangent kernel of a random network on a line has Fourier modes for eigenvectors.
 
 ntkexp study +exp=fourier_modes
+
+The network is an MLP with PyTorch's own initialisation, whose biases are random: with zero biases
+it is positively homogeneous, and its kernel on [0, 1] has hardly any mode beyond the first two.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+import torch
+
+from ntkexp import models
 from ntkexp.errors import UserError
 from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
 from ntkexp.results.table import Table, float64, int64, string
-from ntkexp.studies.base import Part, Study
+from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.tangent import tangent_kernel
+from ntkexp.theory.centring import centre
 from ntkexp.theory.choices import CENTRINGS
+from ntkexp.theory.float64 import Array, array
+from ntkexp.theory.spectrum import eigenpairs
 
 FOURIER = Table(
     "fourier_magnitude",
@@ -91,6 +103,58 @@ class FourierModes(Study):
         )
 
     def parts(self) -> list[Part]:
-        from ntkexp.studies.computations.fourier_modes import parts
+        """A part for each network."""
+        return [partial(self.of_seed, seed) for seed in range(self.seed, self.seed + self.seeds)]
 
-        return parts(self)
+    def of_seed(self, seed: int) -> Frames:
+        return describe(self, seed, *eigenpairs(random_kernel(self, seed)))
+
+
+def random_kernel(config: FourierModes, seed: int) -> Array:
+    """The centred kernel (points, points) of an untrained network, in float64."""
+    mlp = Mlp(depth=config.depth, width=config.width, init=config.init)
+    model = models.build(mlp, (1,), 1, seed).double()
+    x = torch.linspace(0, 1, config.points, dtype=torch.float64)[:, None]
+    return centre(tangent_kernel(model, x).gram.detach().numpy(), 1, config.centring)
+
+
+def magnitudes(vectors: Array) -> Array:
+    """|DFT| of unit eigenvectors given as columns, (frequencies, modes), frequency 0 included."""
+    return array(np.abs(np.fft.rfft(vectors, axis=0)))
+
+
+def describe(config: FourierModes, seed: int, eigs: Array, vectors: Array) -> Frames:
+    transform = magnitudes(vectors)
+    frequency, mode = np.indices(transform.shape)
+    labels: dict[str, object] = {"seed": seed, "centring": config.centring}
+    energy = transform**2
+    # All frequencies but 0 and the highest of an even number occur twice, as +k and -k.
+    energy[1 : (len(vectors) + 1) // 2] *= 2
+    shown = vectors[:, config.shown] * np.where(vectors[0, config.shown] < 0, -1.0, 1.0)
+    return {
+        "fourier_magnitude": FOURIER.frame(
+            labels
+            | {
+                "mode": mode.ravel(),
+                "frequency": frequency.ravel(),
+                "magnitude": transform.ravel(),
+            }
+        ),
+        "peak_frequency": PEAKS.frame(
+            labels
+            | {
+                "mode": np.arange(len(eigs)),
+                "eigenvalue": eigs,
+                "frequency": energy.argmax(axis=0),
+                "share": energy.max(axis=0) / energy.sum(axis=0),
+            }
+        ),
+        "eigenvectors": EIGENVECTORS.frame(
+            labels
+            | {
+                "mode": np.repeat(config.shown, config.points),
+                "x": np.tile(np.linspace(0, 1, config.points), len(config.shown)),
+                "value": shown.T.ravel(),
+            }
+        ),
+    }

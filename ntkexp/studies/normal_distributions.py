@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from ntkexp.results.table import Table, float64, string
 from ntkexp.studies.base import Found, Study
+from ntkexp.theory.lazy.normal_distributions import NAMED, kl, parameter_distance, shared
 
 NORMALS = Table(
     "normals",
@@ -43,17 +44,15 @@ class NormalDistributions(Study):
     tables: ClassVar = (NORMALS, PAIRS)
 
     def compute(self) -> Found:
-        from ntkexp.theory.lazy.normal_distributions import NAMED, kl, parameter_distance, shared
-
         rows = [
             {
                 "name": name,
-                "mean": one.mean,
-                "variance": one.variance,
-                "low": one.central()[0],
-                "high": one.central()[1],
+                "mean": normal.mean,
+                "variance": normal.variance,
+                "low": normal.central()[0],
+                "high": normal.central()[1],
             }
-            for name, one in NAMED.items()
+            for name, normal in NAMED.items()
         ]
         pairs = [
             {
@@ -67,6 +66,8 @@ class NormalDistributions(Study):
             for first, second in ("AB", "CD")
         ]
         return {
-            table.name: table.frame({key: [row[key] for row in found] for key in table.columns})
-            for table, found in ((NORMALS, rows), (PAIRS, pairs))
+            table.name: table.frame(
+                {key: [row[key] for row in table_rows] for key in table.columns}
+            )
+            for table, table_rows in ((NORMALS, rows), (PAIRS, pairs))
         }

@@ -9,8 +9,12 @@ ntkexp study +exp=adaptive/targets
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
+from ntkexp.data.fitted_digits import FittedDigits, TargetFit
+from ntkexp.data.images.linear_targets import fitted
+from ntkexp.data.images.sources import read
 from ntkexp.options import MOST_SEEDS, SEED, count, option
 from ntkexp.results.table import Table, float64, int64, string
 from ntkexp.studies.base import Frames, Part, Study
@@ -40,20 +44,14 @@ class ThresholdTargets(Study):
     train_examples: int = option(500, count("examples"))
 
     def parts(self) -> list[Part]:
-        from functools import partial
-
         return [partial(self._of_seed, self.seed + index) for index in range(self.seeds)]
 
     def _of_seed(self, seed: int) -> Frames:
-        from ntkexp.data.fitted_digits import FittedDigits, TargetFit
-        from ntkexp.data.images.linear_targets import fitted
-        from ntkexp.data.images.sources import read
-
         rows: list[tuple[str, str, float]] = []
         for fit in TargetFit:
             config = FittedDigits(fit=fit, train_examples=self.train_examples)
-            found = fitted(config, seed, read("mnist", "train"), read("mnist", "test"))
-            for split, digits in zip(("train", "test"), found, strict=True):
+            both = fitted(config, seed, read("mnist", "train"), read("mnist", "test"))
+            for split, digits in zip(("train", "test"), both, strict=True):
                 rows.append((fit.value, split, digits.accuracy))
         fits, splits, accuracies = zip(*rows, strict=True)
         columns = {"fit": [*fits], "split": [*splits], "accuracy": [*accuracies]}

@@ -15,8 +15,7 @@ from ntkexp.data.images.dataset import channel_moments, normalised
 from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 from ntkexp.seeds import derived_seed
-from ntkexp.studies.c_scores import CScores, Network
-from ntkexp.studies.computations.c_scores import Group, HeldOut, Nets
+from ntkexp.studies.c_scores import CScores, Group, HeldOut, Nets, Network
 
 CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("made_images")

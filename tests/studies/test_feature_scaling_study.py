@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.studies.computations import feature_scaling
+from ntkexp.studies import feature_scaling
 from ntkexp.studies.feature_scaling import FeatureScaling
 
 SMALL = FeatureScaling(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ntkexp.studies.computations import fourier_modes
+from ntkexp.studies import fourier_modes
 from ntkexp.studies.fourier_modes import FourierModes
 
 

@@ -11,8 +11,7 @@ import torch
 from ntkexp import data, models
 from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
-from ntkexp.studies.computations.low_rank_change import Change, adapted, error, trained
-from ntkexp.studies.low_rank_change import FULL, LowRankChange
+from ntkexp.studies.low_rank_change import FULL, Change, LowRankChange, adapted, error, trained
 
 pytestmark = pytest.mark.usefixtures("made_images")
 

@@ -10,8 +10,7 @@ import pytest
 
 from ntkexp import studies
 from ntkexp.errors import UserError
-from ntkexp.studies.computations.quadratic_examples import at_level, rotation
-from ntkexp.studies.quadratic_examples import QuadraticExamples
+from ntkexp.studies.quadratic_examples import QuadraticExamples, at_level, rotation
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import pytest
 
 from ntkexp.data.points.disk import lattice
 from ntkexp.references import FromRun
-from ntkexp.studies.computations.yin_yang_maps import frames
 from ntkexp.studies.yin_yang_maps import RunOfMembers, YinYangMaps
 from tests.tiny_runs import train
 
@@ -40,7 +39,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_maps_and_areas_are_means_over_the_seeds_that_both_reached(both: dict[str, Path]) -> None:
-    found = frames(YinYangMaps(non_linear=of(both["non_linear"]), linear=of(both["linear"])))
+    found = YinYangMaps(non_linear=of(both["non_linear"]), linear=of(both["linear"])).compute()
     points = lattice(GRID).double().numpy()
     inside = [min(np.hypot(x - 0.5, y + 0.5), np.hypot(x + 0.5, y - 0.5)) < 0.3 for x, y in points]
     for level in (0.6, 0.35):
@@ -65,7 +64,7 @@ def test_maps_and_areas_are_means_over_the_seeds_that_both_reached(both: dict[st
 
 
 def test_runs_that_miss_a_level_have_no_row_and_keep_their_last_loss(both: dict[str, Path]) -> None:
-    found = frames(YinYangMaps(non_linear=of(both["non_linear"]), linear=of(both["linear"])))
+    found = YinYangMaps(non_linear=of(both["non_linear"]), linear=of(both["linear"])).compute()
     for regime, run in both.items():
         events, steps = table(run, "events"), table(run, "steps")
         own = found["yin_yang_reached"]

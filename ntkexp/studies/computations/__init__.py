@@ -1,1 +1,0 @@
-"""What the studies compute: the numbers behind the options, one file a study."""
