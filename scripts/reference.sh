@@ -117,7 +117,9 @@ JOBS
 # Checks and timings of the device come before the long runs, each once, whatever comes of it, and
 # each for a quarter of a call at most.
 gpu_checks() {
-    gpu_check tests -m pytest -q -m cuda tests
+    local files
+    mapfile -t files < <(grep -rl --include="test_*.py" "mark.cuda" tests)
+    gpu_check tests -m pytest -q -m cuda "${files[@]}"
     gpu_check bench scripts/bench/tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda"
 }
 

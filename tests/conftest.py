@@ -42,10 +42,13 @@ TINY_DISK = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs real images, and leave out what runs on demand unless -m names it."""
+    """Mark what needs real images, and leave out what runs on demand unless -m names it. On a GPU
+    warnings are no errors."""
     for item in items:
         if isinstance(item, pytest.Function) and "real_images" in item.fixturenames:
             item.add_marker("images")
+        if "cuda" in item.keywords:
+            item.add_marker(pytest.mark.filterwarnings("default"))
     if "on_demand" not in config.option.markexpr:
         asked = [item for item in items if "on_demand" not in item.keywords]
         config.hook.pytest_deselected(items=[one for one in items if one not in asked])

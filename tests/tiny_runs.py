@@ -25,6 +25,7 @@ from ntkexp.errors import Interrupted
 from ntkexp.execution import execute
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
+from ntkexp.studies.computations import c_scores
 from ntkexp.training import supervised
 from ntkexp.training.loop import Loop
 from ntkexp.training.members import side_by_side as members
@@ -93,22 +94,20 @@ def composed(words: Sequence[str], name: str = "train") -> DictConfig:
     return config
 
 
-def train(outputs: Path, *words: str, stop_at: int | None = None) -> Path:
-    """Train as `ntkexp train` does and return the run's folder.
+def train(outputs: Path, *words: str, stop_at: int | None = None, command: str = "train") -> Path:
+    """Train as `ntkexp train` does, or study, and return the run's folder.
 
     `stop_at` interrupts it after so many steps: the loop is then asked after every one.
     """
-    if stop_at is not None:
-        with pytest.MonkeyPatch.context() as patch:
-            for module in (members, supervised):
-                patch.setattr(module, "BURST_SECONDS", 0.0)
-            return _train(outputs, words, stop_at)
-    return _train(outputs, words, None)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (members, supervised, c_scores) if stop_at is not None else ():
+            patch.setattr(module, "BURST_SECONDS", 0.0)
+        return _train(outputs, words, stop_at, command)
 
 
-def _train(outputs: Path, words: Sequence[str], stop_at: int | None) -> Path:
-    config = composed([*words, f"paths.outputs={outputs}"])
-    ready = execute.train.prepare(config)
+def _train(outputs: Path, words: Sequence[str], stop_at: int | None, command: str) -> Path:
+    config = composed([*words, f"paths.outputs={outputs}"], command)
+    ready = execute.COMMANDS[command].prepare(config)
     questions = iter(range(10**9))
 
     def stop_asked() -> bool:
@@ -118,7 +117,13 @@ def _train(outputs: Path, words: Sequence[str], stop_at: int | None) -> Path:
         checkpoint = run.resume()
         run.begin(OmegaConf.to_yaml(config, resolve=True), {})
         try:
-            loop = Loop(ready.work, run, looks=ready.looks, probes=ready.probes)
+            loop = Loop(
+                ready.work,
+                run,
+                looks=ready.looks,
+                probes=ready.probes,
+                device=ready.device,
+            )
             if checkpoint is not None:
                 loop.restore(checkpoint)
             loop.go(stop_asked)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import sent
 from ntkexp.seeds import generator
 
 CROP_PADDING = 4
@@ -65,7 +66,7 @@ class Batches:
         if epoch not in self._kept:
             self._kept.clear()
             drawn = torch.randperm(self.examples, generator=generator(self.seed, "batches", epoch))
-            self._kept[epoch] = drawn.to(self.device)
+            self._kept[epoch] = sent(drawn, self.device)
         return self._kept[epoch]
 
     def take(self, step: int, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -112,12 +113,13 @@ def crop_flip(images: Tensor, pad_value: Tensor, seed: int, step: int) -> Tensor
     count, channels, height, width = images.shape
     device, margin = images.device, 2 * CROP_PADDING
     stream = generator(seed, "augment", step)
-    down, right = torch.randint(margin + 1, (2, count), generator=stream).to(device)
-    mirrored = torch.randint(2, (count, 1, 1, 1), generator=stream).bool().to(device)
+    shifts = torch.randint(margin + 1, (2, count), generator=stream)
+    mirrored = torch.randint(2, (1, count), generator=stream)
+    down, right, mirrored = sent(torch.cat([shifts, mirrored]), device)
 
     padded = pad_value.view(1, channels, 1, 1).repeat(count, 1, height + margin, width + margin)
     inner = slice(CROP_PADDING, -CROP_PADDING)
     padded[:, :, inner, inner] = images
     windows = padded.unfold(2, height, 1).unfold(3, width, 1)  # (n, C, 9, 9, H, W), a view
     crops = windows[torch.arange(count, device=device), :, down, right]
-    return torch.where(mirrored, crops.flip(3), crops)
+    return torch.where(mirrored.bool().view(-1, 1, 1, 1), crops.flip(3), crops)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-THREADS = "OPENBLAS_NUM_THREADS"
+SET = ("OPENBLAS_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG")
 
 
 @contextmanager
@@ -29,16 +29,17 @@ def _threads() -> Iterator[None]:
     import torch
     from threadpoolctl import threadpool_limits
 
-    before, variable = torch.get_num_threads(), os.environ.get(THREADS)
+    before, variables = torch.get_num_threads(), {name: os.environ.get(name) for name in SET}
     try:
         with threadpool_limits(limits=None):
             yield
     finally:
         torch.set_num_threads(before)
-        if variable is None:
-            os.environ.pop(THREADS, None)
-        else:
-            os.environ[THREADS] = variable
+        for name, variable in variables.items():
+            if variable is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = variable
 
 
 @contextmanager
@@ -48,12 +49,14 @@ def _precision() -> Iterator[None]:
 
     cudnn: Any = torch.backends.cudnn
     flags = (cudnn.deterministic, cudnn.benchmark)
+    strictness = torch.get_deterministic_debug_mode()
     settings = [(one, one.fp32_precision) for one in _settings()]
     matmul, tf32 = _readable(torch.get_float32_matmul_precision), _readable(_tf32_of_cudnn)
     try:
         yield
     finally:
         cudnn.deterministic, cudnn.benchmark = flags
+        torch.set_deterministic_debug_mode(strictness)
         if matmul is not None:
             torch.set_float32_matmul_precision(matmul)
         if tf32 is not None:

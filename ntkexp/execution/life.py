@@ -103,6 +103,7 @@ def loop_of(
         looks=ready.looks,
         probes=ready.probes,
         keep_at=ready.keep_at,
+        device=ready.device,
         commit_every_seconds=config.checkpoint.every_seconds,
         label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=config.progress,

@@ -13,7 +13,7 @@ from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job
 from ntkexp.launch.processes.pool import Pool, Unit
 from ntkexp.launch.processes.slots import slots
-from ntkexp.machine.gpus import visible_gpus
+from ntkexp.machine.gpus import gpus_for
 from ntkexp.progress import Progress
 from ntkexp.results.status import begun_with
 
@@ -28,10 +28,9 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, done_before: 
 
 
 def run_units(units: Sequence[Unit], config: DictConfig, command: Command, done_before: int) -> int:
-    gpus = [] if config.get("device") == "cpu" else visible_gpus()
     jobs = [job for unit in units for job in unit.jobs]
     kept = [facts["threads"] for job in jobs if "threads" in (facts := begun_with(job.folder))]
-    room = slots(config.launcher, len(units), gpus=gpus, kept=kept)
+    room = slots(config.launcher, len(units), gpus=gpus_for(config.device), kept=kept)
     # A process with threads of its own could not be forked. numpy starts them when it is loaded,
     # torch when it first computes; each job then takes its number.
     threads.use(1)

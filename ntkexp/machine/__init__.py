@@ -1,1 +1,1 @@
-"""What this machine has, asked without PyTorch: cores, GPUs, memory."""
+"""What this machine has, asked without PyTorch where that can be: cores, GPUs, memory."""

@@ -32,7 +32,7 @@ class WeightUpdate:
     alike: tuple[str, ...] = ()
     memory_of: tuple[str, ...] = ()
     # Whether every update is the same but for its tensors, so that a CUDA graph can repeat it.
-    repeats = True
+    repeats = False
     # Whether it looks at the forward of every minibatch (ntkexp/optim/observer.py).
     sees_forward = False
 

@@ -24,6 +24,7 @@ from ntkexp import models
 from ntkexp.data.images.dataset import channel_moments, normalised
 from ntkexp.data.images.sources import kind_of, read
 from ntkexp.errors import Diverged, UserError
+from ntkexp.machine.gpus import on_gpu, sent
 from ntkexp.models import Model
 from ntkexp.models.cnn import Cnn
 from ntkexp.models.mlp import Mlp
@@ -294,7 +295,7 @@ class Nets:
     def update(self, update: int) -> None:
         config = self.config
         rows = torch.stack([self._batch(index, update) for index in range(len(self.group.nets))])
-        rows = rows.to(self.work.device)
+        rows = sent(rows, self.work.device)
         outputs = self._outputs(self.work.inputs[rows])  # (M, b, c)
         losses = nn.functional.cross_entropy(
             outputs.flatten(0, 1), self.work.labels[rows].flatten(), reduction="none"
@@ -345,8 +346,8 @@ class Nets:
         if len(self.group.nets) == 1:
             only = {name: w[0] for name, w in self.weights.items()}
             batch = inputs[0]
-            if batch.dim() == 4:
-                # A third of a convolution's time goes into another order of the numbers.
+            if batch.dim() == 4 and not on_gpu(batch.device):
+                # A third of a convolution's time on a CPU goes into another order of the numbers.
                 batch = batch.contiguous(memory_format=torch.channels_last)
             outputs: Tensor = functional_call(self._skeleton, only, (batch,))
             return outputs[None]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import sent
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.checks.gradients_apart import check_on_first
 from ntkexp.tangent.checks.independence import check_same
@@ -37,7 +38,7 @@ def signs(like: Tensor, generator: torch.Generator | None) -> Tensor:
     """Independent +-1 of the shape of `like`, drawn on the generator's device."""
     device = generator.device if generator is not None else like.device
     coins = torch.randint(0, 2, like.shape, generator=generator, device=device, dtype=like.dtype)
-    return coins.mul_(2).sub_(1).to(like.device)
+    return sent(coins.mul_(2).sub_(1), like.device)
 
 
 class SharedForward:

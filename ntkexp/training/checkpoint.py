@@ -24,6 +24,17 @@ def restored(content: bytes) -> dict[str, Any]:
     return state
 
 
+def on_device(content: Any, device: torch.device) -> Any:
+    """The same mappings and lists with their tensors on a device."""
+    if isinstance(content, torch.Tensor):
+        return content.to(device)
+    if isinstance(content, dict):
+        return {name: on_device(part, device) for name, part in content.items()}
+    if isinstance(content, list | tuple):
+        return type(content)(on_device(part, device) for part in content)
+    return content
+
+
 def stacked(contents: Sequence[bytes]) -> bytes:
     """Stack the tensors of the same name from several files: the first dimension counts the
     files."""

@@ -56,7 +56,7 @@ def prepare(
         return prepare_members(config, members)
     built = build_probes(config)
     device = devices.resolve(config.device)
-    devices.set_precision(tf32=config.tf32, deterministic=config.deterministic)
+    devices.set_precision(device, tf32=config.tf32, deterministic=config.deterministic)
     one = network_on_data(config, built, device)
     for name in config.evaluate.subsets:
         subset_of(one.dataset.train, name, f"evaluate.subsets={name}:")
@@ -71,6 +71,7 @@ def prepare(
         data=one.dataset.checksums,
         keep_at=config.keep.weights,
         limit=work.limit,
+        device=device,
         about=devices.facts(device) | {"remarks": one.dataset.remarks} | route,
     )
 

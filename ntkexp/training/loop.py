@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import torch
+
 from ntkexp.errors import Interrupted
 from ntkexp.probes import Probe
 from ntkexp.progress import Listener, Progress, reporting_to
 from ntkexp.results import Run
-from ntkexp.training.checkpoint import restored, saved
+from ntkexp.training.checkpoint import on_device, restored, saved
+from ntkexp.training.prepared import CPU
 from ntkexp.training.schedule import Looks, listed
 from ntkexp.training.work import Work, Written
 
@@ -21,6 +24,7 @@ class Loop:
 
     `probes` has the probes for each of the work's views. At the steps `keep_at` the work's files
     are kept. `after_commit` is called after every commit; the end of a run is then a commit, too.
+    What probes remember goes on on `device`.
     """
 
     def __init__(
@@ -32,6 +36,7 @@ class Loop:
         probes: Sequence[Mapping[str, Probe]] = (),
         commit_every_seconds: float = 60.0,
         keep_at: Sequence[int] = (),
+        device: torch.device = CPU,
         label: str = "training",
         shown: bool = False,
         after_commit: Callable[[], None] | None = None,
@@ -39,7 +44,7 @@ class Loop:
         self.work, self.run, self.looks, self.probes = work, run, looks, probes
         self.commit_every_seconds = commit_every_seconds
         self.label, self.shown, self.after_commit = label, shown, after_commit
-        self.keeps = listed(keep_at)
+        self.keeps, self.device = listed(keep_at), device
         self.looked, self.kept = -1, -1
         self._committed_at = time.monotonic()
         self._progress = Progress(label, 0, shown=False)
@@ -150,7 +155,7 @@ class Loop:
         self.looked, self.kept = state["looked"], state.get("kept", -1)
         for probes, states in zip(self.probes, state["probes"], strict=True):
             for name, probe in probes.items():
-                probe.restore(states[name])
+                probe.restore(on_device(states[name], self.device))
 
 
 def _stopping(stop_asked: StopAsked) -> Listener:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import nn
 
 from ntkexp.config import TrainConfig
@@ -16,6 +17,9 @@ from ntkexp.results.table import Table
 from ntkexp.training.schedule import Looks
 from ntkexp.training.work import Work
 from ntkexp.transforms.base import Transformed
+
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Ready:
     `probes` has the probes of each of its views, `tables` all that a run of it writes, `keep_at`
     the steps at which its files are kept. `data` are the checksums of what it reads, kept for all
     lives of the run; `about` are further facts for the provenance of this life. `limit` is the
-    option that ends it at the latest, where several could.
+    option that ends it at the latest, where several could. `device` is the one it computes on.
     """
 
     work: Work
@@ -51,3 +55,4 @@ class Ready:
     label: str = "training"
     limit: str = ""
     keep_at: Sequence[int] = ()
+    device: torch.device = CPU

@@ -22,6 +22,7 @@ from ntkexp.training.work import Work, refuse_unoffered
 def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] = ()) -> Ready:
     """The study's own work, or its parts; of many side by side the works of all."""
     device = devices.resolve(config.device)
+    devices.set_precision(device, tf32=False, deterministic=False)
     work: Work = work_of(config, device)
     tables = tables_of(config)
     built = [probes.build(config.probe)]
@@ -38,6 +39,7 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
         looks=looks_of(config.probing, work.last),
         probes=built,
         keep_at=config.keep.weights,
+        device=device,
         label=config.study.name,
         about=devices.facts(device),
     )

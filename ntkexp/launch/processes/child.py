@@ -19,6 +19,7 @@ from ntkexp.errors import UserError
 from ntkexp.execution import threads
 from ntkexp.launch.job import LOG
 from ntkexp.launch.processes.slots import Slot
+from ntkexp.machine import gpus
 from ntkexp.results.commits.atomic import cannot_write, make_folder
 from ntkexp.results.commits.lock import RunTakenError
 
@@ -71,7 +72,7 @@ def _stand_alone(slot: Slot, launcher: int) -> None:
     _end_with(launcher)
     _offer_to_the_memory_killer()
     if slot.gpu is not None:
-        os.environ["CUDA_VISIBLE_DEVICES"] = slot.gpu
+        gpus.give(slot.gpu)
     threads.share(slot.threads)
     threads.use(slot.threads)
 

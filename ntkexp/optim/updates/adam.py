@@ -18,8 +18,6 @@ class AdamUpdate(WeightUpdate):
     hyperparameters = ("beta1", "beta2", "epsilon", "weight_decay")
     alike = ("beta1", "beta2", "epsilon")
     memory_of = ("mean", "square")
-    # The corrections by b^t are other numbers at every update.
-    repeats = False
     beta1: float
     beta2: float
     epsilon: float

@@ -13,6 +13,7 @@ class SgdUpdate(WeightUpdate):
 
     hyperparameters = ("momentum", "weight_decay")
     memory_of = ("velocity",)
+    repeats = True
     momentum: Number
     weight_decay: Number
 

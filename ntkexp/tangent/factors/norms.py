@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.factors.factor import Factor, Outer
 from ntkexp.tangent.factors.positions import everything
 from ntkexp.tangent.memory.workspace import Workspace
@@ -17,7 +18,7 @@ CUDA_BYTES = 512 * 2**20
 
 
 def norm_workspace(like: Tensor) -> Workspace:
-    return Workspace(like, CUDA_BYTES if like.is_cuda else CPU_BYTES)
+    return Workspace(like, CUDA_BYTES if on_gpu(like.device) else CPU_BYTES)
 
 
 def squared_norms(factors: Iterable[Factor], workspace: Workspace) -> Tensor:

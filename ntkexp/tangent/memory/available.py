@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import free_gpu_bytes, on_gpu
 
 CPU_BUDGET_BYTES = 5 * 2**30
 CUDA_SHARE = 0.6
@@ -20,9 +21,8 @@ PASS_SHARE = 0.8
 
 def default_budget(device: torch.device) -> int:
     """5 GiB but no more than half of the machine's; 60 % of what is free on a GPU."""
-    if device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(device)
-        return int(CUDA_SHARE * free)
+    if on_gpu(device):
+        return int(CUDA_SHARE * free_gpu_bytes(device))
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(CPU_BUDGET_BYTES, machine // 2)
 

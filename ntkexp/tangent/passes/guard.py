@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.checks.operations import Trace, done
 
 LOW_PRECISION = {torch.float16, torch.bfloat16}
@@ -30,7 +31,7 @@ class PrivateDraws:
     """
 
     def __init__(self, devices: Sequence[torch.device]) -> None:
-        self._cuda = sorted({d.index for d in devices if d.type == "cuda" and d.index is not None})
+        self._cuda = sorted({d.index for d in devices if on_gpu(d) and d.index is not None})
         self._state: list[Tensor] | None = None
 
     @contextmanager

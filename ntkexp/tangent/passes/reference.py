@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.checks.independence import check_same
 from ntkexp.tangent.checks.models import refuse_sparse
@@ -50,7 +51,7 @@ class Sizes:
 
     def is_small(self, examples: int) -> bool:
         """Whether starting operations takes longer than doing them: gradients fit the cache."""
-        few = SMALL_BYTES_CUDA if self.like.is_cuda else SMALL_BYTES_CPU
+        few = SMALL_BYTES_CUDA if on_gpu(self.like.device) else SMALL_BYTES_CPU
         return examples * self.bytes_per_example <= few
 
 

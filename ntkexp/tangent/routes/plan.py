@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.factors.factor import Factor, Outer
 from ntkexp.tangent.factors.positions import WithOne
 from ntkexp.tangent.memory.workspace import Workspace
@@ -58,7 +59,7 @@ class Plan:
 
 def cheapest(shape: Shape, device: torch.device) -> type[Route]:
     """The route with the least FLOPs, bytes counted at the machine's exchange rate."""
-    rate = CUDA_FLOPS_PER_BYTE if device.type == "cuda" else CPU_FLOPS_PER_BYTE
+    rate = CUDA_FLOPS_PER_BYTE if on_gpu(device) else CPU_FLOPS_PER_BYTE
 
     def price(route: type[Route]) -> float:
         cost = route.cost(shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.factors.factor import Outer
 from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
@@ -69,7 +70,7 @@ def _add_group(
     u_columns = u_rows if right is None else right.u.rows(group)
     n_rows, k, channels, d_rows = v_rows.shape
     n_columns, _, _, d_columns = v_columns.shape
-    width = FITTING if FEW < k < FITTING and not gram.is_cuda else k
+    width = FITTING if FEW < k < FITTING and not on_gpu(gram.device) else k
     near, step = _steps(n_rows, (k, channels, d_rows, d_columns), v_rows, workspace)
     t, a, v_block, sums = workspace.tensors(
         (near, k * channels, d_columns),
@@ -117,7 +118,7 @@ def _steps(
     k, channels, d_rows, d_columns = sizes
     t_bytes = k * channels * d_columns * like.element_size()
     a_bytes = d_rows * d_columns * BLOCK * like.element_size()
-    if like.is_cuda:
+    if on_gpu(like.device):
         limit = min(workspace.limit_bytes, CUDA_BYTES)
         step = min(rows, max(1, limit // (t_bytes + a_bytes)))
         return step, step

@@ -36,6 +36,7 @@ from ntkexp.data import Dataset
 from ntkexp.data.batches import Batches
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import free_gpu_bytes, on_gpu
 from ntkexp.machine.memory import available_bytes
 from ntkexp.optim.sgd import Sgd
 from ntkexp.tangent.tiles import MOST_EXAMPLES
@@ -147,7 +148,9 @@ def obstacle_to_function_space(prepared: Prepared) -> str | None:
 
 def beyond_memory(prepared: Prepared) -> str | None:
     needed = kernel_bytes(prepared.config, prepared.dataset, prepared.objective.outputs)
-    return _too_much(needed, SHARE_OF_MEMORY * available_bytes(), "of memory")
+    device = prepared.dataset.train.inputs.device
+    room = free_gpu_bytes(device) if on_gpu(device) else available_bytes()
+    return _too_much(needed, SHARE_OF_MEMORY * room, "of memory")
 
 
 def beyond_disk(prepared: Prepared) -> str | None:

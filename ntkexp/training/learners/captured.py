@@ -17,24 +17,42 @@ from torch import Tensor
 Update: TypeAlias = Callable[..., tuple[Tensor, ...]]
 Replay: TypeAlias = Callable[[], None]
 Recorder: TypeAlias = Callable[
-    [Callable[[], tuple[Tensor, ...]]], tuple[tuple[Tensor, ...], Replay]
+    [Callable[[], tuple[Tensor, ...]], torch.device], tuple[tuple[Tensor, ...], Replay]
 ]
 
 # Runs before the recording, in which cuDNN chooses its algorithms and buffers are made.
 WARM_UP = 3
 
 
-def record_on_gpu(work: Callable[[], tuple[Tensor, ...]]) -> tuple[tuple[Tensor, ...], Replay]:
-    """What `work` returns, whose values every replay writes anew, and the replay."""
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(WARM_UP):
-            work()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        figures = work()
+class CannotRecordError(Exception):
+    """This update is no graph: it waits for the device, or the graph came out empty."""
+
+
+def record_on_gpu(
+    work: Callable[[], tuple[Tensor, ...]], device: torch.device
+) -> tuple[tuple[Tensor, ...], Replay]:
+    """What `work` returns, whose values every replay writes anew, and the replay.
+
+    Streams and graphs belong to the current device, so `device` is made that. The last run before
+    the recording refuses to wait for the device: an error there leaves nothing half recorded.
+    """
+    with torch.cuda.device(device):
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP - 1):
+                work()
+            mode = torch.cuda.get_sync_debug_mode()
+            torch.cuda.set_sync_debug_mode("error")
+            try:
+                work()
+            finally:
+                torch.cuda.set_sync_debug_mode(mode)
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        # On this stream: torch would take one of whichever device recorded first.
+        with torch.cuda.graph(graph, stream=aside):
+            figures = work()
     return figures, graph.replay
 
 
@@ -53,10 +71,24 @@ class Captured:
     ) -> None:
         self.batch = [part.clone() for part in batch]
         before = [part.clone() for part in state]
-        self.figures, self.replay = record(lambda: update(*self.batch))
-        with torch.no_grad():
-            for part, value in zip(state, before, strict=True):
-                part.copy_(value)
+        try:
+            self.figures, self.replay = record(lambda: update(*self.batch), batch[0].device)
+            self._refuse_empty()
+        except RuntimeError as error:
+            raise CannotRecordError(str(error).partition("\n")[0]) from error
+        finally:
+            with torch.no_grad():
+                for part, value in zip(state, before, strict=True):
+                    part.copy_(value)
+
+    def _refuse_empty(self) -> None:
+        """A graph of another device than the update's has nothing in it, and its replay writes no
+        figure. A diverging network's loss is not a number either, but its accuracy is one."""
+        for figure in self.figures:
+            figure.fill_(torch.nan)
+        self.replay()
+        if all(figure.isnan().all() for figure in self.figures):
+            raise RuntimeError("the graph is empty")
 
     def __call__(self, *batch: Tensor) -> tuple[Tensor, ...]:
         for kept, part in zip(self.batch, batch, strict=True):

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.seeds import derived_seed
 
 # A module of one's own says so by an attribute of this name.
@@ -33,6 +34,6 @@ def _draws(module: nn.Module) -> bool:
 @contextmanager
 def drawing(seed: int, step: int, device: torch.device) -> Iterator[None]:
     """Inside this block the global generators give the stream of this step."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    with torch.random.fork_rng(devices=[device] if on_gpu(device) else []):
         torch.manual_seed(derived_seed(seed, "layers", step))
         yield

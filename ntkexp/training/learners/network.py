@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -10,13 +11,14 @@ from torch import Tensor, nn
 
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.images.options import Augment
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
 from ntkexp.optim.observer import Forward, ForwardObserver
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel
-from ntkexp.training.learners.captured import Captured
+from ntkexp.training.learners.captured import CannotRecordError, Captured
 from ntkexp.training.learners.drawing import drawing, drawing_layers
 from ntkexp.training.learners.evaluate import evaluate, evaluating
 from ntkexp.training.learners.learner import BeforeUpdate
@@ -41,6 +43,7 @@ class NetworkLearner:
         self.layout = quick_layout(self.model, self.device)
         self.draws = bool(drawing_layers(self.model))
         self._captured: Captured | None = None
+        self.recordable = True
         # The kernel of a linearised network is the same at every look.
         holds_still = isinstance(self.model, Linearised)
         self._kernels_seen: dict[str, TangentKernel] | None = {} if holds_still else None
@@ -60,7 +63,10 @@ class NetworkLearner:
         inputs, targets = self.minibatch(step)
         numbers = self.batches.indices(step)
         if not watching and self._repeats(inputs):
-            return self._replayed(inputs, targets, numbers, lr)
+            if self._captured is None:
+                self._record(inputs, targets, numbers, lr)
+            if self._captured is not None:
+                return self._captured(inputs, targets, numbers)
         loss, accuracy = self._gradients(step, inputs, targets, numbers, watching)
         if watching:
             before_update(lr)
@@ -90,8 +96,9 @@ class NetworkLearner:
         replayed."""
         optim = self.config.optim
         return (
-            self.config.cuda_graph
-            and self.device.type == "cuda"
+            self.recordable
+            and self.config.cuda_graph
+            and on_gpu(self.device)
             and self.update.repeats
             and not self.update.sees_forward
             and not self.draws
@@ -100,19 +107,23 @@ class NetworkLearner:
             and len(inputs) == min(optim.batch_size or len(inputs), self.batches.examples)
         )
 
-    def _replayed(
-        self, inputs: Tensor, targets: Tensor, numbers: Tensor, lr: float
-    ) -> tuple[Tensor, ...]:
+    def _record(self, inputs: Tensor, targets: Tensor, numbers: Tensor, lr: float) -> None:
+        """Record the update, or find that it cannot be recorded and say so."""
+
         def update(x: Tensor, y: Tensor, numbers: Tensor) -> tuple[Tensor, ...]:
             figures = self._gradients(-1, x, y, numbers)
             self.update.apply(lr)
             return figures
 
-        if self._captured is None:
-            remembered = [part for parts in self.update.memory.values() for part in parts]
-            state = [*self.model.state_dict().values(), *remembered]
+        remembered = [part for parts in self.update.memory.values() for part in parts]
+        state = [*self.model.state_dict().values(), *remembered]
+        try:
             self._captured = Captured(update, state, inputs, targets, numbers)
-        return self._captured(inputs, targets, numbers)
+        except CannotRecordError as error:
+            self.recordable = False
+            for parameter in self.update.parameters:
+                parameter.grad = None
+            print(f"no CUDA graph: {error}; updates are made one by one", file=sys.stderr)
 
     def _forward(
         self, step: int, inputs: Tensor, numbers: Tensor, observers: Sequence[ForwardObserver]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from tests.tiny_runs import TINY, train
 Work = Callable[[], tuple[Tensor, ...]]
 
 
-def record_by_hand(work: Work) -> tuple[tuple[Tensor, ...], Replay]:
+def record_by_hand(work: Work, device: torch.device) -> tuple[tuple[Tensor, ...], Replay]:
     """What a graph does, without a GPU: the same work on the same tensors, results in place."""
     for _ in range(WARM_UP):
         work()
@@ -66,6 +67,12 @@ def test_replayed_updates_are_the_plain_ones_and_recording_leaves_no_trace() -> 
     assert torch.equal(torch.stack(found), torch.stack(expected))
     for mine, theirs in zip(captured.state, plain.state, strict=True):
         assert torch.equal(mine, theirs)
+
+
+@pytest.mark.cuda
+def test_a_warning_of_a_library_is_no_failure_on_a_gpu() -> None:
+    """PyTorch has some of its own there, such as of cuBLAS in the thread of a backward."""
+    warnings.warn("Attempting to run cuBLAS, but there was no current CUDA context", stacklevel=1)
 
 
 @pytest.mark.cuda
