@@ -18,7 +18,6 @@ from ntkexp.training.schedule import Looks
 from ntkexp.training.work import Work
 from ntkexp.transforms.base import Transformed
 
-
 CPU = torch.device("cpu")
 
 
