@@ -39,7 +39,7 @@ from ntkexp.models.vgg import Vgg
 from ntkexp.results.benchmarks import write_timings
 from ntkexp.scripts.bench.peers import PEERS, absent, in_turns
 from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
-from ntkexp.training.device import resolve, threads_or_gpu
+from ntkexp.training.device import resolve, set_precision, threads_or_gpu
 
 CLASSES = 10
 IMAGES = (3, 32, 32)
@@ -87,6 +87,7 @@ class Bench:
     def __init__(self, net: str, examples: int, setting: Setting) -> None:
         config, shape = NETS[net]
         self.device = torch.device(setting.device)
+        set_precision(self.device, tf32=False, deterministic=False)
         self.clock = time.process_time if setting.cpu_seconds else time.perf_counter
         model = build(config, shape, CLASSES, seed=0)
         if net.endswith("-average"):
