@@ -25,7 +25,7 @@ from ntkexp.errors import Interrupted
 from ntkexp.execution import execute
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
-from ntkexp.studies.computations import c_scores
+from ntkexp.studies import c_scores
 from ntkexp.training import supervised
 from ntkexp.training.loop import Loop
 from ntkexp.training.members import side_by_side as members
