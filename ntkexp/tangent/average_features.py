@@ -27,6 +27,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks.independence import Check
 from ntkexp.tangent.checks.models import check_shapes, trainable
 from ntkexp.tangent.factors.factor import Direct, Factor, Outer
 from ntkexp.tangent.factors.mean_feature import MeanFeature, shared
@@ -100,6 +101,7 @@ def average_features(
     compared: Sequence[Rule] = RULES,
     outputs: Outputs = None,
     budget_bytes: int | None = None,
+    check: Check = True,
 ) -> AverageFeatures:
     """The average features of `inputs` from the weights `start` to those that the model has.
 
@@ -108,13 +110,14 @@ def average_features(
             statistics too, is as in `model` at every point.
         rule: what the kernel is integrated by; the identity is checked for all `compared`.
         budget_bytes: memory for summed features; what does not fit at once takes further passes.
+        check: as in `tangent_kernel`, at the start.
 
     >>> net = nn.Linear(1, 1, bias=False)
     >>> found = average_features(net, {"weight": torch.zeros(1, 1)}, torch.tensor([[2.0]]))
     >>> found.kernel.gram.round(decimals=4)
     tensor([[4.]])
     """
-    path = _Path(model, start, inputs, outputs)
+    path = _Path(model, start, inputs, outputs, check)
     budget = budget_or_default(budget_bytes, inputs.device)
     weights = dict(quadrature(rule, points))
     first, *further = _groups(path, sorted(weights), budget)
@@ -142,9 +145,15 @@ class _Path:
     """A copy of the network that moves from one end of the segment to the other."""
 
     def __init__(
-        self, model: nn.Module, start: Mapping[str, Tensor], inputs: Tensor, outputs: Outputs
+        self,
+        model: nn.Module,
+        start: Mapping[str, Tensor],
+        inputs: Tensor,
+        outputs: Outputs,
+        check: Check,
     ) -> None:
         self.model, self.inputs, self.outputs = copy.deepcopy(model), inputs, outputs
+        self.check: Check = check
         self.parameters = trainable(self.model)
         if wrong := sorted(self.parameters.keys() ^ start.keys()):
             raise UserError(f"start: {', '.join(wrong)} is not in both the start and the network")
@@ -162,7 +171,8 @@ class _Path:
 
     def at(self, t: float) -> Features:
         self._go_to(t)
-        return layer_factors(self.model, self.inputs, outputs=self.outputs)
+        check, self.check = self.check, False  # one end is enough
+        return layer_factors(self.model, self.inputs, outputs=self.outputs, check=check)
 
     def change(self) -> Tensor:
         """f_theta - f_theta_0, (n, k)."""

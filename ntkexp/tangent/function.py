@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -13,13 +13,14 @@ from torch.func import functional_call
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.fingerprint import fingerprint
 from ntkexp.tangent.checks.models import refuse_unsupported, trainable
-from ntkexp.tangent.checks.operations import Trace
 from ntkexp.tangent.outputs import Outputs, chosen, select
 from ntkexp.tangent.passes.batch_of_one import read_right
 from ntkexp.tangent.passes.guard import Guard, PrivateDraws, layer_at_work
 from ntkexp.tangent.passes.lstm import LSTMByStep, has_fused_lstm
+
+# What a forward may end with.
+FAILURES = (RuntimeError, ValueError, TypeError, IndexError, AssertionError)
 
 
 class NetworkFunction:
@@ -32,13 +33,12 @@ class NetworkFunction:
     def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
         refuse_unsupported(model)
         self.model, self.outputs = model, outputs
-        self.fingerprint = fingerprint(model, outputs)
         self.parameters = trainable(model)
         self.device = next(iter(self.parameters.values())).device
         self._lstm: Any = LSTMByStep() if has_fused_lstm(model) else nullcontext()
 
     @cached_property
-    def _guard(self) -> Guard:
+    def guard(self) -> Guard:
         draws = PrivateDraws([p.device for p in self.parameters.values()])
         return Guard(self.model, draws)
 
@@ -53,27 +53,36 @@ class NetworkFunction:
         layout: torch.memory_format = torch.contiguous_format,
         *,
         guarded: bool = True,
-        trace: Trace | None = None,
     ) -> object:
         """What the model returns. It gets a copy: it may overwrite its input.
 
-        `trace` takes down what is done. A forward known to do no harm needs no guard.
+        A forward known to do no harm needs no guard.
         """
         inputs = batch.inputs.clone(memory_format=layout)
-        if not guarded:
-            return self._in_one_line(inputs, None)
-        with self._tracing(trace):
-            return self._in_one_line(inputs, None)
+        return self._guarded(inputs, None) if guarded else self._in_one_line(inputs, None)
 
-    def select(self, raw: object, batch: Batch, trace: Trace | None = None) -> Tensor:
-        if trace is not None and callable(self.outputs) and isinstance(raw, Tensor):
-            with self._tracing(trace):
-                select(raw.detach(), self.outputs, batch.indices)
+    def select(self, raw: object, batch: Batch) -> Tensor:
         return chosen(raw, self.outputs, batch.indices)
 
-    def with_parameters(self, parameters: Mapping[str, Tensor], batch: Batch) -> object:
-        """What the model returns with other tensors in the place of its parameters."""
-        return self._guarded(batch.inputs.clone(), parameters)
+    def outputs_at(
+        self,
+        weights: Mapping[str, Tensor] | None,
+        batch: Batch,
+        *,
+        double: bool = False,
+        stirred: bool = False,
+    ) -> Tensor:
+        """(n, k), without a graph, with other tensors in the place of some parameters.
+
+        `double` computes in float64; `stirred` moves what is drawn at random in the forward.
+        """
+        inputs = batch.inputs.clone()
+        if double:
+            own = [*self.model.named_parameters(), *self.model.named_buffers()]
+            weights = {n: _double(value) for n, value in (dict(own) | dict(weights or {})).items()}
+            inputs = _double(inputs)
+        with self.guard.looking(stirred=stirred, double=double):
+            return self.select(self._guarded(inputs, weights), batch).detach()
 
     def of_one_example(
         self, parameters: Mapping[str, Tensor], example: Tensor, index: Tensor
@@ -83,17 +92,8 @@ class NetworkFunction:
         assert isinstance(raw, Tensor)
         return select(raw, self.outputs, index.unsqueeze(0))[0]
 
-    @contextmanager
-    def _tracing(self, trace: Trace | None) -> Iterator[None]:
-        self._guard.trace = trace
-        try:
-            with self._guard:
-                yield
-        finally:
-            self._guard.trace = None
-
     def _guarded(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
-        with self._guard:
+        with self.guard:
             return self._in_one_line(inputs, parameters)
 
     def _in_one_line(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
@@ -108,7 +108,7 @@ class NetworkFunction:
                 return functional_call(self.model, dict(parameters), (inputs,))
         except UserError:
             raise
-        except (RuntimeError, ValueError, TypeError, IndexError, AssertionError) as error:
+        except FAILURES as error:
             if parameters is not None:
                 raise  # what vmap cannot follow is done without it
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -117,3 +117,10 @@ class NetworkFunction:
             raise UserError(
                 f"{where}: the forward fails on inputs {shape} of type {dtype}: {reason}"
             ) from error
+
+
+def _double(value: Tensor) -> Tensor:
+    """The same numbers in float64; whole numbers and masks stay as they are."""
+    if value.is_complex():
+        return value.detach().to(torch.complex128)
+    return value.detach().double() if value.is_floating_point() else value.detach()

@@ -12,11 +12,17 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.batch_function import batch_kernels
+from ntkexp.tangent.checks.independence import Check
 from ntkexp.tangent.checks.models import check_examples_independent
-from ntkexp.tangent.features import Features
+from ntkexp.tangent.features import Features, layer_of
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.checked import CheckedFeatures
-from ntkexp.tangent.memory.available import blocks, budget_or_default, in_huge_pages
+from ntkexp.tangent.memory.available import (
+    blocks,
+    budget_or_default,
+    in_huge_pages,
+    refuse_beyond_memory,
+)
 from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs, check_finite
 from ntkexp.tangent.passes.preserve import preserve_model_state
@@ -92,6 +98,7 @@ def tangent_kernel(
     budget_bytes: int | None = None,
     batch_function: bool = False,
     tf32: bool = False,
+    check: Check = True,
 ) -> TangentKernel:
     """The kernel of `inputs` with themselves, or with `other`.
 
@@ -106,6 +113,8 @@ def tangent_kernel(
     batch_function  True takes the batch as one function: the only meaning a kernel has with batch
                   norm in training mode or active dropout, which are refused otherwise
     tf32          True lets a GPU round the factors of products to 10 bits
+    check         that outputs are not random and that each depends on its own example alone:
+                  True refuses, "warn" warns, False does not look
 
     >>> net = nn.Linear(1, 1)
     >>> tangent_kernel(net, torch.tensor([[2.0], [3.0]])).gram    # x x' + 1
@@ -121,7 +130,8 @@ def tangent_kernel(
     check_examples_independent(model)
     with preserve_model_state(model, tf32=tf32):
         batches = Batch.several([inputs] if other is None else [inputs, other])
-        request = _Request(NetworkFunction(model, outputs), batches, layers, budget_bytes)
+        function = NetworkFunction(model, outputs)
+        request = _Request(function, batches, layers, budget_bytes, check)
         return request.cross(*batches) if other is not None else request.symmetric(batches)[0]
 
 
@@ -133,6 +143,7 @@ def tangent_kernels(
     layers: bool = True,
     budget_bytes: int | None = None,
     tf32: bool = False,
+    check: Check = True,
 ) -> dict[str, TangentKernel]:
     """The kernel of each batch with itself, from one forward and one set of backwards together.
 
@@ -141,7 +152,7 @@ def tangent_kernels(
     check_examples_independent(model)
     with preserve_model_state(model, tf32=tf32):
         found = Batch.several([*batches.values()])
-        request = _Request(NetworkFunction(model, outputs), found, layers, budget_bytes)
+        request = _Request(NetworkFunction(model, outputs), found, layers, budget_bytes, check)
         return dict(zip(batches, request.symmetric(found), strict=True))
 
 
@@ -164,15 +175,17 @@ class _Request:
         batches: list[Batch],
         layers: bool,
         budget_bytes: int | None,
+        check: Check,
     ) -> None:
         if not batches:
             raise UserError("no batch of inputs was given")
-        self.layers = layers
-        self.features = CheckedFeatures(function, batches[0], budget_bytes)
+        self.function, self.layers = function, layers
+        self.features = CheckedFeatures(function, max(batches, key=len), budget_bytes, check)
         self.sizes, self.budget_bytes = self.features.sizes, self.features.budget_bytes
         self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
 
     def symmetric(self, batches: list[Batch]) -> list[TangentKernel]:
+        self._refuse_beyond_memory([(len(batch), len(batch)) for batch in batches])
         parts = self._blocks(sum(map(len, batches)))
         if len(parts) > 1 and len(batches) > 1:
             return [self.symmetric([batch])[0] for batch in batches]
@@ -188,7 +201,6 @@ class _Request:
         return [self._finished(kernel, kernel.plan.halved) for kernel in kernels]
 
     def _blockwise(self, batch: Batch, parts: list[slice]) -> TangentKernel:
-        self.features.check_blocks(batch, parts[0].stop)
         kernel: TangentKernel | None = None
         for index, rows in enumerate(parts):
             left = self.features.of(batch[rows], False)
@@ -201,6 +213,7 @@ class _Request:
         return self._finished(kernel, set(left.layers))
 
     def cross(self, batch: Batch, other: Batch) -> TangentKernel:
+        self._refuse_beyond_memory([(len(batch), len(other))])
         parts = self._blocks(len(batch) + len(other))
         if len(parts) == 1:
             found = self.features.of(Batch.joined([batch, other]), True)
@@ -209,7 +222,6 @@ class _Request:
             self._add(kernel, found.part(slice(0, split)), found.part(slice(split, None)))
             return self._finished(kernel)
         size = parts[0].stop
-        self.features.check_blocks(Batch.joined([batch[:size], other[:size]]), size)
         result: TangentKernel | None = None
         for rows in _ranges(len(batch), size):
             left = self.features.of(batch[rows], False)
@@ -218,6 +230,11 @@ class _Request:
                 self._add(result, left, self.features.of(other[columns], False), rows, columns)
         assert result is not None
         return self._finished(result)
+
+    def _refuse_beyond_memory(self, sizes: list[tuple[int, int]]) -> None:
+        k, owners = self.sizes.outputs, {layer_of(name) for name in self.function.parameters}
+        rows, columns = (k * max(size) for size in zip(*sizes, strict=True))
+        refuse_beyond_memory(rows, columns, len(owners) if self.layers else 0, self.sizes.like)
 
     def _blocks(self, examples: int) -> list[slice]:
         return blocks(examples, self.sizes.bytes_per_example, self.budget_bytes)

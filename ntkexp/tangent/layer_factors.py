@@ -15,6 +15,7 @@ import torch  # noqa: F401  (the example uses it)
 from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks.independence import Check
 from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
@@ -29,6 +30,7 @@ def layer_factors(
     *,
     outputs: Outputs = None,
     budget_bytes: int | None = None,
+    check: Check = True,
 ) -> Features:
     """The factors of all trainable parameters for one batch, checked as for a kernel.
 
@@ -44,4 +46,4 @@ def layer_factors(
     check_examples_independent(model)
     with preserve_model_state(model):
         function, batch = NetworkFunction(model, outputs), Batch.of(inputs)
-        return CheckedFeatures(function, batch, budget_bytes).of(batch, True)
+        return CheckedFeatures(function, batch, budget_bytes, check).of(batch, True)

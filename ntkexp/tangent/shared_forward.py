@@ -11,27 +11,33 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.machine.gpus import sent
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.gradients_apart import check_on_first
-from ntkexp.tangent.checks.independence import check_same
+from ntkexp.tangent.checks.independence import Check, check_independent
 from ntkexp.tangent.checks.models import (
     coupling_modules,
     refuse_coupling,
     refuse_unsupported,
     trainable,
 )
-from ntkexp.tangent.checks.operations import Done, keep_apart
 from ntkexp.tangent.factors.factor import Direct, Factor, merged
 from ntkexp.tangent.factors.norms import norm_workspace, squared_norms
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.by_use import factors_by_use
 from ntkexp.tangent.gradients.chain import chain_of, squared_length
 from ntkexp.tangent.gradients.fallback import jacobians
+from ntkexp.tangent.gradients.graph import moves_rows
 from ntkexp.tangent.memory.available import default_budget
 from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs, chosen
 from ntkexp.tangent.passes.calls import Call, parameterised, recorded, refuse_overwritten
 from ntkexp.tangent.passes.preserve import preserve_model_state
-from ntkexp.tangent.passes.reference import allowed, drawn, error, first_few, gradients, length
+from ntkexp.tangent.passes.reference import (
+    allowed,
+    drawn,
+    error,
+    gradients,
+    in_tf32,
+    length,
+)
 
 
 def signs(like: Tensor, generator: torch.Generator | None) -> Tensor:
@@ -56,20 +62,19 @@ class SharedForward:
 
     The estimate costs one backward of activations and the norms. The graph is left in place for the
     caller's own backward. The first call compares the layer rules with autograd, as does every call
-    of a model whose operations might mix the rows of its examples. If the graph of the forward is a
+    of a model whose operations may put its rows in another order. If the graph of the forward is a
     plain chain (gradients/chain.py), the first call also compares the chain's formula with the
     rules; from the second call on the chain alone is used, without hooks, for as long as the graph
     is one.
     """
 
-    def __init__(self, model: nn.Module, outputs: Outputs = None) -> None:
+    def __init__(self, model: nn.Module, outputs: Outputs = None, *, check: Check = True) -> None:
         refuse_unsupported(model)
-        self.model, self.outputs = model, outputs
+        self.model, self.outputs, self.check = model, outputs, check
         self.parameters = trainable(model)
         self._modules, self._couplers = parameterised(model), coupling_modules(model)
         self._calls: list[Call] = []
         self._slow: set[int] | None = None
-        self._apart = False
         self._chained = False
         self._workspace: Workspace | None = None
 
@@ -129,14 +134,12 @@ class SharedForward:
         refuse_overwritten(calls)
         uses, slow, _ = factors_by_use(values, calls, self.parameters, [cotangent])
         first = self._slow is None
-        if self._slow is None:
-            self._apart = self._check_examples(values, batch)
+        if first:
+            with preserve_model_state(self.model, tf32=True):  # as the shared forward was computed
+                check_independent(NetworkFunction(self.model, self.outputs), batch, self.check)
+        if self._slow is None or moves_rows(values):  # may be another order in another batch
             self._slow = self._without_rule(values, cotangent, uses, slow)
-            slow |= self._slow
-        elif self._apart:
-            slow |= self._slow
-        else:  # which rows are whose may change from batch to batch
-            slow |= self._without_rule(values, cotangent, uses, slow)
+        slow |= self._slow
         workspace = self._workspace = self._workspace or norm_workspace(values.detach())
         factors = [merged(found) for key, found in uses.items() if key not in slow]
         names = [name for name, p in self.parameters.items() if id(p) in slow]
@@ -160,20 +163,10 @@ class SharedForward:
         if chain is None:
             return total
         of_chain = squared_length(chain, cotangent)
-        tolerance = 1e-8 if values.dtype == torch.float64 else 1e-4
+        tolerance = {torch.float64: 1e-8, torch.float32: 1e-4}.get(values.dtype, 1e-2)
+        tolerance = max(tolerance, 1e-2) if in_tf32(values) else tolerance
         self._chained = bool((of_chain - total).abs() <= tolerance * total.abs() + 1e-30)
         return of_chain if self._chained else total
-
-    def _check_examples(self, values: Tensor, batch: Batch) -> bool:
-        """Refuse coupled examples; whether every operation is known to keep them apart."""
-        function = NetworkFunction(self.model, self.outputs)
-        with preserve_model_state(self.model, tf32=True):  # as the shared forward was computed
-            check_on_first(function, batch, len(batch))
-            few, traces = first_few(batch), (list[Done](), list[Done]())
-            function.select(function.raw(few, trace=traces[0]), few, traces[0])
-            again = function.select(function.raw(batch, trace=traces[1]), batch, traces[1])
-            check_same(function, batch, again, values)
-        return len(batch) == 1 or keep_apart(*traces, len(few), len(batch))
 
     def _without_rule(
         self, values: Tensor, cotangent: Tensor, uses: dict[int, list[Factor]], slow: set[int]

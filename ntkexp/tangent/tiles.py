@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
 from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.checks.independence import ROWS, Check
 from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
@@ -65,6 +66,7 @@ def tangent_kernel_tiles(
     examples_per_tile: int | None = None,
     budget_bytes: int | None = None,
     progress: bool = True,
+    check: Check = True,
 ) -> npt.NDArray[np.floating]:
     """The kernel of many inputs as a memory map of `path` (.npy), (n k, n k), rows i k + c.
 
@@ -81,7 +83,7 @@ def tangent_kernel_tiles(
         store = path
     check_examples_independent(model)
     with preserve_model_state(model):
-        work = _Tiles(NetworkFunction(model, outputs), Batch.of(inputs), budget_bytes)
+        work = _Tiles(NetworkFunction(model, outputs), Batch.of(inputs), budget_bytes, check)
         work.begin(store, examples_per_tile)
         work.check_done(store)
         total = work.count * (work.count + 1) // 2
@@ -95,9 +97,12 @@ def tangent_kernel_tiles(
 class _Tiles:
     """The tiles of one kernel: what is in them, and how many examples each has."""
 
-    def __init__(self, function: NetworkFunction, batch: Batch, budget_bytes: int | None) -> None:
+    def __init__(
+        self, function: NetworkFunction, batch: Batch, budget_bytes: int | None, check: Check
+    ) -> None:
         self.function, self.batch = function, batch
-        self.features = CheckedFeatures(function, self._moved(slice(0, 3)), budget_bytes)
+        first = self._moved(slice(0, ROWS))
+        self.features = CheckedFeatures(function, first, budget_bytes, check)
         self.sizes, self.budget_bytes = self.features.sizes, self.features.budget_bytes
         self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
         self.step = 0
@@ -119,7 +124,6 @@ class _Tiles:
         if rows != columns or rows % k:
             raise UserError(f"tiles of {rows} x {columns}: squares of a multiple of {k} are needed")
         self.step = rows // k
-        self.features.check_blocks(self.batch, self.step)
 
     def check_done(self, store: TileStore) -> None:
         """The kernel of three examples, as far as it is done, must be what is on disk."""

@@ -9,13 +9,8 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.gradients_apart import check_on_first
-from ntkexp.tangent.checks.independence import check_same
-from ntkexp.tangent.checks.known import recall, remember
-from ntkexp.tangent.checks.models import (
-    check_examples_independent,
-)
-from ntkexp.tangent.checks.operations import Trace, keep_apart
+from ntkexp.tangent.checks.independence import Check, check_independent
+from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.factors.norms import norm_workspace, squared_norms
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.chain import chain_of, squared_length, unit_vectors
@@ -38,6 +33,7 @@ def tangent_trace(
     estimate: Estimate | None = None,
     generator: torch.Generator | None = None,
     budget_bytes: int | None = None,
+    check: Check = True,
 ) -> Tensor:
     """The trace of the tangent kernel, a float64 scalar; no Gram matrix is formed.
 
@@ -45,6 +41,7 @@ def tangent_trace(
     "signs":      sum_i |sum_c s_ic grad f_ic|^2 with random signs s_ic: unbiased, one backward.
                   Only the c x c diagonal blocks of K enter its variance, 2 sum_i sum_{c != c'} K^2.
     "hutchinson": |Phi^T s|^2, one ordinary backward; every off-diagonal entry enters.
+    check         as in `tangent_kernel`
 
     >>> net = nn.Linear(1, 2, bias=False)
     >>> round(tangent_trace(net, torch.tensor([[2.0], [3.0]])).item(), 3)    # 2 (4 + 9)
@@ -61,20 +58,20 @@ def tangent_trace(
         if estimate == "hutchinson":
             return _hutchinson(function, batch, generator)
         if estimate == "signs":
-            return SharedForward(model, outputs).run(batch.inputs, generator)
-        return _exact(function, batch, budget_bytes)
+            return SharedForward(model, outputs, check=check).run(batch.inputs, generator)
+        return _exact(function, batch, budget_bytes, check)
 
 
-def _exact(function: NetworkFunction, batch: Batch, budget_bytes: int | None) -> Tensor:
-    of_chain = _exact_of_chain(function, batch, budget_bytes)
+def _exact(
+    function: NetworkFunction, batch: Batch, budget_bytes: int | None, check: Check
+) -> Tensor:
+    of_chain = _exact_of_chain(function, batch, budget_bytes, check)
     if of_chain is not None:
         return of_chain
-    features = CheckedFeatures(function, batch, budget_bytes)
+    features = CheckedFeatures(function, batch, budget_bytes, check)
     like = features.sizes.like
     workspace, total = norm_workspace(like), like.new_zeros((), dtype=torch.float64)
     parts = blocks(len(batch), features.sizes.bytes_per_example, features.budget_bytes)
-    if len(parts) > 1:
-        features.check_blocks(batch, parts[0].stop)
     for rows in parts:
         found = features.of(batch[rows], len(parts) == 1)
         factors = [factor for layer in found.layers.values() for factor in layer.values()]
@@ -83,7 +80,7 @@ def _exact(function: NetworkFunction, batch: Batch, budget_bytes: int | None) ->
 
 
 def _exact_of_chain(
-    function: NetworkFunction, batch: Batch, budget_bytes: int | None
+    function: NetworkFunction, batch: Batch, budget_bytes: int | None, check: Check
 ) -> Tensor | None:
     """The exact trace where every forward is a plain chain of linear layers, else None."""
     widths = []
@@ -91,48 +88,19 @@ def _exact_of_chain(
         if type(module) is not nn.Linear:
             return None
         widths.append(module.out_features)
+    if not _is_chain(function, function(first_few(batch))):
+        return None
     weight = next(iter(function.parameters.values()))
     bytes_each = (2 + 3 * widths[-1]) * sum(widths) * weight.element_size()
     budget = budget_or_default(budget_bytes, function.device)
-    parts = blocks(len(batch), bytes_each, budget)
-    independent = _check_chain(function, batch, parts[0].stop)
-    if independent is None:
-        return None
+    check_independent(function, batch, check)
     total = weight.new_zeros((), dtype=torch.float64)
-    for rows in parts:
-        guarded = len(batch[rows]) not in independent
-        raw = function.raw(batch[rows], guarded=guarded)
-        chain = chain_of(function.select(raw, batch[rows]), function.parameters.values())
+    for rows in blocks(len(batch), bytes_each, budget):
+        chain = chain_of(function(batch[rows]), function.parameters.values())
         if chain is None:
             return None
         total += squared_length(chain, unit_vectors(chain))
     return total
-
-
-def _check_chain(function: NetworkFunction, batch: Batch, block: int) -> set[int] | None:
-    """Check that examples are independent, unless that is known; the sizes for which it is.
-
-    None where autograd's gradients are not the chain's: a hook may change them on their way.
-    """
-    known = recall(function, batch)
-    if known is not None and block in known.chained:
-        return known.independent if known.chained[block] else None
-    check_on_first(function, batch, block)
-    few, first = first_few(batch[:block]), batch[:block]
-    traces: tuple[Trace, Trace] = [], []
-    alone = function.select(function.raw(few, trace=traces[0]), few, traces[0])
-    within = function.select(function.raw(first, trace=traces[1]), first, traces[1])
-    check_same(function, few, alone, within[: len(few)])
-    is_chain = _is_chain(function, alone)
-    known = None
-    if keep_apart(*traces, len(few), len(first)):
-        known = remember(function, batch, None)
-    if known is not None:
-        known.independent.add(block)
-        known.chained[block] = is_chain
-    if not is_chain:
-        return None
-    return known.independent if known is not None else set()
 
 
 def _is_chain(function: NetworkFunction, values: Tensor) -> bool:

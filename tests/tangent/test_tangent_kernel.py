@@ -66,10 +66,10 @@ def test_several_batches_share_one_forward() -> None:
     model, inputs = case("residual, batch norm, zero scale")
     forwards = []
     handle = model.register_forward_hook(lambda *_: forwards.append(None))
-    kernels = tangent_kernels(model, {"train": inputs[:3], "test": inputs[3:]})
+    kernels = tangent_kernels(model, {"train": inputs[:3], "test": inputs[3:]}, check=False)
     handle.remove()
-    # The reference pass on two examples, two halves in another order, and the forward itself.
-    assert len(forwards) == 4
+    # The reference pass on two examples, and the forward itself.
+    assert len(forwards) == 2
     for name, part in {"train": inputs[:3], "test": inputs[3:]}.items():
         alone = tangent_kernel(model, part)
         assert distance(kernels[name].gram, alone.gram) < EXACT

@@ -1,142 +1,182 @@
-"""Whether an output depends on its own example alone: found by rearranging the batch.
+"""Whether each output is a function of its own example alone.
 
-f_i(x_1, ..., x_n) must be f(x_i). The batch is cut into two random halves, each in an order that
-moves every example to another place. An output that uses other examples, or the place of its
-example, then changes, wherever in the batch that begins. What may change is rounding; where the
-change is larger than usual, the network's own response to rounded weights decides.
+f_i(x_1, ..., x_n) must be f(x_i). A batch is cut into two random halves, each in an order that
+moves every example to another place. An output that uses another example, its place in the batch
+or the size of the batch comes out differently then. So it does at weights that are moved a little,
+where no gate and no last layer is zero and hides it.
+
+Rounding differs too, since batches of two sizes are multiplied in two orders. In float64 it is
+smaller by 5e8, while a use of other examples stays as it is. So what differs by more than LIMIT is
+computed again in float64, and that decides.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from statistics import median_low
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.function import FAILURES, NetworkFunction
 from ntkexp.tangent.outputs import TAKE_INDICES, takes_indices
 
-# Relative to the largest output. Between two orders of the batch the outputs of 155 small nets, of
-# nine of torchvision's and of VGG19 differ by up to 5 units of rounding, those of a layer of 20,000
-# inputs, or of 20 bias-free layers of 512 units in float64, by 15; what differs by more than usual
-# is compared with the response to rounding.
-USUAL = {torch.float64: 1e-13, torch.float32: 2e-6}
-USUAL_LOW = 3e-2
-# Weights are perturbed by this many units of rounding. The outputs of those nets then move at least
-# five times as far as between two orders, those of the layer of 20,000 inputs as far. The median
-# of several draws counts: in one draw a single output may hardly move, or a branch be the other.
-UNITS, TIMES, DRAWS = 16, 2, 10
+Check: TypeAlias = bool | Literal["warn"]
 
-COUPLED = (
-    "the model's {} for the same inputs differ between two calls: it is random, or couples the "
-    "examples of a batch, or depends on their order; make it deterministic, or ask for "
-    "batch_function=True"
-)
+# The largest difference that is allowed, relative to the largest output; and the one up to which
+# rounding may explain it where the model cannot be computed in float64.
+LIMIT, LIMIT_IN_DOUBT = 1e-6, 1e-2
+# How many examples of a batch are looked at, at least (if it has them) and at most; and by which
+# part of their size weights are moved.
+FEWEST, ROWS, MOVED = 8, 16, 0.03
+RANDOM = "it is random; make it deterministic, ask for batch_function=True"
 
 
-@dataclass
-class Rearranged:
-    """Outputs of the same examples from a batch in another order: `rows` says which examples."""
-
-    rows: Tensor
-    raw: Tensor
-    chosen: Tensor
-
-    def check(self, function: NetworkFunction, batch: Batch, raw: Tensor, chosen: Tensor) -> None:
-        """Refuse a model, or a choice of outputs, that gave something else for the whole batch."""
-        rows = self.rows.to(raw.device)
-        check_same(function, batch, self.raw, raw[rows])
-        if not _same(function, batch, self.chosen, chosen[rows]):
-            outputs = function.outputs
-            hint = "" if callable(outputs) and takes_indices(outputs) else f"; {TAKE_INDICES}"
-            raise UserError(
-                f"outputs= depends on an example's place in the batch or on other examples{hint}"
-            )
+_inside: ContextVar[tuple[Check, str]] = ContextVar("check", default=(True, "check=False"))
 
 
-def rearranged(
-    function: NetworkFunction, batch: Batch, layout: torch.memory_format
-) -> Rearranged | None:
-    """The outputs from a rearranged batch, at the cost of one forward; None for a single
-    example, which cannot be rearranged."""
-    if len(batch) < 2:
-        return None
-    raws, picked, rows = [], [], []
-    for order in _orders(len(batch)):
-        part = batch[order.to(batch.inputs.device)]
-        raw = function.raw(part, layout)
-        picked.append(function.select(raw, part).detach())
-        assert isinstance(raw, Tensor)
-        raws.append(raw.detach())
-        rows.append(order)
-    return Rearranged(torch.cat(rows), torch.cat(raws), torch.cat(picked))
+@contextmanager
+def checking(check: Check, way_past: str) -> Iterator[None]:
+    """What `check=True` means inside; `way_past` is how somebody who is refused may go on."""
+    token = _inside.set((check, way_past))
+    try:
+        yield
+    finally:
+        _inside.reset(token)
 
 
-def _orders(n: int) -> list[Tensor]:
-    """Row numbers of parts of a batch of n; in each part none stands at its own place.
+class Fault(NamedTuple):
+    """What is wrong, and whether it is certain that rounding does not explain it."""
 
-    >>> [order.tolist() for order in _orders(2)]    # one alone can be moved only to the front
+    line: str
+    certain: bool
+
+
+def check_independent(
+    function: NetworkFunction, batch: Batch, check: Check = True, rows: int = ROWS
+) -> None:
+    """Refuse a function that is random or couples the examples of a batch; "warn" only warns.
+
+    It takes four forwards of the first `rows` examples. One example alone shows nothing.
+    """
+    if not (isinstance(check, bool) or check == "warn"):
+        raise UserError(f"check={check!r}: True, False and 'warn' are accepted")
+    usual, way_past = _inside.get()
+    check = usual if check is True else check
+    if check is False or len(batch) < 2:
+        return
+    part = batch[: max(FEWEST, min(rows, ROWS))].to(function.device)
+    fault = Look(function, part, None).fault()
+    if fault is None:
+        # Moved weights may be such as the model cannot have: a matrix that must be positive.
+        with suppress(*FAILURES):
+            fault = Look(function, part, moved(function)).fault()
+    if fault is None:
+        return
+    if fault.certain and check is True:
+        raise UserError(f"{fault.line}, or go on with {way_past}")
+    warnings.warn(fault.line, stacklevel=2)
+
+
+class Look:
+    """The outputs of one batch, at the model's own weights (None) or at others."""
+
+    def __init__(
+        self,
+        function: NetworkFunction,
+        batch: Batch,
+        weights: Mapping[str, Tensor] | None,
+        double: bool = False,
+    ) -> None:
+        self.function, self.batch, self.weights, self.double = function, batch, weights, double
+        self.whole = self._outputs(batch)
+        self.drew = function.guard.drew
+
+    def fault(self) -> Fault | None:
+        # Dropout of one unit in a thousand seldom shows by itself.
+        if self.drew and _difference(self._outputs(self.batch, stirred=True), self.whole) > LIMIT:
+            return Fault(f"{self.drew} draws random numbers: {RANDOM}", True)
+        difference = self.coupling()
+        if difference <= LIMIT:
+            return None
+        look, in_doubt = self, False
+        if self.whole.dtype != torch.float64:
+            try:
+                look = Look(self.function, self.batch, self.weights, double=True)
+                difference, in_doubt = look.coupling(), self.function.guard.coarse
+            except FAILURES:  # the model makes tensors of a type of its own
+                look, in_doubt = self, True
+        if difference <= LIMIT:
+            return None
+        return Fault(look.cause(), not in_doubt or difference > LIMIT_IN_DOUBT)
+
+    def coupling(self) -> float:
+        """How far the outputs of the halves are from those of the whole batch."""
+        parts = [order.to(self.whole.device) for order in orders(len(self.batch))]
+        halves = torch.cat([self._outputs(self.batch[part]) for part in parts])
+        return _difference(halves, self.whole[torch.cat(parts)])
+
+    def cause(self) -> str:
+        if _difference(self._outputs(self.batch), self.whole) > LIMIT:
+            return f"the outputs of two forwards of the same inputs differ: {RANDOM}"
+        outputs = self.function.outputs
+        if callable(outputs):
+            model = NetworkFunction(self.function.model)
+            with suppress(*FAILURES):
+                if Look(model, self.batch, self.weights, self.double).coupling() <= LIMIT:
+                    hint = "" if takes_indices(outputs) else f"; {TAKE_INDICES}"
+                    return (
+                        "outputs= depends on an example's place in the batch or on other "
+                        f"examples{hint}"
+                    )
+        return (
+            "the model couples the examples of a batch, or depends on their order or number: "
+            "ask for batch_function=True"
+        )
+
+    def _outputs(self, batch: Batch, stirred: bool = False) -> Tensor:
+        function = self.function
+        return function.outputs_at(self.weights, batch, double=self.double, stirred=stirred)
+
+
+def orders(n: int) -> list[Tensor]:
+    """Row numbers of the two halves of a batch of n; in each, none stands at its own place.
+
+    >>> [order.tolist() for order in orders(2)]    # one alone can be moved only to the front
     [[1, 0], [1]]
     """
     if n < 4:
         return [torch.arange(n).roll(-1), torch.arange(1, n)]
     draws = torch.Generator().manual_seed(n)  # not the caller's: same every time
     shuffled = torch.randperm(n, generator=draws)
-    return [_moved(half, draws) for half in shuffled.chunk(2)]
+    return [_displaced(half, draws) for half in shuffled.chunk(2)]
 
 
-def _moved(rows: Tensor, draws: torch.Generator) -> Tensor:
+def _displaced(rows: Tensor, draws: torch.Generator) -> Tensor:
     while bool((rows == torch.arange(len(rows))).any()):
         rows = rows[torch.randperm(len(rows), generator=draws)]
     return rows
 
 
-def check_same(function: NetworkFunction, batch: Batch, alone: Tensor, within: Tensor) -> None:
-    """The model's outputs for the same inputs from two forwards must agree to rounding."""
-    if not _same(function, batch, alone.detach(), within.detach()):
-        raise UserError(COUPLED.format("outputs"))
+def moved(function: NetworkFunction) -> dict[str, Tensor]:
+    """Trainable weights plus noise, a small part of their own size; zeros get that of their
+    layer's usual weights, 1 / sqrt(fan-in)."""
+    draws, found = torch.Generator().manual_seed(0), {}
+    for name, weight in function.parameters.items():
+        noise = torch.randn(weight.shape, generator=draws).to(weight.device, weight.dtype)
+        fan_in = weight[0].numel() if weight.dim() > 1 else 1
+        size = float(torch.linalg.vector_norm(weight.detach())) / max(1, weight.numel()) ** 0.5
+        found[name] = torch.add(weight.detach(), noise, alpha=MOVED * (size or fan_in**-0.5))
+    return found
 
 
-def _same(function: NetworkFunction, batch: Batch, one: Tensor, other: Tensor) -> bool:
-    if one.shape != other.shape:
-        return False
-    size = float(other.abs().max()) + 1e-30
-    usual = _usual(other) * size
-    difference = float((one - other).abs().max())
-    if difference <= usual:
-        return True
-    return difference <= usual + TIMES * response_to_rounding(function, batch[:2])
-
-
-def _usual(values: Tensor) -> float:
-    if values.is_cuda and torch.backends.cuda.matmul.fp32_precision != "ieee":
-        return 5e-3  # TF32, as a training step may use it
-    return USUAL.get(values.dtype, USUAL_LOW)
-
-
-def response_to_rounding(function: NetworkFunction, few: Batch) -> float:
-    """How far the outputs move when every weight moves by a few units of rounding."""
-    plain, again = function.raw(few), function.raw(few)
-    assert isinstance(plain, Tensor) and isinstance(again, Tensor)
-    if not torch.equal(plain, again):
-        return 0.0  # it is random: no rounding explains anything
-    draws, moved = torch.Generator().manual_seed(0), []
-    for _ in range(DRAWS):
-        raw = function.with_parameters(rounded_weights(function, draws), few)
-        assert isinstance(raw, Tensor)
-        moved.append(float((raw - plain).detach().abs().max()))
-    return median_low(moved)
-
-
-def rounded_weights(function: NetworkFunction, draws: torch.Generator) -> dict[str, Tensor]:
-    """Every weight moved by a few units of rounding, at random."""
-    moved = {}
-    for name, parameter in function.model.named_parameters():
-        noise = torch.randn(parameter.shape, generator=draws, dtype=torch.float64)
-        eps = UNITS * torch.finfo(parameter.dtype).eps
-        noise = (1 + eps * noise.to(parameter.device)) * parameter.detach().double()
-        moved[name] = noise.to(parameter.dtype)
-    return moved
+def _difference(found: Tensor, wanted: Tensor) -> float:
+    """The largest difference, relative to the largest of the numbers wanted."""
+    if found.shape != wanted.shape:
+        return float("inf")
+    return float((found.double() - wanted.double()).abs().max() / (wanted.abs().max() + 1e-300))

@@ -13,6 +13,9 @@ from torch.autograd.graph import Node
 # Name and output shape of every node, in the order of a depth-first walk from the outputs.
 Signature: TypeAlias = list[tuple[str, tuple[int, ...] | None]]
 
+# Operations that may put rows in another order.
+MOVES_ROWS = ("Index", "Gather", "Scatter", "Sort", "Take", "Topk", "Masked", "Roll", "Flip")
+
 
 @dataclass(frozen=True)
 class ExampleAxis:
@@ -66,6 +69,12 @@ class Graph:
             if not node.next_functions
         )
 
+    @property
+    def may_move_rows(self) -> bool:
+        """Whether rows inside the network may stand in another order than the examples."""
+        unknown = any(node not in self.axes for node in self.nodes if node.next_functions)
+        return unknown or moves_rows(self.nodes)
+
     def is_shared(self, node: Node) -> bool:
         return node in self.axes and self.axes[node] is None
 
@@ -73,6 +82,14 @@ class Graph:
         """Whether the output of `node` is known not to count examples on its first axis."""
         axis = self.axes.get(node)
         return node in self.axes and (axis is None or axis.axis != 0)
+
+
+def moves_rows(graph: Tensor | list[Node]) -> bool:
+    """Whether any operation is of a kind that may put rows in another order, or is unknown."""
+    nodes = _walk(graph) if isinstance(graph, Tensor) else graph
+    names = [node.name() for node in nodes if node.next_functions]
+    # The operations of torch have a number at the end, functions written by a user have not.
+    return any(not name[-1].isdigit() or any(word in name for word in MOVES_ROWS) for name in names)
 
 
 def signature(values: Tensor) -> Signature:

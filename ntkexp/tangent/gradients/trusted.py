@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from ntkexp.tangent.checks.gradients_apart import check_alike
 from ntkexp.tangent.factors.factor import Factor
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.by_use import one_output
@@ -24,28 +23,25 @@ def trusted(
 
     The two round differently, since the batch has another size. A ReLU whose input is nearly zero
     may open in one and close in the other, which changes the gradients of all layers below it.
-    What changes them by more is a use of other examples.
     """
     doubted = [name for name, factor in offered.items() if not reference.agrees(name, factor)]
     if not doubted:
         return offered
     same = reference.of_same_forward(function, values)
-    if len(reference.cotangent) == len(reference.batch):  # not a reference of this very forward
-        check_alike(function, [reference.batch], same.gradients)
     wrong = {name for name in doubted if not same.agrees(name, offered[name])}
     return {name: factor for name, factor in offered.items() if name not in wrong}
 
 
 def better_order(
     uses: list[GraphUse], name: str, parameter: nn.Parameter, reference: ReferencePass
-) -> tuple[Factor, bool]:
-    """Rows that count examples and time: the examples come first (True), or last."""
+) -> Factor:
+    """Of rows that count examples and time: the examples first, or last, whichever is right."""
     first = graph_factor(uses, parameter, examples_first=True)
     error = reference.error(name, first)
     if error <= reference.allowed(name):
-        return first, True
+        return first
     last = graph_factor(uses, parameter, examples_first=False)
-    return (last, False) if reference.error(name, last) < error else (first, True)
+    return last if reference.error(name, last) < error else first
 
 
 def second_attempt(
@@ -64,7 +60,7 @@ def second_attempt(
     together = reference.sizes.is_small(len(values))
     receive_gradients(values, receivers, [*one_output(values)], together)
     offered = {
-        name: better_order(found[id(function.parameters[name])], name, parameter, reference)[0]
+        name: better_order(found[id(function.parameters[name])], name, parameter, reference)
         for name in names
         if id(parameter := function.parameters[name]) in found
     }

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.machine.gpus import free_gpu_bytes, on_gpu
+from ntkexp.machine.memory import available_bytes
 
 CPU_BUDGET_BYTES = 5 * 2**30
 CUDA_SHARE = 0.6
@@ -34,6 +35,20 @@ def budget_or_default(asked: int | None, device: torch.device) -> int:
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
         raise UserError(f"budget_bytes={asked!r}: expected a whole number of bytes, 1 or more")
     return asked
+
+
+def refuse_beyond_memory(rows: int, columns: int, layers: int, like: Tensor) -> None:
+    """Refuse a kernel that does not fit into memory, before anything is computed for it."""
+    needed = rows * columns * (1 + layers) * like.element_size()
+    on_device = on_gpu(like.device)
+    free = free_gpu_bytes(like.device) if on_device else available_bytes()
+    if needed > free:
+        parts = f" and as much for each of {layers} layers" if layers else ""
+        raise UserError(
+            f"a kernel of {rows:,} x {columns:,} numbers{parts} takes {needed / 2**30:,.1f} GiB of "
+            f"memory, there are {free / 2**30:.1f}: layers=False leaves out the layers, outputs= "
+            "takes fewer outputs, tangent_kernel_tiles writes it to a file"
+        )
 
 
 def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[slice]:

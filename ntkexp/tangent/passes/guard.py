@@ -18,7 +18,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ntkexp.errors import UserError
 from ntkexp.machine.gpus import on_gpu
-from ntkexp.tangent.checks.operations import Trace, done
 
 LOW_PRECISION = {torch.float16, torch.bfloat16}
 
@@ -33,16 +32,19 @@ class PrivateDraws:
     def __init__(self, devices: Sequence[torch.device]) -> None:
         self._cuda = sorted({d.index for d in devices if on_gpu(d) and d.index is not None})
         self._state: list[Tensor] | None = None
+        self.moved = False  # whether the last operation drew anything
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
         outside = self._read()
-        self._write(self._state or outside)
+        before = self._state or outside
+        self._write(before)
         try:
             yield
         finally:
             self._state = self._read()
             self._write(outside)
+            self.moved = not all(map(torch.equal, before, self._state))
 
     def _read(self) -> list[Tensor]:
         return [torch.get_rng_state(), *(torch.cuda.get_rng_state(d) for d in self._cuda)]
@@ -66,11 +68,23 @@ class Guard(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, model: nn.Module, draws: PrivateDraws) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model, self.draws = model, draws
-        self.trace: Trace | None = None  # where to note what is done, if anywhere
+        self.drew = ""  # the layer that drew random numbers
+        self.coarse = False  # whether a forward in float64 computed anything in less
+        self._stirred = self._double = False
         parameters = list(model.named_parameters(remove_duplicate=False))
         self._storages = {p.untyped_storage().data_ptr(): name for name, p in parameters}
         self._storages.pop(0, None)  # tensors without memory share this address
         self._low = {p.dtype for _, p in parameters} & LOW_PRECISION
+
+    @contextmanager
+    def looking(self, *, stirred: bool, double: bool) -> Iterator[None]:
+        """`stirred` moves what is drawn at random, so that it shows wherever it is used."""
+        self._stirred, self._double = stirred, double
+        self.drew, self.coarse = "", self.coarse and double
+        try:
+            yield
+        finally:
+            self._stirred = self._double = False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -83,10 +97,14 @@ class Guard(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if random and kwargs.get("generator") is None:
             with self.draws.in_place():
                 result = func(*args, **kwargs)
+            if self.draws.moved:
+                self.drew = self.drew or layer_at_work(self.model)
+                if self._stirred:
+                    _stir(result)
         else:
             result = func(*args, **kwargs)
-        if self.trace is not None:
-            self.trace.append(done(func, args, kwargs, result))
+        if self._double and _is_coarse(result) and any(map(_is_real, args)):
+            self.coarse = True
         if isinstance(result, Tensor) and result.dtype in LOW_PRECISION and not self._low:
             raise UserError(
                 f"{layer_at_work(self.model)}: computes in {result.dtype} while the weights are "
@@ -104,6 +122,21 @@ class Guard(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     f"{layer_at_work(self.model)}: the forward changes parameter {name} "
                     "(an embedding with max_norm does); the kernel of changing weights is undefined"
                 )
+
+
+def _stir(result: Any) -> None:
+    for tensor in result if isinstance(result, list | tuple) else [result]:
+        if _is_real(tensor) and tensor.numel():
+            ramp = torch.linspace(0.5, 1, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+            tensor.detach().add_(ramp.view(tensor.shape))
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def _is_coarse(value: Any) -> bool:
+    return _is_real(value) and value.dtype != torch.float64
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from ntkexp.errors import UserError
 from ntkexp.tangent import tangent_kernel, tangent_trace
@@ -13,16 +12,6 @@ from ntkexp.tangent import tangent_kernel, tangent_trace
 
 def linear() -> nn.Module:
     return nn.Linear(3, 2)
-
-
-class Mean(nn.Linear):
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x - x.mean(0))
-
-
-class Noisy(nn.Linear):
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.dropout(super().forward(x), training=True)
 
 
 def refused(model: nn.Module, inputs: Tensor, line: str, **options: object) -> None:
@@ -87,11 +76,6 @@ def test_active_dropout() -> None:
     assert tangent_kernel(model.eval(), torch.randn(4, 3)).gram.shape == (8, 8)
 
 
-def test_coupling_and_noise_no_module_announces() -> None:
-    refused(Mean(3, 2), torch.randn(4, 3), "differ between two calls")
-    refused(Noisy(3, 2), torch.randn(40, 3), "differ between two calls")
-
-
 def test_estimates() -> None:
     inputs = torch.randn(4, 3)
     with pytest.raises(UserError, match="needs a generator"):
@@ -103,3 +87,17 @@ def test_estimates() -> None:
 def test_centring() -> None:
     with pytest.raises(UserError, match="class, joint and none"):
         tangent_kernel(linear(), torch.randn(4, 3)).centred("both")
+
+
+def test_a_kernel_larger_than_memory_is_refused_before_any_of_it_is_computed() -> None:
+    inputs = torch.zeros(1, 3).expand(2_000_000, 3)
+    line = (
+        r"takes 119,209.3 GiB of memory, there are .*layers=False.*outputs=.*tangent_kernel_tiles"
+    )
+    with pytest.raises(UserError, match=line):
+        tangent_kernel(linear(), inputs)
+    many = torch.zeros(1, 3).expand(40_000_000, 3)
+    with pytest.raises(
+        UserError, match=r"80,000,000 x 200 numbers and as much for each of 1 layers"
+    ):
+        tangent_kernel(linear(), many, inputs[:100])

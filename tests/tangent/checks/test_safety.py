@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp.errors import UserError
-from ntkexp.tangent import SharedForward, tangent_kernel, tangent_kernel_tiles, tangent_trace
+from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles, tangent_trace
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 SEGFAULT = """
@@ -92,118 +91,6 @@ def test_four_threads_on_one_net() -> None:
     assert settings == [flag.fp32_precision for flag in flags]
     numbers = [number for mine in drawn for number in mine]
     assert len(set(numbers)) == len(numbers) > 50
-
-
-class Coupled(nn.Module):
-    """A linear map of what `mix` makes of the batch."""
-
-    def __init__(self, mix: Callable[[Tensor], Tensor], features: int = 3) -> None:
-        super().__init__()
-        self.linear, self.mix = nn.Linear(features, 2), mix
-
-    def forward(self, x: Tensor) -> Tensor:
-        head: Tensor = self.linear(self.mix(x))
-        return head
-
-
-def _from_the_third(x: Tensor) -> Tensor:
-    return torch.cat([x[:2], x[2:] + x.cumsum(0)[2:]])
-
-
-def _last_sees_first(x: Tensor) -> Tensor:
-    return torch.cat([x[:-1], x[-1:] + 1e-3 * x[:1]])
-
-
-COUPLINGS: dict[str, Callable[[Tensor], Tensor]] = {
-    "a sum over the batch": lambda x: x.cumsum(0),
-    "from the third example on": _from_the_third,
-    "the next example": lambda x: x + 0.1 * x.roll(1, 0),
-    "a thousandth of the mean": lambda x: x + 1e-3 * x.mean(0),
-    "a hundred thousandth of the sum": lambda x: x + 2e-5 * x.sum(0),
-    "the number of the row": lambda x: x * torch.arange(1, len(x) + 1).unsqueeze(1),
-    "the size of the batch": lambda x: x * len(x),
-}
-
-
-@pytest.mark.parametrize("n", [3, 4, 9])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", COUPLINGS)
-def test_coupled_examples_are_refused(name: str, dtype: torch.dtype, n: int) -> None:
-    torch.manual_seed(0)
-    model, inputs = Coupled(COUPLINGS[name]).to(dtype), torch.randn(n, 3, dtype=dtype)
-    for measure in (tangent_kernel, tangent_trace):
-        with pytest.raises(UserError, match="couples the examples"):
-            measure(model, inputs)
-    shared = SharedForward(model)
-    with pytest.raises(UserError, match="couples the examples"):
-        shared.run(inputs, torch.Generator())
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 9])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", [name for name in COUPLINGS if "thousandth" not in name])
-def test_coupled_examples_are_refused_whose_outputs_are_zero(
-    name: str, dtype: torch.dtype, n: int
-) -> None:
-    """As those of a transformer whose last layer begins at zero: its gradient tells."""
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), Coupled(COUPLINGS[name], 4)).to(dtype)
-    for parameter in model[2].parameters():
-        nn.init.zeros_(parameter)
-    inputs = torch.randn(n, 3, dtype=dtype)
-    assert not model(inputs).any()
-    if n == 2 and name == "from the third example on":
-        assert tangent_kernel(model, inputs).gram.any()
-        return
-    for measure in (tangent_kernel, tangent_trace):
-        with pytest.raises(UserError, match="couples the examples"):
-            measure(model, inputs)
-    with pytest.raises(UserError, match="couples the examples"):
-        tangent_kernel(model, inputs, budget_bytes=600)
-    with pytest.raises(UserError, match="couples the examples"):
-        SharedForward(model).run(inputs, torch.Generator())
-
-
-def test_a_gate_of_zero_is_coupled_by_its_own_gradient() -> None:
-    """x + g mean(x) with g = 0, which is trained: df / dg is of all examples."""
-
-    class Gate(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.g, self.head = nn.Parameter(torch.zeros(())), nn.Linear(3, 2)
-
-        def forward(self, x: Tensor) -> Tensor:
-            head: Tensor = self.head(x + self.g * x.mean(0))
-            return head
-
-    for measure in (tangent_kernel, tangent_trace):
-        with pytest.raises(UserError, match=r"gradients for g .* couples the examples"):
-            measure(Gate(), torch.randn(5, 3))
-
-
-def test_depth_is_no_coupling() -> None:
-    """Rounding grows with depth, and is told from coupling by the response to rounded weights."""
-    torch.manual_seed(0)
-    layers = [layer for _ in range(60) for layer in (nn.Linear(32, 32), nn.ReLU())]
-    for layer in layers[::2]:
-        nn.init.normal_(layer.weight, std=0.5)  # type: ignore[arg-type]
-    model = nn.Sequential(*layers, nn.LayerNorm(32), nn.Linear(32, 3))
-    assert tangent_kernel(model, torch.randn(9, 32)).gram.isfinite().all()
-
-
-def test_outputs_that_nearly_cancel_are_not_coupled() -> None:
-    """Their rounding is large for their size, and now and then one draw of rounded weights hardly
-    moves them."""
-    for seed in range(100):
-        torch.manual_seed(seed)
-        sizes = ((784, 128), (128, 128))
-        layers = [layer for a, b in sizes for layer in (nn.Linear(a, b, bias=False), nn.ReLU())]
-        hidden, last = nn.Sequential(*layers), nn.Linear(128, 1, bias=False)
-        inputs = torch.randn(2, 784)
-        with torch.no_grad():
-            features = hidden(inputs)
-            last.weight -= 0.999 * last(features).T @ torch.linalg.pinv(features).T
-        assert tangent_kernel(nn.Sequential(hidden, last), inputs).gram.isfinite().all()
 
 
 def test_a_small_hidden_use_is_seen() -> None:
