@@ -63,11 +63,19 @@ class Spacing(StrEnum):
     list = "list"
 
 
+class Check(StrEnum):
+    """What happens where the outputs of a network are random or couple the examples of a batch."""
+
+    refuse = "refuse"
+    warn = "warn"
+
+
 @dataclass
 class ProbingConfig:
     """When the probes look, at how many fixed examples of each split, and in which mode.
 
-    They also look where the training loss first falls below one of `losses`.
+    They also look where the training loss first falls below one of `losses`. `check` is for
+    networks of one's own: those of ntkexp are known to keep examples apart.
     """
 
     spacing: Spacing = Spacing.log
@@ -78,6 +86,7 @@ class ProbingConfig:
     losses: list[float] = option([], each(positive()))
     examples: int = option(100, count("examples"))
     batch_norm: BatchNorm = BatchNorm.eval
+    check: Check = Check.refuse
 
 
 @dataclass

@@ -102,7 +102,7 @@ def differing(
     """The values in `given` that differ from `neutral`, node by node."""
     found: dict[str, Any] = {}
     for key, value in given.items():
-        if not where and key in NO_PART:
+        if f"{where}.{key}".removeprefix(".") in NO_PART:
             continue
         usual = neutral.get(key)
         if is_reference(value):

@@ -14,5 +14,6 @@ EXECUTION_KEYS = (
     "launcher",
     "objective_metric",
     "logger",
+    "probing.check",
 )
 DESCRIPTION_KEYS = ("about", "figures", "stands_in_for")

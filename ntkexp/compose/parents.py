@@ -103,6 +103,7 @@ def _inherit(found: Composed, child: DictConfig) -> None:
             config[key] = copy.deepcopy(child[key])
             if key in ("tf32", "deterministic") and child[key]:
                 found.words.append(f"{key}=true")
+    config.probing.check = child.probing.check
     if config.paths.outputs != "outputs":
         found.words.append(f"paths.outputs={word(config.paths.outputs)}")
     if "scale" in config and "scale" in child:

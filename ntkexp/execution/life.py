@@ -62,8 +62,9 @@ def live(
     `asked` are the signals that came meanwhile, `began` is when the process began with it.
     """
     from ntkexp.results.store import Run
+    from ntkexp.tangent.checks.independence import checking
 
-    with Run(folder, ready.tables) as run:
+    with Run(folder, ready.tables) as run, checking(ready.check, "probing.check=warn"):
         if (code := known(config, folder, lambda _: ready.data)) is not None:
             return code
         checkpoint = begin(run, config, ready, words)
@@ -85,10 +86,15 @@ def mirror_of(run: Run, config: DictConfig) -> Mirror:
     """The loggers that a config chooses, for this run."""
     from ntkexp.loggers.mirror import Mirror
 
-    settings = {key: one for key, one in plain(config).items() if key not in EXECUTION_KEYS}
+    values = flattened(plain(config))
+    settings = {key: one for key, one in values.items() if _is_told(key)}
     members = expanded(config.members) if config.members else ()
     loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
-    return Mirror(loggers, run, config.name, flattened(settings), tuple(members))
+    return Mirror(loggers, run, config.name, settings, tuple(members))
+
+
+def _is_told(key: str) -> bool:
+    return key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
 
 
 def loop_of(

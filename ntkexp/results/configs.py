@@ -30,7 +30,8 @@ def flat_config(folder: Path) -> dict[str, Any]:
         raise not_read(file, error) from error
     if not isinstance(config, dict):
         raise DamagedRunError(file, "is not a mapping")
-    return flattened({k: v for k, v in config.items() if k not in UNTOLD})
+    told = flattened({k: v for k, v in config.items() if k not in UNTOLD})
+    return {k: v for k, v in told.items() if k not in UNTOLD}
 
 
 def flattened(node: Mapping[Any, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ntkexp.training import device as devices
 from ntkexp.training.function_space.routes import work_of
 from ntkexp.training.members.side_by_side import tables_of_members
 from ntkexp.training.members.stacked import StackedMembers
-from ntkexp.training.prepared import Prepared, Ready
+from ntkexp.training.prepared import Prepared, Ready, check_of
 from ntkexp.training.schedule import looks_of
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import refuse_unoffered
@@ -70,6 +70,7 @@ def prepare(
         probes=[built],
         data=one.dataset.checksums,
         keep_at=config.keep.weights,
+        check=check_of(config),
         limit=work.limit,
         device=device,
         about=devices.facts(device) | {"remarks": one.dataset.remarks} | route,
@@ -90,6 +91,7 @@ def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
         tables=written,
         looks=looks_of(config.probing, work.last),
         probes=[probes for single in singles for probes in single.probes],
+        check=next((single.check for single in singles if single.check), False),
         label=f"{len(members)} networks",
         limit=singles[0].limit if len({single.limit for single in singles}) == 1 else "",
     )

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from ntkexp.config import TrainConfig
+from ntkexp.config import Check as Warned
+from ntkexp.config import ExperimentConfig, TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.objectives.losses import Loss
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
+from ntkexp.tangent.checks.independence import Check
 from ntkexp.training.schedule import Looks
 from ntkexp.training.work import Work
 from ntkexp.transforms.base import Transformed
@@ -41,8 +43,9 @@ class Ready:
 
     `probes` has the probes of each of its views, `tables` all that a run of it writes, `keep_at`
     the steps at which its files are kept. `data` are the checksums of what it reads, kept for all
-    lives of the run; `about` are further facts for the provenance of this life. `limit` is the
-    option that ends it at the latest, where several could. `device` is the one it computes on.
+    lives of the run; `about` are further facts for the provenance of this life. `check` is that of
+    the tangent kernels (ntkexp/tangent/checks). `limit` is the option that ends it at the latest,
+    where several could. `device` is the one it computes on.
     """
 
     work: Work
@@ -51,7 +54,16 @@ class Ready:
     probes: Sequence[Mapping[str, Probe]] = ()
     data: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
+    check: Check = True
     label: str = "training"
     limit: str = ""
     keep_at: Sequence[int] = ()
     device: torch.device = CPU
+
+
+def check_of(config: ExperimentConfig) -> Check:
+    """How kernels check that a network keeps its examples apart. Those of ntkexp do."""
+    kinds = (getattr(config, "model", None), getattr(config, "transform", None))
+    if all(type(kind).__module__.startswith("ntkexp.") for kind in kinds):
+        return False
+    return "warn" if config.probing.check is Warned.warn else True

@@ -14,7 +14,7 @@ from ntkexp.results.table import Table
 from ntkexp.training import device as devices
 from ntkexp.training.members.side_by_side import Members, tables_of_members
 from ntkexp.training.parts import Parts
-from ntkexp.training.prepared import Ready
+from ntkexp.training.prepared import Ready, check_of
 from ntkexp.training.schedule import looks_of
 from ntkexp.training.work import Work, refuse_unoffered
 
@@ -40,6 +40,7 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
         probes=built,
         keep_at=config.keep.weights,
         device=device,
+        check=check_of(config),
         label=config.study.name,
         about=devices.facts(device),
     )
