@@ -96,22 +96,26 @@ class Eigenfunctions(Probe):
         from ntkexp.theory.centring import centre
 
         kernel = view.kernel_on(view.examples("test").inputs)
-        gram = centre(kernel.gram.double().cpu().numpy(), kernel.outputs, self.centring)
+        whole = kernel.gram.double().cpu().numpy()
+        gram = centre(whole, kernel.outputs, self.centring)
         size = len(gram)
         # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500 eigenvalues
         # that decay fast are a hundredth of the work of all of them.
         start = np.cos(np.arange(size))
-        values, vectors = eigsh(gram, k=self.count, which="LA", v0=start)
-        values, vectors = values[::-1], _signed(vectors[:, ::-1]) * np.sqrt(size)
         ranks = np.arange(1, self.count + 1)
-        rows: dict[str, Any] = {
-            "eigenvalues": {"rank": ranks, "eigenvalue": values},
-            "eigenfunctions": {
+        rows: dict[str, Any] = {}
+        if np.abs(gram).max() <= size * np.finfo(float).eps * np.abs(whole).max():
+            # A network none of whose units open: the kernel is constant, and has no eigenfunctions.
+            values = np.zeros(self.count)
+        else:
+            values, vectors = eigsh(gram, k=self.count, which="LA", v0=start)
+            values, vectors = values[::-1], _signed(vectors[:, ::-1]) * np.sqrt(size)
+            rows["eigenfunctions"] = {
                 "rank": np.repeat(ranks, size),
                 "point": np.tile(np.arange(size), self.count),
                 "value": vectors.T.ravel(),
-            },
-        }
+            }
+        rows["eigenvalues"] = {"rank": ranks, "eigenvalue": values}
         if view.step == 0:
             rows["points"] = _points(view)
         return rows

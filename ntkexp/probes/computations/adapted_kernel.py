@@ -33,6 +33,7 @@ from ntkexp.theory.adaptive.kernels import (
     correlation,
     cosine,
     fifth_means,
+    norm_ratio,
     principal_cosines,
     principal_directions,
     ranks,
@@ -90,7 +91,7 @@ def cosines(found: Adaptation) -> Iterable[tuple[object, ...]]:
         others |= {name: found.kernel(name) for name in found.kernels if name != first}
         K = found.kernel(first)
         for second, other in others.items():
-            yield first, second, cosine(K, other), float(np.linalg.norm(K) / np.linalg.norm(other))
+            yield first, second, cosine(K, other), norm_ratio(K, other)
 
 
 def fits(found: Adaptation) -> Iterable[tuple[object, ...]]:

@@ -31,7 +31,13 @@ from ntkexp.theory.adaptive.diagonal import (
     effective_entries,
     share_that_holds,
 )
-from ntkexp.theory.adaptive.kernels import correlation, cosine, effective_rank, label_kernel
+from ntkexp.theory.adaptive.kernels import (
+    correlation,
+    cosine,
+    effective_rank,
+    label_kernel,
+    norm_ratio,
+)
 from ntkexp.theory.adaptive.penalties import Fixed, Penalty, Power
 from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt
 from ntkexp.theory.adaptive.structured import joint_penalty
@@ -188,7 +194,7 @@ def compared_kernels(found: Adaptation, relaxed: Adapted) -> Iterable[tuple[obje
     others["residual"] = label_kernel(found.residual)
     K = relaxed.kernel
     for name, other in others.items():
-        yield name, cosine(K, other), float(np.linalg.norm(K) / np.linalg.norm(other))
+        yield name, cosine(K, other), norm_ratio(K, other)
 
 
 def _columns(table: Table, rows: Iterable[tuple[object, ...]]) -> dict[str, list[object]]:

@@ -150,13 +150,13 @@ def diagonal_solution(
 
 
 def effective_entries(beta: ArrayLike) -> float:
-    """(sum b^2)^2 / sum b^4: how many entries matter.
+    """(sum b^2)^2 / sum b^4: how many entries matter, 0 where all are zero.
 
     >>> effective_entries([3.0, 3.0, 0.0])
     2.0
     """
     squares = array(beta).ravel() ** 2
-    return float(np.sum(squares) ** 2 / np.sum(squares**2))
+    return float(np.sum(squares) ** 2 / np.sum(squares**2)) if squares.any() else 0.0
 
 
 def share_that_holds(share: float, beta: ArrayLike) -> float:

@@ -13,13 +13,24 @@ from ntkexp.theory.float64 import Array, array
 
 
 def cosine(first: ArrayLike, second: ArrayLike) -> float:
-    """<K, K'>_F / (|K|_F |K'|_F), not centred (Figure 1).
+    """<K, K'>_F / (|K|_F |K'|_F), not centred (Figure 1); not a number where one of them is zero.
 
     >>> cosine([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]])
     0.7071067811865475
     """
     one, two = array(first), array(second)
-    return float(np.vdot(one, two) / (np.linalg.norm(one) * np.linalg.norm(two)))
+    norms = float(np.linalg.norm(one) * np.linalg.norm(two))
+    return float(np.vdot(one, two)) / norms if norms > 0 else math.nan
+
+
+def norm_ratio(first: ArrayLike, second: ArrayLike) -> float:
+    """|K|_F / |K'|_F; not a number where K' is zero.
+
+    >>> norm_ratio([3.0, 4.0], [5.0])
+    1.0
+    """
+    norm = float(np.linalg.norm(array(second)))
+    return float(np.linalg.norm(array(first))) / norm if norm > 0 else math.nan
 
 
 def label_kernel(outputs: ArrayLike) -> Array:
@@ -35,7 +46,8 @@ def label_kernel(outputs: ArrayLike) -> Array:
 class Fit:
     """A least-squares fit of a kernel by others: coefficients by name, and the share explained.
 
-    R^2 = 1 - |K - fit|_F^2 / |K - mean(K)|_F^2, the mean over all entries.
+    R^2 = 1 - |K - fit|_F^2 / |K - mean(K)|_F^2, the mean over all entries; not a number where all
+    entries of K are equal.
     """
 
     coefficients: Mapping[str, float]
@@ -50,7 +62,7 @@ def fit(kernel: ArrayLike, parts: Mapping[str, ArrayLike]) -> Fit:
     found = np.linalg.lstsq(columns, K.ravel(), rcond=None)[0]
     remainder = K - (columns @ found).reshape(K.shape)
     spread = float(np.sum((K - K.mean()) ** 2))
-    r2 = 1.0 - float(np.sum(remainder**2)) / spread
+    r2 = 1.0 - float(np.sum(remainder**2)) / spread if spread > 0 else math.nan
     return Fit(dict(zip(parts, map(float, found), strict=True)), r2, array(remainder))
 
 
@@ -99,13 +111,13 @@ def fifth_means(values: ArrayLike, size: ArrayLike) -> tuple[float, float]:
 
 
 def effective_rank(singular_values: ArrayLike) -> float:
-    """(sum s)^2 / sum s^2: r for r equal singular values.
+    """(sum s)^2 / sum s^2: r for r equal singular values, 0 where all are zero.
 
     >>> effective_rank([3.0, 3.0, 0.0])
     2.0
     """
     s = array(singular_values)
-    return float(np.sum(s) ** 2 / np.sum(s**2))
+    return float(np.sum(s) ** 2 / np.sum(s**2)) if s.any() else 0.0
 
 
 def correlation(first: ArrayLike, second: ArrayLike) -> float:
