@@ -32,6 +32,7 @@ ADDED: dict[str, Any] = {
     "objective": {"name": "usual"},
     "transform": {"name": "plain"},
     "probing.losses": [],
+    "probing.check": "refuse",
     "evaluate.subsets": [],
     "evaluate.metrics": [],
     "members": None,
@@ -60,7 +61,7 @@ ADDED: dict[str, Any] = {
     "probing": {
         key: str(value) if isinstance(value, StrEnum) else value
         for key, value in vars(ProbingConfig()).items()
-        if key != "losses"
+        if key not in ("losses", "check")
     },
 }
 # Said by configs/scale/small.yaml then, by the components themselves since.
