@@ -33,6 +33,7 @@ ADDED: dict[str, Any] = {
     "transform": {"name": "plain"},
     "probing.losses": [],
     "probing.check": "refuse",
+    "probe.spectrum.uncentred": False,
     "evaluate.subsets": [],
     "evaluate.metrics": [],
     "members": None,
