@@ -115,8 +115,8 @@ def in_tf32(like: Tensor) -> bool:
     """Whether products of such numbers are rounded to 10 bits, as training on a GPU may want it."""
     cudnn: Any = torch.backends.cudnn
     settings = (torch.backends.cuda.matmul, cudnn.conv)
-    on_gpu = like.device.type == "cuda" and like.dtype == torch.float32
-    return on_gpu and any(setting.fp32_precision == "tf32" for setting in settings)
+    on_device = on_gpu(like.device) and like.dtype == torch.float32
+    return on_device and any(setting.fp32_precision == "tf32" for setting in settings)
 
 
 def length(vectors: Iterable[Tensor]) -> float:
