@@ -1,4 +1,4 @@
-"""What is measured along training: one file a probe."""
+"""Measurements along training: one file a probe."""
 
 from __future__ import annotations
 

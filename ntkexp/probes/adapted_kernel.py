@@ -9,18 +9,37 @@ K(x, x') = Phi(x) Phi(x')^T with Phi the mean of grad f along the segment from t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import torch
 
 from ntkexp.errors import UserError
 from ntkexp.options import count, one_of, option, whole
+from ntkexp.probes.adaptation import Adaptation, at, changes, distance, numbers
+from ntkexp.probes.base import columns
 from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64, string
+from ntkexp.seeds import generator
+from ntkexp.tangent import tangent_kernel
+from ntkexp.tangent.average_features import RULES, Rule
+from ntkexp.theory.adaptive.kernels import (
+    correlation,
+    cosine,
+    fifth_means,
+    norm_ratio,
+    principal_cosines,
+    principal_directions,
+    ranks,
+)
+from ntkexp.theory.alignment import label_cka
+from ntkexp.theory.centring import centre, centre_labels
+from ntkexp.theory.float64 import Array, array
 
-if TYPE_CHECKING:
-    from ntkexp.tangent.average_features import Rule
-
+PATH_POINTS = 10  # at which the leading directions of K_t - K_0 are compared
 LABELS = ("residual", "output", "targets")
 KERNELS = "`initial`, `average` (the adapted kernel), `final`"
 LABEL = string("whose label kernel: `residual` (f - f_0), `output` (f) or `targets`")
@@ -212,12 +231,34 @@ class AdaptedKernel(RemembersStart):
             self.refuse_classes(view)
         if not view.last or view.step == 0:
             return {}
-        from ntkexp.probes.computations.adapted_kernel import measured
-
-        return measured(view, self.start(), self)
+        trained = Adaptation.of(
+            view, self.start(), examples=self.examples, points=self.points, rule=self.integration
+        )
+        rows: dict[str, Mapping[str, object]] = {
+            SIZES.name: columns(SIZES, sizes(trained)),
+            COSINES.name: columns(COSINES, cosines(trained)),
+            FITS.name: columns(FITS, fits(trained)),
+            LAYERS.name: columns(LAYERS, layers(trained)),
+            IDENTITY.name: columns(
+                IDENTITY, ((rule, self.points, trained.average.error(rule)) for rule in RULES)
+            ),
+            PREMISE.name: columns(PREMISE, premise(trained)),
+        }
+        if trained.linear is not None:
+            rows[FIFTHS.name] = columns(FIFTHS, fifths(trained))
+        if self.list_examples:
+            rows[EXAMPLES.name] = examples(trained)
+        if self.cells:
+            rows[CELLS.name] = columns(CELLS, cells(trained, self.cells))
+        if self.shuffles:
+            draws = generator(view.seed, "shuffled labels")
+            rows[CKAS.name] = columns(CKAS, ckas(trained, self.shuffles, draws))
+        if self.angles:
+            rows[ANGLES.name] = columns(ANGLES, angles(trained, self.angles))
+        return rows
 
     def refuse_classes(self, view: View) -> None:
-        """What is listed in the order of the targets needs a number for each example."""
+        """Refuse classes where examples are listed in the order of their targets."""
         targets = view.examples("train").targets
         numbers = targets.is_floating_point() and targets.dim() == 1
         if (self.list_examples or self.cells) and not numbers:
@@ -229,3 +270,136 @@ class AdaptedKernel(RemembersStart):
     @property
     def integration(self) -> Rule:
         return self.rule  # type: ignore[return-value]
+
+
+def sizes(trained: Adaptation) -> Iterable[tuple[object, ...]]:
+    for name, kernel in trained.kernels.items():
+        for layer, gram in {"total": kernel.gram, **kernel.layers}.items():
+            yield name, layer, *_size(numbers(gram))
+    for layer, change in changes(trained).items():
+        yield "change", layer, *_size(change)
+
+
+def _size(K: Array) -> tuple[float, float, float]:
+    return float(np.linalg.norm(K)), float(K.max()), float(np.trace(K))
+
+
+def cosines(trained: Adaptation) -> Iterable[tuple[object, ...]]:
+    for first in trained.kernels:
+        others = {label: trained.label(label) for label in LABELS}
+        others |= {name: trained.kernel(name) for name in trained.kernels if name != first}
+        K = trained.kernel(first)
+        for second, other in others.items():
+            yield first, second, cosine(K, other), norm_ratio(K, other)
+
+
+def fits(trained: Adaptation) -> Iterable[tuple[object, ...]]:
+    for label in LABELS:
+        for linear in (False, True) if trained.linear is not None else (False,):
+            fit = trained.fit(label, linear=linear)
+            a, b = fit.coefficients["a"], fit.coefficients["b"]
+            yield label, 2 + linear, a, b, fit.coefficients.get("c", np.nan), fit.r2
+
+
+def layers(trained: Adaptation) -> Iterable[tuple[object, ...]]:
+    moves = trained.average.moves[trained.rule]
+    norms = {layer: float(np.linalg.norm(K)) for layer, K in changes(trained).items()}
+    total = sum(norm for layer, norm in norms.items() if layer != "total")
+    linear = trained.linear
+    for layer, moved in moves.items():
+        values = numbers(moved)
+        yield (
+            layer,
+            norms[layer] / total if total > 0 else np.nan,
+            float(np.linalg.norm(values)),
+            distance(trained, layer),
+            correlation(values, trained.targets),
+            correlation(values, linear) if linear is not None else np.nan,
+            correlation(values, trained.task_residual) if linear is not None else np.nan,
+        )
+
+
+def premise(trained: Adaptation) -> Iterable[tuple[object, ...]]:
+    r, square = trained.residual.ravel(), distance(trained) ** 2
+    for name in trained.kernels:
+        K = trained.kernel(name)
+        # Eigenvalues below the rounding of a float32 kernel are left out.
+        cut = len(K) * float(np.finfo(np.float32).eps)
+        least = float(r @ np.linalg.pinv(K, rcond=cut, hermitian=True) @ r)
+        yield name, least, square
+
+
+def fifths(trained: Adaptation) -> Iterable[tuple[object, ...]]:
+    assert trained.linear is not None
+    before, diagonal = (array(np.diag(trained.kernel(name))) for name in ("initial", "average"))
+    # An example that no unit sees has no gradient, and there is nothing to compare with.
+    nothing = np.full_like(diagonal, np.nan)
+    statistics = {
+        "diagonal": diagonal,
+        "relative": array(np.divide(diagonal, before, out=nothing, where=before > 0)),
+        "remainder": array(np.diag(trained.fit("residual").remainder)),
+    }
+    size = np.abs(trained.linear)
+    for name, values in statistics.items():
+        low, high = fifth_means(values, size)
+        yield name, low, high, correlation(ranks(values), ranks(size))
+
+
+def examples(trained: Adaptation) -> dict[str, object]:
+    assert trained.linear is not None
+    order = np.argsort(trained.linear, kind="stable")
+    columns = {
+        "linear": trained.linear,
+        "target": trained.targets[:, 0],
+        "start": trained.outputs_at_start[:, 0],
+        "output": trained.outputs[:, 0],
+        "initial": np.diag(trained.kernel("initial")),
+        "average": np.diag(trained.kernel("average")),
+        "remainder": np.diag(trained.fit("residual").remainder),
+    }
+    assert [*columns] == [name for name in EXAMPLES.columns if name not in ("step", "example")]
+    return {"example": np.arange(len(order)), **{k: v[order] for k, v in columns.items()}}
+
+
+def cells(trained: Adaptation, side: int) -> Iterable[tuple[object, ...]]:
+    assert trained.linear is not None
+    order = np.argsort(trained.linear, kind="stable")
+    bounds = np.linspace(0, len(order), min(side, len(order)) + 1).astype(int)
+    kernels = {name: trained.kernel(name) for name in ("initial", "average")}
+    kernels["residual"] = trained.label("residual")
+    for name, K in kernels.items():
+        K = K[np.ix_(order, order)]
+        sums = np.add.reduceat(np.add.reduceat(K, bounds[:-1], 0), bounds[:-1], 1)
+        means = sums / np.outer(np.diff(bounds), np.diff(bounds))
+        for (row, column), value in np.ndenumerate(means):
+            yield name, row, column, value
+
+
+def ckas(
+    trained: Adaptation, shuffles: int, draws: torch.Generator
+) -> Iterable[tuple[object, ...]]:
+    examples = len(trained.targets)
+    orders = [torch.randperm(examples, generator=draws).numpy() for _ in range(shuffles)]
+    for name in trained.kernels:
+        K = array(centre(trained.kernel(name), trained.targets.shape[1], "class"))
+        cka, *null = (
+            label_cka(K, centre_labels(trained.targets[order], "class"))
+            for order in (np.arange(examples), *orders)
+        )
+        yield name, cka, float(np.mean(null)), max(null), shuffles
+
+
+def angles(trained: Adaptation, count: int) -> Iterable[tuple[object, ...]]:
+    """Cosines of the principal angles between leading directions of K_t - K_0 and of K - K_0."""
+    ends = {name: weight.detach().clone() for name, weight in trained.network.named_parameters()}
+    initial = trained.kernel("initial")
+    average = principal_directions(trained.kernel("average") - initial, count)
+    for t in np.linspace(0, 1, PATH_POINTS + 1)[1:]:
+        between = {
+            name: (1 - float(t)) * weight + float(t) * ends[name]
+            for name, weight in trained.start.items()
+        }
+        K = numbers(tangent_kernel(at(trained.network, between), trained.inputs, layers=False).gram)
+        here = principal_directions(K - initial, count)
+        for index, value in enumerate(principal_cosines(here, average), start=1):
+            yield float(t), index, float(value)

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ntkexp.data.images.options import Difficult
 from ntkexp.errors import UserError
 from ntkexp.options import Rule, each, option
-from ntkexp.probes.base import Probe
+from ntkexp.probes.base import Probe, columns
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ntkexp.tangent import TangentKernel
+from ntkexp.tangent import TangentKernel
+from ntkexp.theory.alignment import label_ckas
 
 ALIGNMENT = Table(
     "alignment",
@@ -48,8 +47,6 @@ MEMBERS = {
     "easy": ("train", "easy"),
     "difficult": ("train", "difficult"),
 }
-
-
 GROUP = Rule(
     lambda name: bool(name.strip()) and name not in MEMBERS,
     "the name of a further subset, such as noisy",
@@ -76,8 +73,8 @@ class Alignment(Probe):
             )
 
     def batches(self) -> frozenset[str]:
-        own = frozenset(MEMBERS) if self.subsets else frozenset({"train", "test"})
-        return own | frozenset(self.groups)
+        usual = frozenset(MEMBERS) if self.subsets else frozenset({"train", "test"})
+        return usual | frozenset(self.groups)
 
     def measure(self, view: View) -> Rows:
         rows = [
@@ -87,15 +84,12 @@ class Alignment(Probe):
                 view.kernel(name), view.labels(name), view.clean_labels(name)
             )
         ]
-        names = [name for name in ALIGNMENT.columns if name != "step"]
-        return {"alignment": dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))}
+        return {"alignment": columns(ALIGNMENT, rows)}
 
 
 def _alignments(
     kernel: TangentKernel, labels: NDArray[np.float64], clean: NDArray[np.float64] | None
 ) -> Iterator[tuple[str, int, str, float]]:
-    from ntkexp.theory.alignment import label_ckas
-
     parts = {"total": kernel.gram, **kernel.layers}
     for index, (layer, gram) in enumerate(parts.items(), start=-1):
         K = gram.double().cpu().numpy()

@@ -1,4 +1,4 @@
-"""What a probe is: something that looks at a work at a step and returns rows of tables.
+"""A probe looks at a work at a step and returns rows of tables.
 
 A new probe is one file here, with a dataclass whose name is the file's in capitals; its fields are
 its options (file `weight_norm.py`, class `WeightNorm`, chosen by probe=[weight_norm]):
@@ -22,7 +22,7 @@ and the network still as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -62,9 +62,6 @@ class Probe(Component):
     `needs` names what it asks of a view: outputs, network, kernel; layers, where the network must
     be its layers and nothing else; activations, where they must be part of it; updates, to see
     them; or changes, to see every weight's.
-
-    Composing a config imports the probes that it chooses, so what is heavy is imported inside
-    their methods.
     """
 
     kind: ClassVar[str] = "probe"
@@ -72,7 +69,7 @@ class Probe(Component):
     needs: ClassVar[frozenset[str]] = frozenset({"network"})
 
     def refuse_late_start(self, config: Any) -> None:
-        """For what compares with the start: there must be a look at it."""
+        """Refuse a schedule without a look at step 0; for probes that compare with the start."""
         probing = config.probing
         if probing.spacing == "list" and 0 not in probing.steps:
             raise UserError(
@@ -81,7 +78,7 @@ class Probe(Component):
             )
 
     def batches(self) -> frozenset[str]:
-        """Which batches it looks at: train, test, or a subset of the training examples."""
+        """The batches that it looks at: train, test, or subsets of the training examples."""
         return frozenset({"train", "test"})
 
     def measure(self, view: View) -> Rows:
@@ -93,7 +90,7 @@ class Probe(Component):
         return False
 
     def sees_forward(self) -> bool:
-        """Whether a watched update's own forward is what it looks at."""
+        """Whether it looks at the forward of the update that it watches."""
         return False
 
     def around_forward(self, model: nn.Module) -> AbstractContextManager[object]:
@@ -108,8 +105,14 @@ class Probe(Component):
         return {}
 
     def state(self) -> dict[str, Any]:
-        """What it must remember over a restart: tensors, numbers and strings."""
+        """Tensors, numbers and strings that the probe must remember over a restart."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what `state` gave."""
+
+
+def columns(table: Table, rows: Iterable[tuple[object, ...]]) -> dict[str, list[object]]:
+    """Rows in the order of the table's columns, without the step, as columns by name."""
+    names = [name for name in table.columns if name != "step"]
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

@@ -15,19 +15,18 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.optim.observer import Forward
 from ntkexp.options import count, option
 from ntkexp.probes.base import Probe, Update
 from ntkexp.results.table import STEP, Rows, Table, float64
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor, nn
-
-    from ntkexp.tangent import SharedForward
+from ntkexp.seeds import generator
+from ntkexp.tangent import SharedForward, tangent_trace
 
 COMPLEXITY = Table(
     "complexity",
@@ -49,7 +48,7 @@ class Mode(StrEnum):
 
 
 class On(StrEnum):
-    """fixed: the training batch of the probes. minibatch: what the iteration is trained on."""
+    """fixed: the training batch of the probes. minibatch: the minibatch of the iteration."""
 
     fixed = "fixed"
     minibatch = "minibatch"
@@ -109,8 +108,6 @@ class Complexity(Probe):
             )
 
     def before_update(self, update: Update) -> Rows:
-        import torch
-
         trace, step_norm = self._trace(update), update.step_norm.double()
         before = self._total().to(trace.device)
         self._sum = torch.addcmul(before, step_norm, trace.sqrt(), value=self.every)
@@ -124,13 +121,9 @@ class Complexity(Probe):
 
     def _total(self) -> Tensor:
         """The running sum; zero before the first iteration."""
-        import torch
-
         return torch.zeros((), dtype=torch.float64) if self._sum is None else self._sum
 
     def _trace(self, update: Update) -> Tensor:
-        from ntkexp.tangent import tangent_trace
-
         if self._measured is not None:
             trace, self._measured = self._measured, None
             return trace
@@ -141,14 +134,10 @@ class Complexity(Probe):
 
     def _estimator(self, model: nn.Module) -> SharedForward:
         """One for the whole run: it compares its fast rules with a true gradient only once."""
-        from ntkexp.tangent import SharedForward
-
         if self._shared is None:
             self._shared = SharedForward(model)
         return self._shared
 
 
 def _signs(seen: Forward | Update) -> torch.Generator:
-    from ntkexp.seeds import generator
-
     return generator(seen.seed, "complexity", seen.step)

@@ -11,12 +11,20 @@ a unit vector d is the root mean square over the examples of
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import torch
+from torch import Tensor, nn
+from torch.autograd.functional import jvp
+from torch.func import functional_call
+
 from ntkexp.options import MANY, option, positive, whole
-from ntkexp.probes.base import Probe
+from ntkexp.probes.base import Probe, columns
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
+from ntkexp.seeds import generator
+from ntkexp.theory.spectrum import eigenpairs
 
 DIRECTIONS = Table(
     "directions",
@@ -33,10 +41,15 @@ DIRECTIONS = Table(
     },
 )
 
+EXAMPLES_AT_ONCE = 100
+# A vector in the space of weights: one tensor a parameter, by name.
+Direction = dict[str, Tensor]
+Variation = Callable[[Direction, Tensor], Tensor]
+
 
 @dataclass
 class Directions(Probe):
-    """At the last step only: `count` directions of each kind, on `examples` test examples."""
+    """Looks at the last step only: `count` directions of each kind, on `examples` test examples."""
 
     tables = (DIRECTIONS,)
     needs = frozenset({"network", "kernel", "examples"})
@@ -51,8 +64,90 @@ class Directions(Probe):
     def measure(self, view: View) -> Rows:
         if not view.last:
             return {}
-        from ntkexp.probes.computations.directions import variations
+        return {"directions": columns(DIRECTIONS, self.variations(view))}
 
-        rows = list(variations(view, self))
-        names = [name for name in DIRECTIONS.columns if name != "step"]
-        return {"directions": dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))}
+    def variations(self, view: View) -> Iterator[tuple[str, int, float, str, float]]:
+        """(kind, index, singular value, method, variation) of every direction."""
+        inputs = view.examples("test").inputs[: self.examples]
+        methods = {
+            "jvp": _by_jvp(view.network()),
+            "perturbation": _by_step(view.network(), self.size),
+        }
+        for kind, directions in (
+            ("singular", _singular(view, self.count)),
+            ("random", _random(view, self.count)),
+        ):
+            for index, (value, direction) in enumerate(directions):
+                for name, vary in methods.items():
+                    yield kind, index, value, name, _root_mean_square(vary, direction, inputs)
+
+
+def _singular(view: View, count: int) -> Iterator[tuple[float, Direction]]:
+    values, vectors = eigenpairs(view.kernel("train").gram.cpu().numpy())
+    inputs = view.batches["train"].inputs
+    parameters = _parameters(view.network())
+    outputs = view.network()(inputs)
+    for value, u in zip(values[:count], vectors.T[:count], strict=True):
+        cotangent = torch.from_numpy(u.copy()).to(outputs).view(outputs.shape)
+        pulled = torch.autograd.grad(
+            outputs, list(parameters.values()), cotangent, retain_graph=True
+        )
+        yield float(value) ** 0.5, _unit(dict(zip(parameters, pulled, strict=True)))
+
+
+def _random(view: View, count: int) -> Iterator[tuple[float, Direction]]:
+    for index in range(count):
+        stream = generator(view.seed, "directions", index)
+        drawn = {
+            name: torch.randn(w.shape, generator=stream).to(w)
+            for name, w in _parameters(view.network()).items()
+        }
+        yield float("nan"), _unit(drawn)
+
+
+def _parameters(model: nn.Module) -> Direction:
+    return {name: w for name, w in model.named_parameters() if w.requires_grad}
+
+
+def _unit(direction: Direction) -> Direction:
+    norm = torch.linalg.vector_norm(
+        torch.stack([torch.linalg.vector_norm(part.double()) for part in direction.values()])
+    )
+    return {name: part / norm.to(part) for name, part in direction.items()}
+
+
+def _by_jvp(model: nn.Module) -> Variation:
+    weights = {name: w.detach() for name, w in _parameters(model).items()}
+
+    def vary(direction: Direction, inputs: Tensor) -> Tensor:
+        def outputs(*moved: Tensor) -> Tensor:
+            with_moved = dict(zip(weights, moved, strict=True))
+            result: Tensor = functional_call(model, with_moved, (inputs,))
+            return result
+
+        # By two backwards: torch.func's forward mode still uses the deprecated torch.jit.
+        along = tuple(direction[name] for name in weights)
+        change: Tensor = jvp(outputs, tuple(weights.values()), along)[1]  # type: ignore[no-untyped-call]
+        return change
+
+    return vary
+
+
+def _by_step(model: nn.Module, size: float) -> Variation:
+    weights = {name: w.detach() for name, w in _parameters(model).items()}
+
+    def vary(direction: Direction, inputs: Tensor) -> Tensor:
+        moved = {name: w + size * direction[name] for name, w in weights.items()}
+        change: Tensor = functional_call(model, moved, (inputs,)) - model(inputs)
+        return change / size
+
+    return vary
+
+
+def _root_mean_square(vary: Variation, direction: Direction, inputs: Tensor) -> float:
+    with torch.no_grad():
+        squares = [
+            vary(direction, part).double().square().sum()
+            for part in torch.split(inputs, EXAMPLES_AT_ONCE)
+        ]
+    return float((torch.stack(squares).sum() / len(inputs)).sqrt())

@@ -6,8 +6,12 @@ On the disk the test set is a lattice of the square, and the eigenfunctions are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from scipy.sparse.linalg import eigsh
+
+from ntkexp.data import Split
 from ntkexp.data.disk import Disk
 from ntkexp.errors import UserError
 from ntkexp.machine.memory import available_bytes, refuse_beyond
@@ -15,12 +19,8 @@ from ntkexp.options import MANY, one_of, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64, string
+from ntkexp.theory.centring import centre
 from ntkexp.theory.choices import CENTRINGS
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ntkexp.data import Split
 
 EIGENFUNCTIONS = Table(
     "eigenfunctions",
@@ -90,11 +90,6 @@ class Eigenfunctions(Probe):
         return frozenset()
 
     def measure(self, view: View) -> Rows:
-        import numpy as np
-        from scipy.sparse.linalg import eigsh
-
-        from ntkexp.theory.centring import centre
-
         kernel = view.kernel_on(view.examples("test").inputs)
         whole = kernel.gram.double().cpu().numpy()
         gram = centre(whole, kernel.outputs, self.centring)
@@ -123,16 +118,12 @@ class Eigenfunctions(Probe):
 
 def _signed(vectors: np.ndarray) -> np.ndarray:
     """Eigenvectors have no sign: make each one's largest entry positive."""
-    import numpy as np
-
     peaks = np.abs(vectors).argmax(axis=0)
     signed: np.ndarray = vectors * np.sign(vectors[peaks, np.arange(vectors.shape[1])])
     return signed
 
 
 def _points(view: View) -> dict[str, np.ndarray]:
-    import numpy as np
-
     parts = {name: view.examples(name) for name in ("train", "test")}
     return {
         "split": np.concatenate([np.full(_size(part), name) for name, part in parts.items()]),

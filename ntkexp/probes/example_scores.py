@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ntkexp.errors import UserError
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -42,11 +44,9 @@ class ExampleScores(Probe):
             )
 
     def measure(self, view: View) -> Rows:
-        import numpy as np
-
         if view.step > 0:
             return {}
         scores = view.examples("train").scores
         assert scores is not None, "checked before"
-        found = scores.cpu().numpy()
-        return {"example_scores": {"example": np.arange(len(found)), "score": found}}
+        values = scores.cpu().numpy()
+        return {"example_scores": {"example": np.arange(len(values)), "score": values}}

@@ -10,20 +10,21 @@ of the change of the kernel. For a linearised network it is rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
 from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.optim.sgd import Sgd
 from ntkexp.options import MANY, count, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ntkexp.theory.frozen_kernel import FrozenKernel
+from ntkexp.theory.frozen_kernel import FrozenKernel
 
 FROZEN_PREDICTION = Table(
     "frozen_prediction",
@@ -76,9 +77,7 @@ class FrozenPrediction(Probe):
             refuse_beyond(key, "eigenvectors of their kernel", needed, available_bytes())
 
     def _obstacle(self, config: Any) -> tuple[str, str] | None:
-        """What has no closed form, and what is accepted instead."""
-        from ntkexp.optim.sgd import Sgd
-
+        """The first option without a closed form and the one that is accepted, or None."""
         optim = config.optim
         if config.objective.name != "squared_error":
             return f"objective={config.objective.name}", "objective=squared_error"
@@ -97,8 +96,6 @@ class FrozenPrediction(Probe):
         return None
 
     def measure(self, view: View) -> Rows:
-        import numpy as np
-
         if view.step < self.since or (view.step > self.since and not self._kept):
             return {}
         if view.step == self.since and not self._kept:
@@ -132,8 +129,6 @@ class FrozenPrediction(Probe):
         return {"frozen_prediction": columns}
 
     def _freeze(self, view: View) -> None:
-        import torch
-
         self._kept = {split: self._outputs(view, split) for split in ("train", "test")}
         rows = self._kept["train"].numel()
         inputs = [view.examples("train").inputs, view.examples("test").inputs[: self.examples]]
@@ -143,17 +138,13 @@ class FrozenPrediction(Probe):
         self._kept["labels"] = view.objective.label_matrix(targets).to(gram.dtype)
 
     def _eigenvectors(self) -> FrozenKernel:
-        """Computed once a life."""
-        from ntkexp.theory.frozen_kernel import FrozenKernel
-
+        """The eigenvectors of the frozen kernel, computed once in a process."""
         if self._frozen is None:
             parts = (self._kept[name].double().cpu() for name in ("kernel", "train", "labels"))
             self._frozen = FrozenKernel.of(*(part.numpy() for part in parts))
         return self._frozen
 
     def _outputs(self, view: View, split: str) -> Tensor:
-        import torch
-
         inputs = view.examples(split).inputs
         with torch.no_grad():
             parts = torch.split(inputs if split == "train" else inputs[: self.examples], 500)

@@ -1,14 +1,13 @@
-"""Probes that compare a network with what it started from."""
+"""The base of probes that compare a network with its first weights."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from torch import Tensor
 
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class RemembersStart(Probe):
@@ -18,7 +17,7 @@ class RemembersStart(Probe):
         self._start: dict[str, Tensor] = {}
 
     def remember(self, view: View) -> None:
-        """To be called at every look: keeps the weights at the first."""
+        """Keep the weights of step 0; called at every look."""
         if view.step == 0:
             network = view.network().named_parameters()
             self._start = {

@@ -10,7 +10,11 @@ with the kernel at the start and at the end of training: consistency scores with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.machine.memory import available_bytes, refuse_beyond
@@ -18,11 +22,7 @@ from ntkexp.options import count, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from torch import Tensor
+from ntkexp.theory.lazy.leave_one_out import leave_one_out, margins
 
 LEAVE_ONE_OUT = Table(
     "leave_one_out",
@@ -74,8 +74,6 @@ class LeaveOneOut(Probe):
     def measure(self, view: View) -> Rows:
         if view.step > 0 and not view.last:
             return {}
-        import numpy as np
-
         split = view.examples("train")
         inputs, targets = split.inputs[: self.examples], split.targets[: self.examples]
         if targets.is_floating_point():
@@ -96,13 +94,9 @@ class LeaveOneOut(Probe):
     def _left_out(
         self, view: View, inputs: Tensor, labels: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        import numpy as np
-
-        from ntkexp.theory.lazy.leave_one_out import leave_one_out, margins
-
         width = view.objective.outputs
-        kernels = (view.kernel_on(inputs, outputs=[one]).gram for one in range(width))
-        kernel = sum(one.double().cpu().numpy() for one in kernels) / width
+        kernels = (view.kernel_on(inputs, outputs=[output]).gram for output in range(width))
+        kernel = sum(gram.double().cpu().numpy() for gram in kernels) / width
         ridge = self.ridge * float(np.diagonal(kernel).mean())
         signs = 2.0 * labels - 1.0
         y = signs[:, None] if width == 1 else np.eye(width)[labels]

@@ -11,15 +11,17 @@ the last linear layer. Neither kernel is centred.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 LINEARITY = Table(
     "linearity",
@@ -45,18 +47,16 @@ class Linearity(Probe):
     needs = frozenset({"kernel", "activations"})
 
     def __post_init__(self) -> None:
-        # What there was at the start, by split.
+        # Split -> ReLUs and kernels at the start.
         self._start: dict[str, dict[str, Tensor]] = {}
 
     def check(self, config: Any = None) -> None:
         self.refuse_late_start(config)
 
     def measure(self, view: View) -> Rows:
-        from ntkexp.probes.computations.linearity import compared, seen
-
         columns: dict[str, list[Any]] = {name: [] for name in LINEARITY.columns if name != "step"}
         for split in SPLITS:
-            now = seen(view.network("layers"), view.batches[split].inputs)
+            now = state_of(view.network("layers"), view.batches[split].inputs)
             now["kernel"] = view.kernel(split).gram
             row = {"split": split, **compared(now, self._start.setdefault(split, now))}
             for name, value in row.items():
@@ -68,3 +68,45 @@ class Linearity(Probe):
 
     def restore(self, state: dict[str, Any]) -> None:
         self._start = state["start"]
+
+
+@torch.no_grad()
+def state_of(network: nn.Module, inputs: Tensor) -> dict[str, Tensor]:
+    """`relus`: whether each is open, all in one; `representation`: its kernel (n, n).
+
+    Empty where the network has no such modules.
+    """
+    opened: list[Tensor] = []
+    representations: list[Tensor] = []
+
+    def on_relu(module: nn.Module, given: Any, outputs: Tensor) -> None:
+        opened.append((outputs > 0).flatten())
+
+    def on_linear(module: nn.Module, given: tuple[Tensor, ...]) -> None:
+        representations[:] = [given[0].flatten(1)]
+
+    with ExitStack() as stack:
+        for module in network.modules():
+            if isinstance(module, nn.ReLU):
+                stack.callback(module.register_forward_hook(on_relu).remove)
+            elif isinstance(module, nn.Linear):
+                stack.callback(module.register_forward_pre_hook(on_linear).remove)
+        network(inputs)
+    none = inputs.new_empty(0)
+    phi = representations[0].double() if representations else none[:, None]
+    return {"relus": torch.cat(opened) if opened else none, "representation": phi @ phi.T}
+
+
+def compared(now: Mapping[str, Tensor], start: Mapping[str, Tensor]) -> dict[str, float]:
+    """The share of equal ReLUs, and the alignments of both kernels."""
+    relus, then = now["relus"], start["relus"].to(now["relus"].device)
+    same = (relus == then).double().mean().item()
+    return {"relus": same} | {
+        name: alignment(now[name], start[name]) for name in ("kernel", "representation")
+    }
+
+
+def alignment(K: Tensor, other: Tensor) -> float:
+    """Tr[K L] / (|K|_F |L|_F) of symmetric kernels, not a number where one is zero or empty."""
+    first, second = K.double(), other.to(K.device).double()
+    return float((first * second).sum() / (first.norm() * second.norm()))

@@ -12,6 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
+
 from ntkexp.errors import UserError
 from ntkexp.options import count, one_of, option
 from ntkexp.probes.base import Probe
@@ -58,9 +61,6 @@ class Snapshot(Probe):
     def measure(self, view: View) -> Rows:
         if view.event is None and not self.looks:
             return {}
-        import numpy as np
-        import torch
-
         split = view.examples(self.split)
         inputs, targets = split.inputs[: self.examples], split.targets[: self.examples]
         with torch.no_grad():

@@ -1,6 +1,6 @@
 """The spectrum of the tangent kernel: every eigenvalue, in float64.
 
-What Figure 2 shows is derived from these on reading: largest, mean, median, effective rank and
+The curves of Figure 2 are derived from these on reading: largest, mean, median, effective rank and
 trace ratios (ntkexp.theory.spectrum).
 """
 
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ntkexp.options import one_of, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
+from ntkexp.theory.centring import centre
 from ntkexp.theory.choices import CENTRINGS
-
-if TYPE_CHECKING:
-    import numpy as np
+from ntkexp.theory.spectrum import eigenvalues
 
 SPECTRUM = Table(
     "spectrum",
@@ -47,11 +47,6 @@ class Spectrum(Probe):
     uncentred: bool = False
 
     def measure(self, view: View) -> Rows:
-        import numpy as np
-
-        from ntkexp.theory.centring import centre
-        from ntkexp.theory.spectrum import eigenvalues
-
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}
         centrings = dict.fromkeys([self.centring, *(["none"] if self.uncentred else [])])
         for split in ("train", "test"):
@@ -64,4 +59,4 @@ class Spectrum(Probe):
                 columns["centring"].append(np.full(len(values), centring))
                 columns["rank"].append(np.arange(1, len(values) + 1))
                 columns["eigenvalue"].append(values)
-        return {"spectrum": {name: np.concatenate(found) for name, found in columns.items()}}
+        return {"spectrum": {name: np.concatenate(arrays) for name, arrays in columns.items()}}

@@ -13,14 +13,15 @@ slides along the kink of a unit crosses it at every step, however short the step
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from ntkexp.probes.base import Probe, Update
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from ntkexp.tangent import push_forward
 
 TELESCOPE = Table(
     "telescope",
@@ -55,8 +56,6 @@ class Telescope(Probe):
         return True
 
     def before_update(self, update: Update) -> Rows:
-        from ntkexp.tangent import push_forward
-
         for split in SPLITS:
             pushed = push_forward(update.model, update.batches[split].inputs, update.changes())
             pushed = update.kernel_factor**0.5 * pushed.double()
@@ -64,8 +63,6 @@ class Telescope(Probe):
         return {}
 
     def measure(self, view: View) -> Rows:
-        import torch
-
         columns: dict[str, list[Any]] = {name: [] for name in TELESCOPE.columns if name != "step"}
         for split in SPLITS:
             outputs = view.outputs(split).double()

@@ -25,7 +25,7 @@ from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
 from ntkexp.options import MOST_SEEDS, SEED, count, each, option, positive, whole
-from ntkexp.probes.computations.relaxed_model import layers_of
+from ntkexp.probes.relaxed_model import layers_of
 from ntkexp.progress import Progress
 from ntkexp.results.table import Table, float64, int64, string
 from ntkexp.studies.base import Frames, Part, Study

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ntkexp.errors import UserError
-from ntkexp.probes.computations.linearity import alignment, compared, seen
+from ntkexp.probes.linearity import alignment, compared, state_of
 from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -56,7 +56,7 @@ def test_they_are_what_a_loop_says() -> None:
     net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2))
     states, inner, last = [], [], []
     for _ in range(2):
-        states.append(seen(net, x))
+        states.append(state_of(net, x))
         one = net[1](net[0](x))
         two = net[3](net[2](one)).detach()
         inner.append([bool(u > 0) for layer in (one, two) for u in layer.flatten()])
@@ -84,7 +84,9 @@ def test_alignment_is_from_0_to_1_and_knows_no_scale() -> None:
 
 
 def test_a_network_without_such_modules_has_no_numbers() -> None:
-    found = seen(nn.Sequential(nn.Conv2d(1, 1, 1), nn.Tanh(), nn.Flatten()), torch.ones(2, 1, 1, 1))
+    found = state_of(
+        nn.Sequential(nn.Conv2d(1, 1, 1), nn.Tanh(), nn.Flatten()), torch.ones(2, 1, 1, 1)
+    )
     told = compared(found | {"kernel": torch.eye(2)}, found | {"kernel": torch.eye(2)})
     assert np.isnan(told["relus"]) and np.isnan(told["representation"])
     assert told["kernel"] == pytest.approx(1)

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ntkexp.errors import UserError
-from ntkexp.probes.computations.measures import path_norm
+from ntkexp.probes.measures import path_norm
 from ntkexp.theory import measures as theory
 from tests.tiny_runs import TINY, composed, train
 

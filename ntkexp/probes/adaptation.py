@@ -1,4 +1,4 @@
-"""A trained network and what it started from, with the kernels between."""
+"""A trained network with its first weights, and the kernels on the segment between."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ntkexp.theory.float64 import Array, array
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A trained network, what it started from, and its kernels on some training examples."""
+    """A trained network, its first weights, and its kernels on some training examples."""
 
     network: nn.Module
     inputs: Tensor
@@ -102,24 +102,24 @@ def at(network: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
     return other
 
 
-def changes(found: Adaptation) -> dict[str, Array]:
+def changes(trained: Adaptation) -> dict[str, Array]:
     """K - K_0, in total and by layer."""
-    before, after = found.kernels["initial"], found.kernels["average"]
+    before, after = trained.kernels["initial"], trained.kernels["average"]
     layers = {
         layer: array(numbers(gram) - numbers(before.layers[layer]))
         for layer, gram in after.layers.items()
     }
-    return {"total": array(found.kernel("average") - found.kernel("initial")), **layers}
+    return {"total": array(trained.kernel("average") - trained.kernel("initial")), **layers}
 
 
-def distance(found: Adaptation, layer: str | None = None) -> float:
+def distance(trained: Adaptation, layer: str | None = None) -> float:
     """The norm of the change of the weights, of one layer or of all."""
-    names = [name for name in found.start if layer is None or name.rpartition(".")[0] == layer]
-    ends = dict(found.network.named_parameters())
-    parts = [(ends[name].detach() - found.start[name]).double().square().sum() for name in names]
+    names = [name for name in trained.start if layer is None or name.rpartition(".")[0] == layer]
+    ends = dict(trained.network.named_parameters())
+    parts = [(ends[name].detach() - trained.start[name]).double().square().sum() for name in names]
     return float(torch.stack(parts).sum().sqrt())
 
 
 def numbers(values: Tensor) -> Array:
-    """In float64, whatever the device."""
+    """A tensor on any device as an array in float64."""
     return array(values.detach().double().cpu().numpy())

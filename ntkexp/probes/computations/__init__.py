@@ -1,1 +1,0 @@
-"""What the larger probes compute: the numbers behind the options, one file a probe."""
