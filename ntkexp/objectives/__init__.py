@@ -1,4 +1,4 @@
-"""What a network is trained to lower, and what counts as a right answer: objectives by name."""
+"""Objectives, by name: a loss that is lowered, and which answers are right."""
 
 from __future__ import annotations
 

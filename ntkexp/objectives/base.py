@@ -1,9 +1,14 @@
-"""What an objective is to a config: a name, and the loss it makes of the data's targets."""
+"""An objective is a loss that a network is trained to lower, and says which answers are right.
+
+Outputs are (n, c), and targets (n,) or (n, c). A loss may also have `metrics()`: functions of a
+whole set, by name (ntkexp/objectives/metrics.py), which are written where `evaluate.metrics` asks
+for them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ntkexp.components import Component
 from ntkexp.errors import UserError
@@ -11,7 +16,24 @@ from ntkexp.errors import UserError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ntkexp.objectives.losses import Loss
+
+class Loss(Protocol):
+    """A loss per example; `outputs` is how many numbers a network gives for one."""
+
+    @property
+    def outputs(self) -> int: ...
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """(n,): the loss of each example."""
+
+    def losses_and_slopes(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """The losses and d loss / d outputs, without a graph, for any number of leading sizes."""
+
+    def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """(n,): whether each decision is right; not a number where nothing is decided."""
+
+    def label_matrix(self, targets: Tensor) -> Tensor:
+        """(n, c): the labels as numbers, for alignment with a kernel."""
 
 
 @dataclass
@@ -24,17 +46,17 @@ class Objective(Component):
     measures: ClassVar[tuple[str, ...]] = ()
 
     def check(self, config: Any = None) -> None:
-        # A class of one's own may build a loss with other metrics than those of its base.
-        own = vars(type(self)).get("measures", ())
-        for name in config.evaluate.metrics if config is not None and own else ():
-            if name not in own:
+        # A subclass may build a loss with other metrics than those of its base.
+        metrics = vars(type(self)).get("measures", ())
+        for name in config.evaluate.metrics if config is not None and metrics else ():
+            if name not in metrics:
                 raise UserError(
                     f"evaluate.metrics={name}: not known; expected those of objective={self.name}: "
-                    f"{', '.join(own)}"
+                    f"{', '.join(metrics)}"
                 )
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
-        """The loss for targets such as these, of so many classes; None is for numbers."""
+        """The loss for targets such as these, of so many classes; None where they are numbers."""
         raise NotImplementedError
 
     def refuse_numbers(self, targets: Tensor, classes: int | None) -> int:

@@ -6,23 +6,46 @@ ntkexp train +exp=mlp_mnist objective=cross_entropy
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from ntkexp.objectives.base import Objective
+from torch import Tensor
+from torch.nn import functional
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ntkexp.objectives.losses import Loss
+from ntkexp.objectives import metrics
+from ntkexp.objectives.base import Loss, Objective
+from ntkexp.objectives.metrics import Metric
 
 
 @dataclass
 class CrossEntropy(Objective):
-    """-log softmax(f)_y."""
+    """l(f, y) = -log softmax(f)_y, for a class y."""
 
     measures: ClassVar = ("mean_margin", "least_margin")
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
-        from ntkexp.objectives.losses import CrossEntropyLoss
-
         return CrossEntropyLoss(self.refuse_numbers(targets, classes))
+
+
+@dataclass(frozen=True)
+class CrossEntropyLoss:
+    outputs: int
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return functional.cross_entropy(outputs, targets, reduction="none")
+
+    def losses_and_slopes(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        log_shares = outputs.detach().log_softmax(-1)
+        chosen = targets.unsqueeze(-1)
+        losses = -log_shares.gather(-1, chosen).squeeze(-1)
+        slopes = log_shares.exp_()
+        slopes.scatter_add_(-1, chosen, slopes.new_full((), -1.0).expand(chosen.shape))
+        return losses, slopes
+
+    def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return outputs.argmax(1) == targets
+
+    def label_matrix(self, targets: Tensor) -> Tensor:
+        return functional.one_hot(targets, self.outputs)
+
+    def metrics(self) -> dict[str, Metric]:
+        return metrics.of_margins(metrics.class_margins)

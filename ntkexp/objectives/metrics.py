@@ -1,4 +1,4 @@
-"""What an objective measures of a whole set beside loss and accuracy.
+"""Metrics of a whole set beside loss and accuracy.
 
     R^2             1 - sum |y - f|^2 / sum |y - y_mean|^2       of numbers
     margin          s f with s = 2y - 1, or f_y - max over k != y of f_k
@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
+from ntkexp.objectives.base import Loss
 
-if TYPE_CHECKING:
-    from ntkexp.objectives.losses import Loss
-
-# Of outputs (n, c) and the targets of the same examples.
+# A number from outputs (n, c) and the targets of the same examples.
 Metric = Callable[[Tensor, Tensor], float]
 
 
@@ -63,14 +60,19 @@ def area_under_curve(outputs: Tensor, targets: Tensor) -> float:
     return (total - ones * (ones + 1) / 2) / (ones * zeros)
 
 
+def signs(targets: Tensor) -> Tensor:
+    """+1 for class 1, -1 for class 0."""
+    return torch.where(targets > 0, 1.0, -1.0)
+
+
 def binary_margins(outputs: Tensor, targets: Tensor) -> Tensor:
-    return torch.where(targets > 0, 1.0, -1.0) * outputs[:, 0].double()
+    return signs(targets) * outputs[:, 0].double()
 
 
 def class_margins(outputs: Tensor, targets: Tensor) -> Tensor:
-    own = targets[:, None]
-    others = outputs.double().scatter(1, own, -math.inf)
-    return outputs.double().gather(1, own)[:, 0] - others.amax(1)
+    classes = targets[:, None]
+    others = outputs.double().scatter(1, classes, -math.inf)
+    return outputs.double().gather(1, classes)[:, 0] - others.amax(1)
 
 
 def of_margins(margins: Callable[[Tensor, Tensor], Tensor]) -> dict[str, Metric]:

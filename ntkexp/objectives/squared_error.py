@@ -6,25 +6,67 @@ ntkexp train +exp=mlp_mnist objective=squared_error
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from ntkexp.objectives.base import Objective
+import torch
+from torch import Tensor
+from torch.nn import functional
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ntkexp.objectives.losses import Loss
+from ntkexp.objectives import metrics
+from ntkexp.objectives.base import Loss, Objective
+from ntkexp.objectives.metrics import Metric, signs
 
 
 @dataclass
 class SquaredError(Objective):
-    """|f - y|^2 / 2."""
+    """l(f, y) = |f - y|^2 / 2, for numbers y, or for classes as e_y or +-1."""
 
     measures: ClassVar = ("r_squared", "mean_absolute_error")
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
-        from ntkexp.objectives.losses import SquaredErrorLoss
-
         if targets.is_floating_point() or classes is None:
             return SquaredErrorLoss(targets.shape[1] if targets.dim() > 1 else 1)
         return SquaredErrorLoss(1 if classes == 2 else classes)
+
+
+@dataclass(frozen=True)
+class SquaredErrorLoss:
+    """Half the squared distance; classes become the unit vectors, or signs for one output."""
+
+    outputs: int
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return self.losses_of(outputs - self._numbers(outputs, targets))
+
+    def losses_of(self, residuals: Tensor) -> Tensor:
+        return residuals.square().sum(-1) / 2
+
+    def losses_and_slopes(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        residuals = outputs.detach() - self._numbers(outputs, targets)
+        return self.losses_of(residuals), residuals
+
+    def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        if targets.is_floating_point():
+            return outputs.new_full((len(outputs),), torch.nan)
+        if self.outputs == 1:
+            return (outputs[:, 0] > 0) == (targets > 0)
+        return outputs.argmax(1) == targets
+
+    def label_matrix(self, targets: Tensor) -> Tensor:
+        if targets.is_floating_point():
+            return targets if targets.dim() > 1 else targets[:, None]
+        if self.outputs == 1:
+            return signs(targets)[:, None]
+        return functional.one_hot(targets, self.outputs)
+
+    def metrics(self) -> dict[str, Metric]:
+        return {
+            "r_squared": lambda f, y: metrics.r_squared(f, self._numbers(f, y)),
+            "mean_absolute_error": lambda f, y: metrics.mean_absolute_error(f, self._numbers(f, y)),
+        }
+
+    def _numbers(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The targets in the shape of the outputs, whatever leads."""
+        if targets.is_floating_point() and targets.dim() == outputs.dim():
+            return targets
+        return self.label_matrix(targets.flatten()).view(outputs.shape).to(outputs.dtype)

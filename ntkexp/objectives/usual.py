@@ -1,4 +1,5 @@
-"""What suits the data: squared error for numbers, binary for two classes, else cross-entropy.
+"""The objective that suits the data: squared error for numbers, binary for two classes, else
+cross-entropy.
 
 ntkexp train +exp=disk objective=usual
 """
@@ -6,17 +7,14 @@ ntkexp train +exp=disk objective=usual
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from ntkexp.objectives.base import Objective
+from torch import Tensor
+
+from ntkexp.objectives.base import Loss, Objective
 from ntkexp.objectives.binary import Binary
 from ntkexp.objectives.cross_entropy import CrossEntropy
 from ntkexp.objectives.squared_error import SquaredError
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from ntkexp.objectives.losses import Loss
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What lowers the loss: optimisers by name, their options apart from their arithmetic."""
+"""Optimisers, by name: one file each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an optimiser is to a config: its rate, its batches, and when it has done enough."""
+"""The options of all optimisers: the rate, the batches, and when training is over."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ class Optimiser(Component):
             )
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
-        """What updates these parameters, before the first update."""
+        """The weight update of these parameters, before the first update."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What sees the forward of an update: probes that measure there, and optimisers.
+"""Observers of the forward of an update: probes that measure there, and optimisers.
 
 An optimiser that needs more than gradients (inputs and output gradients of layers, as KFAC does)
 sets `sees_forward` on its WeightUpdate. Both are called alike: `around_forward` surrounds the

@@ -1,4 +1,4 @@
-"""What an optimiser does with a gradient, in two halves.
+"""An update of the weights by a gradient, in two halves.
 
 The halves are apart so that a probe can stand between them: there the coming change of the weights
 is known while the network is still as it was. A difference of weights would not do: at a rate of
@@ -24,12 +24,13 @@ Number = float | Tensor
 
 
 class WeightUpdate:
-    """The base of all: `parameters`, and `memory`, lists of one tensor a parameter each."""
+    """The base of all updates. `memory` has lists of tensors, one for each of the `parameters`."""
 
-    # The names of the hyperparameters, which are attributes; and of the lists of its memory.
+    # The names of the hyperparameters, which are attributes.
     hyperparameters: tuple[str, ...] = ()
-    # Of these, the ones in which the members of one run may not differ.
+    # Hyperparameters in which the members of one run may not differ.
     alike: tuple[str, ...] = ()
+    # The names of the lists of the memory.
     memory_of: tuple[str, ...] = ()
     # Whether every update is the same but for its tensors, so that a CUDA graph can repeat it.
     repeats = False
@@ -47,7 +48,7 @@ class WeightUpdate:
         self.updates = 0
 
     def around_forward(self, model: nn.Module) -> AbstractContextManager[object]:
-        """Surrounds the forward of a minibatch, of one that sees it."""
+        """Surrounds the forward of a minibatch, where `sees_forward`."""
         return nullcontext()
 
     def on_forward(self, forward: Forward) -> None:
@@ -81,7 +82,7 @@ class WeightUpdate:
         return total
 
     def state(self) -> dict[str, Any]:
-        """What it remembers: tensors of their own, and the number of updates."""
+        """A copy of the memory, and the number of updates."""
         copies = {name: [part.clone() for part in parts] for name, parts in self.memory.items()}
         return {"updates": self.updates, **copies}
 
@@ -93,15 +94,16 @@ class WeightUpdate:
 
     @classmethod
     def of_members(cls, members: Sequence[Self], parameters: Sequence[Tensor]) -> Self:
-        """One for M networks whose parameters are stacked; their memories become views into it."""
-        kept = {
+        """The update of M networks whose parameters are stacked; the memories of the `members`
+        become views into its own."""
+        hyperparameters = {
             name: one_or_each([getattr(member, name) for member in members], parameters[0])
             for name in cls.hyperparameters
         }
         for name in cls.alike:
-            if isinstance(kept[name], Tensor):
+            if isinstance(hyperparameters[name], Tensor):
                 raise UserError(f"members: optim.{name} differs; expected one value for all")
-        stacked = cls(parameters, **kept)
+        stacked = cls(parameters, **hyperparameters)
         stacked.updates = members[0].updates
         for name, parts in stacked.memory.items():
             for place, part in enumerate(parts):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from ntkexp.data import Dataset, Split
-    from ntkexp.objectives.losses import Loss
+    from ntkexp.objectives.base import Loss
     from ntkexp.tangent import TangentKernel
 
 

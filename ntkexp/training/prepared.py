@@ -12,7 +12,7 @@ from torch import nn
 from ntkexp.config import Check as Warned
 from ntkexp.config import ExperimentConfig, TrainConfig
 from ntkexp.data import Dataset
-from ntkexp.objectives.losses import Loss
+from ntkexp.objectives.base import Loss
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.tangent.checks.independence import Check

@@ -1,4 +1,4 @@
-"""A network in, a network out: what is trained in its place."""
+"""Transforms, by name: functions that are trained in place of a network."""
 
 from __future__ import annotations
 

@@ -12,21 +12,28 @@ and not in alignments; the column `lr` of the updates is eta / alpha^2, so that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
+import torch
+from torch import Tensor, nn
+
+from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.models.base import BatchNorm
 from ntkexp.options import option, positive
 from ntkexp.transforms.base import Transform, Transformed
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    from ntkexp.data import Split
+from ntkexp.transforms.function import (
+    OfNetwork,
+    check_examples_independent,
+    freeze_statistics,
+)
 
 LARGEST_ALPHA = 1e6
+EXAMPLES_AT_ONCE = 500
 
 
 class Offset(StrEnum):
@@ -54,12 +61,6 @@ class AlphaScale(Transform):
         refuse_batch_statistics(self.name, self.batch_norm, config)
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
-        from ntkexp.transforms.functions.alpha_scaled import AlphaScaled, OnTrainingSet
-        from ntkexp.transforms.functions.of_network import (
-            check_examples_independent,
-            freeze_statistics,
-        )
-
         if self.batch_norm is BatchNorm.eval:
             freeze_statistics(network)
         check_examples_independent(network, self.name)
@@ -74,7 +75,7 @@ class AlphaScale(Transform):
 
 
 def refuse_batch_statistics(transform: str, batch_norm: BatchNorm, config: Any) -> None:
-    """Before anything is loaded, as far as the model's options tell."""
+    """Refuse statistics of minibatches as far as the options tell, before anything is loaded."""
     if batch_norm is BatchNorm.train and config.model.couples_examples():
         raise UserError(
             f"transform.batch_norm=train: transform={transform} takes no statistics of minibatches "
@@ -86,3 +87,86 @@ def refuse_batch_statistics(transform: str, batch_norm: BatchNorm, config: Any) 
             "probing.batch_norm=train: the function is trained with running statistics "
             "(transform.batch_norm=eval); expected probing.batch_norm=eval"
         )
+
+
+def scaled(outputs: Tensor, start: Tensor, alpha: float, *, keeps_start: bool) -> Tensor:
+    """f_0 + alpha (f - f_0), or without the first f_0; in this order, f - f_0 loses no digit."""
+    change = outputs - start
+    return torch.add(start, change, alpha=alpha) if keeps_start else alpha * change
+
+
+class AlphaScaled(OfNetwork):
+    """The alpha-scaled function of a network; f_0 is computed anew by the frozen copy.
+
+    For alpha = 1 with f_0 kept it is the network, bit for bit.
+    """
+
+    def __init__(self, network: nn.Module, alpha: float, *, keeps_start: bool) -> None:
+        super().__init__(network)
+        self.alpha, self.keeps_start = alpha, keeps_start
+        self.plain = alpha == 1 and keeps_start
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        outputs: Tensor = self.network(inputs)
+        if self.plain:
+            return outputs
+        with torch.no_grad():
+            start = self.start(inputs)
+        return scaled(outputs, start, self.alpha, keeps_start=self.keeps_start)
+
+
+class OnTrainingSet:
+    """The alpha-scaled function for training examples of given numbers: their f_0 is computed once.
+
+    This happens at the first update and not before: by then the process has the threads of the
+    run, on whose number the last digits depend.
+    """
+
+    def __init__(self, module: AlphaScaled, inputs: Tensor) -> None:
+        self.module, self._inputs = module, inputs
+
+    @cached_property
+    def start(self) -> Tensor:
+        """(n, c): f_0 of every training example."""
+        with torch.no_grad():
+            parts = torch.split(self._inputs, EXAMPLES_AT_ONCE)
+            return torch.cat([self.module.start(part) for part in parts])
+
+    def __call__(self, inputs: Tensor, numbers: Tensor) -> Tensor:
+        module = self.module
+        outputs: Tensor = module.network(inputs)
+        if module.plain:
+            return outputs
+        start = self.start.index_select(0, numbers)
+        return scaled(outputs, start, module.alpha, keeps_start=module.keeps_start)
+
+
+@dataclass(frozen=True)
+class Head:
+    """Turns outputs f (M, b, c) of M networks on minibatches into f^alpha; alpha (M, 1, 1)."""
+
+    start: Tensor  # (M, b, c)
+    alpha: Tensor
+    keeps_start: Tensor  # (M, 1, 1): 1 where f_0 is kept, else 0
+
+    def __call__(self, outputs: Tensor) -> Tensor:
+        return self.keeps_start * self.start + self.alpha * (outputs - self.start)
+
+
+class Heads:
+    """The heads of M networks that train in step."""
+
+    def __init__(self, sets: Sequence[OnTrainingSet]) -> None:
+        self._start = torch.stack([on_set.start for on_set in sets])
+        like = self._start
+
+        def column(values: list[float]) -> Tensor:
+            return torch.tensor(values, dtype=like.dtype, device=like.device).view(-1, 1, 1)
+
+        self._alpha = column([on_set.module.alpha for on_set in sets])
+        self._keeps_start = column([float(on_set.module.keeps_start) for on_set in sets])
+
+    def at(self, numbers: Tensor) -> Head:
+        """The head for the training examples `numbers` (M, b)."""
+        places = numbers.unsqueeze(2).expand(*numbers.shape, self._start.shape[2])
+        return Head(self._start.gather(1, places), self._alpha, self._keeps_start)

@@ -1,4 +1,4 @@
-"""What a transform is: it makes another function of a network, and that is trained in its place."""
+"""A transform makes another function of a network, and that is trained in its place."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Transformed:
-    """What is trained in place of a network.
+    """A function that is trained in place of a network.
 
     Args:
-        module: the function that is trained; its parameters are what the optimiser changes.
+        module: the function that is trained; the optimiser changes its parameters.
         rate: times the learning rate of the config.
         kernel: the module whose tangent kernel, times `kernel_factor`, the function has; None is
             `module` itself.
@@ -42,5 +42,5 @@ class Transform(Component):
     hides: ClassVar[frozenset[str]] = frozenset()
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
-        """What is trained in place of `network`, at its first step, on these examples."""
+        """The function that is trained in place of `network`, at the first step, on `train`."""
         raise NotImplementedError

@@ -10,19 +10,27 @@ theta_0, at every step.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar
 
+import torch
+from torch import Tensor, nn
+from torch.autograd import forward_ad
+from torch.func import functional_call
+
+from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.models.base import BatchNorm
 from ntkexp.transforms.alpha_scale import Offset, refuse_batch_statistics
 from ntkexp.transforms.base import Transform, Transformed
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    from ntkexp.data import Split
+from ntkexp.transforms.function import (
+    OfNetwork,
+    check_examples_independent,
+    freeze_statistics,
+)
 
 
 class Route(StrEnum):
@@ -45,7 +53,7 @@ class Linearise(Transform):
     run's id. A run that was begun goes on by the route of its checkpoint.
 
     `batch_norm: eval` has batch normalisation with its running statistics as they are at the start;
-    with those of a minibatch the outputs are no function of one example, and that is refused.
+    with those of a minibatch the outputs are no function of one example, and are refused.
     """
 
     hides: ClassVar = frozenset({"layers", "activations"})
@@ -65,14 +73,65 @@ class Linearise(Transform):
                 )
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
-        from ntkexp.transforms.functions.linearised import Linearised
-        from ntkexp.transforms.functions.of_network import (
-            check_examples_independent,
-            freeze_statistics,
-        )
-
         if self.batch_norm is BatchNorm.eval:
             freeze_statistics(network)
         check_examples_independent(network, self.name)
         module = Linearised(network, keeps_start=self.offset is Offset.f0)
         return Transformed(module, kernel=module.start)
+
+
+@cache
+def load_rules_of_duals() -> None:
+    """PyTorch's first dual number loads rules written with its own deprecated torch.jit, which is a
+    DeprecationWarning up to torch 2.13 and a FutureWarning since."""
+    with warnings.catch_warnings(), forward_ad.dual_level():
+        warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")
+        forward_ad.make_dual(torch.zeros(1), torch.zeros(1))  # type: ignore[no-untyped-call]
+
+
+class Linearised(OfNetwork):
+    """f_0(x) + J_0(x) (theta - theta_0), theta the weights of `network`, by forward mode.
+
+    The weights carry their tangent theta - theta_0 through one forward of the frozen copy, and
+    gradients go back through the tangents alone: this costs two forwards and two backwards, where
+    the network costs one and two.
+
+    >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+    >>> for layer in net: _ = nn.init.ones_(layer.weight)
+    >>> linear = Linearised(net)
+    >>> _ = nn.init.constant_(net[0].weight, 3.0), nn.init.constant_(net[1].weight, 5.0)
+    >>> linear(torch.ones(1, 1)).item()    # not 15, but 1 + 2 + 4
+    7.0
+    """
+
+    def __init__(self, network: nn.Module, *, keeps_start: bool = True) -> None:
+        load_rules_of_duals()
+        super().__init__(network)
+        self.keeps_start = keeps_start
+        # For its kernel; no gradient of training goes there.
+        for copied, w in zip(self.start.parameters(), network.parameters(), strict=True):
+            copied.requires_grad_(w.requires_grad)
+        trained = {name for name, w in network.named_parameters() if w.requires_grad}
+        self._first = {n: w.detach() for n, w in self.start.named_parameters() if n in trained}
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        weights = dict(self.network.named_parameters())
+        first = list(self._first.values())
+        tangents = torch._foreach_sub([weights[name] for name in self._first], first)
+        with forward_ad.dual_level():
+            duals = {
+                name: forward_ad.make_dual(w, tangent)  # type: ignore[no-untyped-call]
+                for name, w, tangent in zip(self._first, first, tangents, strict=True)
+            }
+            dual = functional_call(self.start, duals, (inputs,))
+            outputs: Tensor
+            change: Tensor
+            outputs, change = forward_ad.unpack_dual(dual)  # type: ignore[no-untyped-call]
+        return outputs + change if self.keeps_start else change
+
+    @torch.no_grad()
+    def move_to(self, change: dict[str, Tensor]) -> None:
+        """Put theta at theta_0 + change."""
+        for name, w in self.network.named_parameters():
+            if name in change:
+                w.copy_(self._first[name] + change[name])

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torch import nn
+
 from ntkexp.transforms.base import Transform, Transformed
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from ntkexp.data import Split
 
 

@@ -10,7 +10,10 @@ from torch import Tensor
 
 from ntkexp import components
 from ntkexp.errors import UserError
-from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, SquaredErrorLoss
+from ntkexp.objectives.base import Loss
+from ntkexp.objectives.binary import BinaryLoss
+from ntkexp.objectives.cross_entropy import CrossEntropyLoss
+from ntkexp.objectives.squared_error import SquaredErrorLoss
 
 N = 7
 STREAM = torch.Generator().manual_seed(0)

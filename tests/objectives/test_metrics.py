@@ -14,8 +14,11 @@ from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.execution import execute
-from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, SquaredErrorLoss
+from ntkexp.objectives.base import Loss
+from ntkexp.objectives.binary import BinaryLoss
+from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.objectives.metrics import of_objective
+from ntkexp.objectives.squared_error import SquaredErrorLoss
 from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")

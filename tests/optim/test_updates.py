@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
+from ntkexp.optim.adam import AdamUpdate
+from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
-from ntkexp.optim.updates.adam import AdamUpdate
-from ntkexp.optim.updates.sgd import SgdUpdate
 
 LR = 0.1
 Theirs = Callable[[list[nn.Parameter]], torch.optim.Optimizer]

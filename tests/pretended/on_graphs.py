@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.models.networks import mlp
+from ntkexp.optim.adam import AdamUpdate
+from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
-from ntkexp.optim.updates.adam import AdamUpdate
-from ntkexp.optim.updates.sgd import SgdUpdate
 from tests.pretended.cuda import machine, pretended
 from tests.pretended.on_runs import CONVOLUTIONS, MLP
 from tests.tiny_runs import train

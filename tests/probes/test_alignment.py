@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from ntkexp import data, models
 from ntkexp.errors import UserError
-from ntkexp.objectives.losses import CrossEntropyLoss
+from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.probes import NetworkView
 from ntkexp.theory.alignment import ALIGNMENTS, label_cka
 from ntkexp.theory.centring import centre, centre_labels

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ntkexp.data import Dataset, Split
-from ntkexp.objectives.losses import CrossEntropyLoss
+from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.probes import Batch, NetworkView
 from ntkexp.probes.directions import Directions
 

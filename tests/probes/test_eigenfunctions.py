@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ntkexp.data import Dataset, Split
-from ntkexp.objectives.losses import BinaryLoss
+from ntkexp.objectives.binary import BinaryLoss
 from ntkexp.probes import NetworkView
 from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.tangent import tangent_kernel

@@ -169,7 +169,7 @@ def test_pytorchs_own_deprecated_rules_for_dual_numbers_bring_no_warning() -> No
     """In a process of its own: they are loaded with the first dual number."""
     source = (
         "import torch\n"
-        "from ntkexp.transforms.functions.linearised import Linearised\n"
+        "from ntkexp.transforms.linearise import Linearised\n"
         "Linearised(torch.nn.Linear(2, 1))(torch.ones(3, 2)).sum().backward()\n"
     )
     done = subprocess.run(

@@ -22,7 +22,7 @@ from ntkexp.training.function_space.stack import Coefficients, FunctionStack
 from ntkexp.training.learners.evaluate import judged
 from ntkexp.training.learners.learner import BeforeUpdate
 from ntkexp.training.prepared import Prepared
-from ntkexp.transforms.functions.linearised import Linearised
+from ntkexp.transforms.linearise import Linearised
 
 EXAMPLES_AT_ONCE = 500
 

@@ -50,8 +50,7 @@ from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.schedule import last_step
 from ntkexp.training.supervised import MakeLearner, Supervised
-from ntkexp.transforms.functions.linearised import Linearised
-from ntkexp.transforms.linearise import Linearise, Route
+from ntkexp.transforms.linearise import Linearise, Linearised, Route
 
 ROUTES: Mapping[str, MakeLearner] = {
     NetworkLearner.route: NetworkLearner,

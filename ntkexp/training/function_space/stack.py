@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ntkexp.objectives.losses import Loss
+from ntkexp.objectives.base import Loss
 from ntkexp.optim.update import WeightUpdate, one_or_each
 from ntkexp.training.function_space.frozen_kernels import FrozenKernels
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ntkexp.data import Split
 from ntkexp.errors import UserError
-from ntkexp.objectives.losses import Loss
+from ntkexp.objectives.base import Loss
 from ntkexp.objectives.metrics import Metric
 from ntkexp.results.table import STEP, Table, float64, string
 

@@ -24,8 +24,8 @@ from ntkexp.training.learners.evaluate import evaluate, evaluating
 from ntkexp.training.learners.learner import BeforeUpdate
 from ntkexp.training.learners.memory_format import quick_layout
 from ntkexp.training.prepared import Prepared
-from ntkexp.transforms.functions.linearised import Linearised
-from ntkexp.transforms.functions.of_network import OfNetwork
+from ntkexp.transforms.function import OfNetwork
+from ntkexp.transforms.linearise import Linearised
 
 
 class NetworkLearner:

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ntkexp.objectives.losses import Loss
+from ntkexp.objectives.base import Loss
+from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
-from ntkexp.optim.updates.sgd import SgdUpdate
 from ntkexp.training.members.stack import Stack
-from ntkexp.transforms.functions.alpha_scaled import Head
+from ntkexp.transforms.alpha_scale import Head
 
 
 def is_mlp(model: nn.Module) -> bool:

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from ntkexp.objectives.losses import Loss
+from ntkexp.objectives.base import Loss
 from ntkexp.optim.update import Number, WeightUpdate, one_or_each
-from ntkexp.transforms.functions.alpha_scaled import Head
+from ntkexp.transforms.alpha_scale import Head
 
 
 class Stack:

@@ -14,8 +14,8 @@ from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.learners.drawing import drawing_layers
 from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.supervised import Supervised
-from ntkexp.transforms.functions.alpha_scaled import OnTrainingSet
-from ntkexp.transforms.functions.linearised import Linearised
+from ntkexp.transforms.alpha_scale import OnTrainingSet
+from ntkexp.transforms.linearise import Linearised
 
 # On so many training examples two networks are compared.
 FEW = 8

@@ -29,7 +29,7 @@ from ntkexp.training.members.stackable import (
 from ntkexp.training.recorder import AT_ONCE
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
-from ntkexp.transforms.functions.alpha_scaled import Heads
+from ntkexp.transforms.alpha_scale import Heads
 
 
 class StackedMembers(Members[Supervised]):

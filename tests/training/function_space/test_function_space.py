@@ -24,7 +24,7 @@ from ntkexp.training.function_space import routes
 from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.supervised import Supervised
-from ntkexp.transforms.functions.linearised import Linearised
+from ntkexp.transforms.linearise import Linearised
 from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")

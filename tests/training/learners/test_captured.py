@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ntkexp.optim.updates.sgd import SgdUpdate
+from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.training.learners.captured import WARM_UP, Captured, Replay
 from tests.tiny_runs import TINY, train
 

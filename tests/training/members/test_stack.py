@@ -14,10 +14,13 @@ from ntkexp.models.base import Model
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Norm, Resnet18
 from ntkexp.models.vgg import Vgg
-from ntkexp.objectives.losses import BinaryLoss, CrossEntropyLoss, Loss, SquaredErrorLoss
+from ntkexp.objectives.base import Loss
+from ntkexp.objectives.binary import BinaryLoss
+from ntkexp.objectives.cross_entropy import CrossEntropyLoss
+from ntkexp.objectives.squared_error import SquaredErrorLoss
+from ntkexp.optim.adam import AdamUpdate
+from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
-from ntkexp.optim.updates.adam import AdamUpdate
-from ntkexp.optim.updates.sgd import SgdUpdate
 from ntkexp.training.members.mlp import StackedMLP, is_mlp
 from ntkexp.training.members.stack import Stack
 

@@ -1,4 +1,4 @@
-"""A function made of a network, with the network's weights under the network's own names."""
+"""The base of functions made of a network, with its weights under its own names."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ntkexp.errors import UserError
 
 
 class OfNetwork(nn.Module):
-    """The base of such functions: `network` is trained, `start` is a frozen copy of it.
+    """A function of a network: `network` is trained, `start` is a frozen copy of it.
 
-    What is saved are the weights of `network`, as if there were nothing around it. The copy needs
-    no saving: it is what the config's initialisation gives, in every life of a run.
+    Only the weights of `network` are saved, as if there were nothing around it. The copy needs no
+    saving: the config's initialisation gives it again in every life of a run.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -47,7 +47,7 @@ def freeze_statistics(network: nn.Module) -> None:
 
 
 def check_examples_independent(network: nn.Module, transform: str) -> None:
-    """Refuse what makes an example's output depend on its batch, or on chance."""
+    """Refuse layers that make an example's output depend on its batch, or on chance."""
     for name, module in network.named_modules():
         if isinstance(module, _BatchNorm) and module.training:
             raise UserError(

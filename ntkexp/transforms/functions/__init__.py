@@ -1,1 +1,0 @@
-"""The functions that transforms make of a network, as modules."""
