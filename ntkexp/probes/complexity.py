@@ -26,7 +26,7 @@ from ntkexp.options import count, option
 from ntkexp.probes.base import Probe, Update
 from ntkexp.results.table import STEP, Rows, Table, float64
 from ntkexp.seeds import generator
-from ntkexp.tangent import SharedForward, tangent_trace
+from ntkexp.tangent import SharedForward, TangentFeatures
 
 COMPLEXITY = Table(
     "complexity",
@@ -72,6 +72,7 @@ class Complexity(Probe):
     def __post_init__(self) -> None:
         self._sum: Tensor | None = None
         self._shared: SharedForward | None = None
+        self._features: TangentFeatures | None = None
         self._measured: Tensor | None = None
 
     def check(self, config: Any = None) -> None:
@@ -129,7 +130,9 @@ class Complexity(Probe):
             return trace
         inputs = update.batches["train"].inputs
         if self.mode is Mode.exact:
-            return update.kernel_factor * tangent_trace(update.model, inputs)
+            if self._features is None:
+                self._features = TangentFeatures(update.model)
+            return update.kernel_factor * self._features.trace(inputs)
         return update.kernel_factor * self._estimator(update.model).run(inputs, _signs(update))
 
     def _estimator(self, model: nn.Module) -> SharedForward:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ntkexp.data import Dataset, Split
     from ntkexp.objectives.base import Loss
-    from ntkexp.tangent import TangentKernel
+    from ntkexp.tangent import TangentFeatures, TangentKernel
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,12 @@ class NetworkView(View):
         return self._kernels[batch]
 
     def kernel_on(self, inputs: Tensor, outputs: list[int] | None = None) -> TangentKernel:
-        from ntkexp.tangent import tangent_kernel
+        from ntkexp.tangent import TangentFeatures
 
-        found = tangent_kernel(self._kernel_of, inputs, outputs=outputs, layers=False)
+        features = (
+            self._features if outputs is None else TangentFeatures(self._kernel_of, outputs=outputs)
+        )
+        found = features.kernel(inputs, layers=False)
         return found if self._kernel_factor == 1.0 else found.times(self._kernel_factor)
 
     def labels(self, batch: str) -> NDArray[np.float64]:
@@ -156,6 +159,13 @@ class NetworkView(View):
     def _as_numbers(self, targets: Tensor) -> NDArray[np.float64]:
         matrix: NDArray[np.float64] = self._objective.label_matrix(targets).double().cpu().numpy()
         return matrix
+
+    @cached_property
+    def _features(self) -> TangentFeatures:
+        """One a look: it checks the network once."""
+        from ntkexp.tangent import TangentFeatures
+
+        return TangentFeatures(self._kernel_of)
 
     @cached_property
     def _kernels(self) -> Mapping[str, TangentKernel]:
@@ -173,11 +183,11 @@ class NetworkView(View):
         return {name: kernel.times(self._kernel_factor) for name, kernel in found.items()}
 
     def _kernels_of_module(self) -> Mapping[str, TangentKernel]:
-        from ntkexp.tangent import tangent_kernel, tangent_kernels
+        from ntkexp.tangent import tangent_kernel
 
         inputs = {name: batch.inputs for name, batch in self.batches.items()}
         if not self._batch_statistics:
-            return tangent_kernels(self._kernel_of, inputs)
+            return self._features.kernels(inputs)
         with _batch_statistics(self._kernel_of):
             return {
                 name: tangent_kernel(self._kernel_of, x, batch_function=True)

@@ -6,8 +6,7 @@ A library of its own: it knows tensors and modules, no runs and no configs.
 from ntkexp.tangent.average_features import AverageFeatures, average_features
 from ntkexp.tangent.factors.factor import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
-from ntkexp.tangent.kernel import TangentKernel, tangent_kernel, tangent_kernels
-from ntkexp.tangent.layer_factors import layer_factors
+from ntkexp.tangent.kernel import TangentKernel
 from ntkexp.tangent.products import (
     pull_back,
     push_forward,
@@ -15,6 +14,12 @@ from ntkexp.tangent.products import (
     top_eigenvectors,
 )
 from ntkexp.tangent.shared_forward import SharedForward
+from ntkexp.tangent.tangent_features import (
+    TangentFeatures,
+    layer_factors,
+    tangent_kernel,
+    tangent_kernels,
+)
 from ntkexp.tangent.tiles import TileStore, tangent_kernel_tiles
 from ntkexp.tangent.trace import tangent_trace
 
@@ -25,6 +30,7 @@ __all__ = [
     "Features",
     "Outer",
     "SharedForward",
+    "TangentFeatures",
     "TangentKernel",
     "TileStore",
     "average_features",

@@ -35,12 +35,12 @@ from ntkexp.tangent.factors.positions import everything
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.kernel import TangentKernel
-from ntkexp.tangent.layer_factors import layer_factors
 from ntkexp.tangent.memory.available import budget_or_default, default_budget
 from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.routes.blocks import mirror
 from ntkexp.tangent.routes.plan import add_layer
+from ntkexp.tangent.tangent_features import TangentFeatures
 
 Rule: TypeAlias = Literal["linspace", "midpoint", "trapezoid"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -153,7 +153,7 @@ class _Path:
         check: Check,
     ) -> None:
         self.model, self.inputs, self.outputs = copy.deepcopy(model), inputs, outputs
-        self.check: Check = check
+        self.features = TangentFeatures(self.model, outputs=outputs, check=check)
         self.parameters = trainable(self.model)
         if wrong := sorted(self.parameters.keys() ^ start.keys()):
             raise UserError(f"start: {', '.join(wrong)} is not in both the start and the network")
@@ -171,8 +171,7 @@ class _Path:
 
     def at(self, t: float) -> Features:
         self._go_to(t)
-        check, self.check = self.check, False  # one end is enough
-        return layer_factors(self.model, self.inputs, outputs=self.outputs, check=check)
+        return self.features.factors(self.inputs)
 
     def change(self) -> Tensor:
         """f_theta - f_theta_0, (n, k)."""

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
-import torch
-from torch import Tensor, nn
+import torch  # noqa: F401  (the example uses it)
+from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.batch_function import batch_kernels
-from ntkexp.tangent.checks.independence import Check
-from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features, layer_of
-from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.checked import CheckedFeatures
-from ntkexp.tangent.memory.available import (
-    blocks,
-    budget_or_default,
-    in_huge_pages,
-    refuse_beyond_memory,
-)
+from ntkexp.tangent.memory.available import blocks, in_huge_pages, refuse_beyond_memory
 from ntkexp.tangent.memory.workspace import Workspace
-from ntkexp.tangent.outputs import Outputs, check_finite
-from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.outputs import check_finite
 from ntkexp.tangent.routes.blocks import mirror, times
 from ntkexp.tangent.routes.plan import Plan, Step, add_layer
 
@@ -88,100 +78,12 @@ def centred(gram: Tensor, outputs: int, kind: Centring) -> Tensor:
     return (rows - rows.mean(2, keepdim=True)).view(gram.shape)
 
 
-def tangent_kernel(
-    model: nn.Module,
-    inputs: Tensor,
-    other: Tensor | None = None,
-    *,
-    outputs: Outputs = None,
-    layers: bool = True,
-    budget_bytes: int | None = None,
-    batch_function: bool = False,
-    tf32: bool = False,
-    check: Check = True,
-) -> TangentKernel:
-    """The kernel of `inputs` with themselves, or with `other`.
-
-    model         any module from a batch to (n, c) in which examples do not interact
-    outputs       None for all classes, a list of classes, or a function of the (n, c) outputs
-                  to (n,) or (n, k): a class difference. A function (f, indices) is told which
-                  examples it is given, as positions in `inputs`, those of `other` after them:
-                  lambda f, i: f.gather(1, labels[i, None]) is each example's own class
-    layers        False leaves out the split by layer
-    budget_bytes  memory for activations, gradients and workspace; larger batches are cut into
-                  blocks of examples, at the price of repeated passes
-    batch_function  True takes the batch as one function: the only meaning a kernel has with batch
-                  norm in training mode or active dropout, which are refused otherwise
-    tf32          True lets a GPU round the factors of products to 10 bits
-    check         that outputs are not random and that each depends on its own example alone:
-                  True refuses, "warn" warns, False does not look
-
-    >>> net = nn.Linear(1, 1)
-    >>> tangent_kernel(net, torch.tensor([[2.0], [3.0]])).gram    # x x' + 1
-    tensor([[ 5.,  7.],
-            [ 7., 10.]])
-    """
-    if batch_function:
-        if other is not None:
-            raise UserError("batch_function=True: two batches have no common batch function")
-        with preserve_model_state(model, tf32=tf32):
-            function = NetworkFunction(model, outputs)
-            return _of_batch_function(function, Batch.of(inputs), layers, budget_bytes)
-    check_examples_independent(model)
-    with preserve_model_state(model, tf32=tf32):
-        batches = Batch.several([inputs] if other is None else [inputs, other])
-        function = NetworkFunction(model, outputs)
-        request = _Request(function, batches, layers, budget_bytes, check)
-        return request.cross(*batches) if other is not None else request.symmetric(batches)[0]
-
-
-def tangent_kernels(
-    model: nn.Module,
-    batches: Mapping[str, Tensor],
-    *,
-    outputs: Outputs = None,
-    layers: bool = True,
-    budget_bytes: int | None = None,
-    tf32: bool = False,
-    check: Check = True,
-) -> dict[str, TangentKernel]:
-    """The kernel of each batch with itself, from one forward and one set of backwards together.
-
-    Indices for `outputs` count through the batches in their order.
-    """
-    check_examples_independent(model)
-    with preserve_model_state(model, tf32=tf32):
-        found = Batch.several([*batches.values()])
-        request = _Request(NetworkFunction(model, outputs), found, layers, budget_bytes, check)
-        return dict(zip(batches, request.symmetric(found), strict=True))
-
-
-def _of_batch_function(
-    function: NetworkFunction, batch: Batch, layers: bool, budget_bytes: int | None
-) -> TangentKernel:
-    values = function(batch)
-    budget = budget_or_default(budget_bytes, values.device)
-    grams = batch_kernels(values, function.parameters, budget)
-    total = torch.stack(list(grams.values())).sum(0)
-    return TangentKernel(total, grams if layers else {}, values.shape[1])
-
-
-class _Request:
+class Request:
     """One request: what to compute, in which memory, and the plan as it is carried out."""
 
-    def __init__(
-        self,
-        function: NetworkFunction,
-        batches: list[Batch],
-        layers: bool,
-        budget_bytes: int | None,
-        check: Check,
-    ) -> None:
-        if not batches:
-            raise UserError("no batch of inputs was given")
-        self.function, self.layers = function, layers
-        self.features = CheckedFeatures(function, max(batches, key=len), budget_bytes, check)
-        self.sizes, self.budget_bytes = self.features.sizes, self.features.budget_bytes
+    def __init__(self, features: CheckedFeatures, layers: bool) -> None:
+        self.features, self.layers = features, layers
+        self.sizes, self.budget_bytes = features.sizes, features.budget_bytes
         self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
 
     def symmetric(self, batches: list[Batch]) -> list[TangentKernel]:
@@ -232,7 +134,10 @@ class _Request:
         return self._finished(result)
 
     def _refuse_beyond_memory(self, sizes: list[tuple[int, int]]) -> None:
-        k, owners = self.sizes.outputs, {layer_of(name) for name in self.function.parameters}
+        k, owners = (
+            self.sizes.outputs,
+            {layer_of(name) for name in self.features.function.parameters},
+        )
         rows, columns = (k * max(size) for size in zip(*sizes, strict=True))
         refuse_beyond_memory(rows, columns, len(owners) if self.layers else 0, self.sizes.like)
 

@@ -14,11 +14,11 @@ from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.checks.models import check_examples_independent, check_shapes, trainable
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.fallback import jacobians
-from ntkexp.tangent.kernel import tangent_kernel
 from ntkexp.tangent.memory.available import default_budget
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.passes.preserve import preserve_model_state
 from ntkexp.tangent.passes.reference import drawn
+from ntkexp.tangent.tangent_features import tangent_kernel
 
 # Up to this size all eigenvectors cost less than an iteration for a few.
 DENSE_ROWS = 3000

@@ -19,7 +19,7 @@ from ntkexp.tangent.checks.independence import ROWS, Check
 from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.gradients.checked import CheckedFeatures
+from ntkexp.tangent.gradients.checked import CheckedFeatures, Known
 from ntkexp.tangent.memory.workspace import Workspace
 from ntkexp.tangent.outputs import Outputs
 from ntkexp.tangent.passes.preserve import preserve_model_state
@@ -102,7 +102,7 @@ class _Tiles:
     ) -> None:
         self.function, self.batch = function, batch
         first = self._moved(slice(0, ROWS))
-        self.features = CheckedFeatures(function, first, budget_bytes, check)
+        self.features = CheckedFeatures(function, first, budget_bytes, check, Known())
         self.sizes, self.budget_bytes = self.features.sizes, self.features.budget_bytes
         self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
         self.step = 0

@@ -9,18 +9,13 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.independence import Check, check_independent
+from ntkexp.tangent.checks.independence import Check
 from ntkexp.tangent.checks.models import check_examples_independent
-from ntkexp.tangent.factors.norms import norm_workspace, squared_norms
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.gradients.chain import chain_of, squared_length, unit_vectors
-from ntkexp.tangent.gradients.checked import CheckedFeatures
-from ntkexp.tangent.memory.available import blocks, budget_or_default
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.calls import parameterised
 from ntkexp.tangent.passes.preserve import preserve_model_state
-from ntkexp.tangent.passes.reference import drawn, first_few, gradients, length
 from ntkexp.tangent.shared_forward import SharedForward, signs
+from ntkexp.tangent.tangent_features import TangentFeatures
 
 Estimate: TypeAlias = Literal["signs", "hutchinson"]
 
@@ -52,67 +47,13 @@ def tangent_trace(
         raise UserError(f"estimate={estimate!r}: None, signs and hutchinson are accepted")
     if estimate is not None and generator is None:
         raise UserError("an estimate needs a generator: its draws are not taken from torch's own")
-    batch = Batch.of(inputs)
+    if estimate is None:
+        features = TangentFeatures(model, outputs=outputs, budget_bytes=budget_bytes, check=check)
+        return features.trace(inputs)
     with preserve_model_state(model):
-        function = NetworkFunction(model, outputs)
-        if estimate == "hutchinson":
-            return _hutchinson(function, batch, generator)
         if estimate == "signs":
-            return SharedForward(model, outputs, check=check).run(batch.inputs, generator)
-        return _exact(function, batch, budget_bytes, check)
-
-
-def _exact(
-    function: NetworkFunction, batch: Batch, budget_bytes: int | None, check: Check
-) -> Tensor:
-    of_chain = _exact_of_chain(function, batch, budget_bytes, check)
-    if of_chain is not None:
-        return of_chain
-    features = CheckedFeatures(function, batch, budget_bytes, check)
-    like = features.sizes.like
-    workspace, total = norm_workspace(like), like.new_zeros((), dtype=torch.float64)
-    parts = blocks(len(batch), features.sizes.bytes_per_example, features.budget_bytes)
-    for rows in parts:
-        found = features.of(batch[rows], len(parts) == 1)
-        factors = [factor for layer in found.layers.values() for factor in layer.values()]
-        total += squared_norms(factors, workspace)
-    return total
-
-
-def _exact_of_chain(
-    function: NetworkFunction, batch: Batch, budget_bytes: int | None, check: Check
-) -> Tensor | None:
-    """The exact trace where every forward is a plain chain of linear layers, else None."""
-    widths = []
-    for module in parameterised(function.model).values():
-        if type(module) is not nn.Linear:
-            return None
-        widths.append(module.out_features)
-    if not _is_chain(function, function(first_few(batch))):
-        return None
-    weight = next(iter(function.parameters.values()))
-    bytes_each = (2 + 3 * widths[-1]) * sum(widths) * weight.element_size()
-    budget = budget_or_default(budget_bytes, function.device)
-    check_independent(function, batch, check)
-    total = weight.new_zeros((), dtype=torch.float64)
-    for rows in blocks(len(batch), bytes_each, budget):
-        chain = chain_of(function(batch[rows]), function.parameters.values())
-        if chain is None:
-            return None
-        total += squared_length(chain, unit_vectors(chain))
-    return total
-
-
-def _is_chain(function: NetworkFunction, values: Tensor) -> bool:
-    """Whether the chain's formula gives the length of the first example's true gradient."""
-    chain = chain_of(values, function.parameters.values())
-    if chain is None:
-        return False
-    cotangent = drawn(values)
-    cotangent[1:] = 0
-    truth = length(gradients(values, function.parameters, cotangent).values()) ** 2
-    tolerance = 1e-8 if values.dtype == torch.float64 else 1e-3
-    return abs(float(squared_length(chain, cotangent)) - truth) <= tolerance * truth + 1e-30
+            return SharedForward(model, outputs, check=check).run(inputs, generator)
+        return _hutchinson(NetworkFunction(model, outputs), Batch.of(inputs), generator)
 
 
 def _hutchinson(

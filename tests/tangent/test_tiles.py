@@ -120,7 +120,7 @@ def test_another_function_of_the_same_weights_is_refused(finished: bool, tmp_pat
 def test_another_budget_goes_on(tmp_path: Path) -> None:
     plain, inputs = mlp()
     model, file = Stopping(*plain).double(), tmp_path / "k.npy"
-    model.left = 30
+    model.left = 14
     with pytest.raises(KeyboardInterrupt):
         tiles(model, inputs, file, budget_bytes=10_000)
     model.left = 10**9

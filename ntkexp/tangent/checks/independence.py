@@ -165,13 +165,22 @@ def _displaced(rows: Tensor, draws: torch.Generator) -> Tensor:
 
 def moved(function: NetworkFunction) -> dict[str, Tensor]:
     """Trainable weights plus noise, a small part of their own size; zeros get that of their
-    layer's usual weights, 1 / sqrt(fan-in)."""
+    layer's usual weights, 1 / sqrt(fan-in). The noise of a matrix has rank one: it is drawn, and
+    added, in a fraction of the time."""
     draws, found = torch.Generator().manual_seed(0), {}
+
+    def drawn(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=draws).to(weight.device, weight.dtype)
+
     for name, weight in function.parameters.items():
-        noise = torch.randn(weight.shape, generator=draws).to(weight.device, weight.dtype)
+        one = drawn(*weight.shape[:1])
+        other = drawn(*weight.shape[1:]) if weight.dim() > 1 else weight.new_ones(())
         fan_in = weight[0].numel() if weight.dim() > 1 else 1
         size = float(torch.linalg.vector_norm(weight.detach())) / max(1, weight.numel()) ** 0.5
-        found[name] = torch.add(weight.detach(), noise, alpha=MOVED * (size or fan_in**-0.5))
+        one = one.view(-1, *(1,) * (weight.dim() - 1)) if weight.dim() else one
+        found[name] = torch.addcmul(
+            weight.detach(), one, other, value=MOVED * (size or fan_in**-0.5)
+        )
     return found
 
 

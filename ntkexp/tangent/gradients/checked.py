@@ -1,8 +1,8 @@
-"""Features that have been compared with autograd's own gradients."""
+"""Features that have been compared with autograd's own gradients, as far as that is not known."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from torch import nn
 
@@ -13,6 +13,8 @@ from ntkexp.tangent.features import Features, by_layer, layer_of, passes_cost
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.fallback import jacobians
 from ntkexp.tangent.gradients.forward import Forward, forward_of
+from ntkexp.tangent.gradients.graph import Signature
+from ntkexp.tangent.gradients.graph_uses import graph_factor
 from ntkexp.tangent.gradients.trusted import better_order, second_attempt, trusted
 from ntkexp.tangent.memory.available import budget_or_default
 from ntkexp.tangent.passes.calls import (
@@ -22,8 +24,36 @@ from ntkexp.tangent.passes.calls import (
 from ntkexp.tangent.passes.reference import ReferencePass, Sizes, reference_pass
 
 
+@dataclass(frozen=True)
+class Covered:
+    """How the features of a batch of one size were found and agreed with autograd's gradients.
+
+    sizes        of its reference pass
+    graph        of the forward; None of a plain chain, which is read anew at every call
+    outside      the parameters used by other operations than those of their modules
+    parameters   those with factors, True where rows count the examples first; the others of a
+                 net are `slow`, or not used at all
+    """
+
+    sizes: Sizes
+    graph: Signature | None
+    outside: frozenset[str]
+    parameters: dict[str, bool]
+    slow: list[str]
+
+
+@dataclass
+class Known:
+    """What has been found out of a function on inputs of one form; `covered` by size of batch."""
+
+    sizes: Sizes | None = None
+    independent: bool = False
+    covered: dict[int, Covered] = field(default_factory=dict)
+    chained: bool | None = None  # whether it is a plain chain of linear layers
+
+
 class CheckedFeatures:
-    """The features of the batches of one request, whose examples are independent."""
+    """The features of the batches of one request. What is known is not checked again."""
 
     def __init__(
         self,
@@ -31,52 +61,99 @@ class CheckedFeatures:
         first: Batch,
         budget_bytes: int | None,
         check: Check,
+        known: Known,
     ) -> None:
-        self.function = function
-        self._reference = reference_pass(function, first)
-        self.sizes: Sizes = self._reference.sizes
+        self.function, self.known = function, known
+        self._reference = reference_pass(function, first) if known.sizes is None else None
+        self.sizes = known.sizes = known.sizes or self._reference.sizes  # type: ignore[union-attr]
         self.budget_bytes = budget_or_default(budget_bytes, self.sizes.like.device)
-        check_independent(
-            function, first, check, rows=self.budget_bytes // self.sizes.bytes_per_example
-        )
+        if not known.independent:
+            rows = self.budget_bytes // self.sizes.bytes_per_example
+            check_independent(function, first, check, rows)
+            known.independent = len(first) > 1
 
     def of(self, batch: Batch, whole: bool) -> Features:
         """`whole` says that the batch is the request, and not a block of it."""
-        reference = self._reference if whole else reference_pass(self.function, batch)
-        return features(self.function, batch, reference, self.budget_bytes)
+        covered = self.known.covered.get(len(batch))
+        if covered is not None:
+            found = _as_before(self.function, batch, covered, self.budget_bytes)
+            if found is not None:
+                return found
+        reference = (self._reference if whole else None) or reference_pass(self.function, batch)
+        return features(self.function, batch, reference, self.budget_bytes, self.known)
 
 
 def features(
-    function: NetworkFunction, batch: Batch, reference: ReferencePass, budget_bytes: int
+    function: NetworkFunction,
+    batch: Batch,
+    reference: ReferencePass,
+    budget_bytes: int,
+    known: Known,
 ) -> Features:
     """Record one forward, pull each output back to the layers, and check the factors."""
     sizes, parameters = reference.sizes, function.parameters
     with recorded(parameterised(function.model)) as calls:
         values = function(batch, sizes.layout)
     forward = forward_of(function, values, calls, sizes)
-    if len(batch) > sizes.examples and forward.graph is not None and forward.graph.may_move_rows:
-        # The first examples prove too little.
-        reference = reference.of_whole_batch(function, values)
+    # Rows in another order may be in a third one next time.
+    certain = forward.graph is None or not forward.graph.may_move_rows
+    if len(batch) > sizes.examples and not certain:
+        reference = reference.of_whole_batch(
+            function, values
+        )  # the first examples prove too little
     del values, calls
-    slow, offered = forward.slow, dict[str, Factor]()
+    slow, offered, firsts = forward.slow, dict[str, Factor](), dict[str, bool]()
     for name, parameter in parameters.items():
         key = id(parameter)
         if key in forward.uses:
-            offered[name] = merged(forward.uses[key])
+            offered[name], firsts[name] = merged(forward.uses[key]), True
         elif key in forward.in_graph:
-            offered[name] = better_order(forward.in_graph[key], name, parameter, reference)
+            offered[name], firsts[name] = better_order(
+                forward.in_graph[key], name, parameter, reference
+            )
         elif reference.gradients[name].any():
             slow.add(key)  # else nothing uses it, and its features are zero
+        else:  # ... or it is zero today
+            certain &= forward.graph is not None and not forward.graph.has_leaf(parameter)
     slow -= forward.in_graph.keys()
     found = trusted(offered, reference, forward.values, function)
     wrong = [name for name in offered if name not in found and id(parameters[name]) in forward.uses]
     if wrong and forward.graph is not None:
+        certain = False
         found |= second_attempt(forward.graph, wrong, forward.values, reference, function)
         for name in wrong:  # whatever its module was called for, that is not how it is used
             forward.uses.pop(id(parameters[name]))
     slow.update(id(parameters[name]) for name in offered if name not in found)
     names = [name for name, parameter in parameters.items() if id(parameter) in slow]
+    if certain:
+        signature = forward.graph.signature if forward.graph is not None else None
+        outside = frozenset(n for n, p in parameters.items() if id(p) in forward.outside)
+        order = {name: firsts[name] for name in found}
+        known.covered[len(batch)] = Covered(sizes, signature, outside, order, names)
     return _complete(function, batch, forward, found, names, budget_bytes)
+
+
+def _as_before(
+    function: NetworkFunction, batch: Batch, covered: Covered, budget_bytes: int
+) -> Features | None:
+    """The features as they were found and checked before; None if the graph is another one."""
+    with recorded(parameterised(function.model)) as calls:
+        raw = function.raw(batch, covered.sizes.layout, guarded=False)
+    values = function.select(raw, batch)
+    del raw
+    forward = forward_of(function, values, calls, covered.sizes, covered.outside)
+    del values, calls
+    signature = forward.graph.signature if forward.graph is not None else None
+    if signature != covered.graph:
+        return None
+    found: dict[str, Factor] = {}
+    for name, first in covered.parameters.items():
+        parameter = function.parameters[name]
+        if id(parameter) in forward.uses:
+            found[name] = merged(forward.uses[id(parameter)])
+        else:
+            found[name] = graph_factor(forward.in_graph[id(parameter)], parameter, first)
+    return _complete(function, batch, forward, found, covered.slow, budget_bytes)
 
 
 def _complete(

@@ -34,14 +34,14 @@ def trusted(
 
 def better_order(
     uses: list[GraphUse], name: str, parameter: nn.Parameter, reference: ReferencePass
-) -> Factor:
-    """Of rows that count examples and time: the examples first, or last, whichever is right."""
+) -> tuple[Factor, bool]:
+    """Of rows that count examples and time: the examples first (True) or last."""
     first = graph_factor(uses, parameter, examples_first=True)
     error = reference.error(name, first)
     if error <= reference.allowed(name):
-        return first
+        return first, True
     last = graph_factor(uses, parameter, examples_first=False)
-    return last if reference.error(name, last) < error else first
+    return (last, False) if reference.error(name, last) < error else (first, True)
 
 
 def second_attempt(
@@ -60,7 +60,7 @@ def second_attempt(
     together = reference.sizes.is_small(len(values))
     receive_gradients(values, receivers, [*one_output(values)], together)
     offered = {
-        name: better_order(found[id(function.parameters[name])], name, parameter, reference)
+        name: better_order(found[id(function.parameters[name])], name, parameter, reference)[0]
         for name in names
         if id(parameter := function.parameters[name]) in found
     }

@@ -1,0 +1,224 @@
+"""The tangent features of a model, as an object that holds what it has found out of it.
+
+    features = TangentFeatures(model)
+    features.kernel(x)      # checks the model, and its rules against autograd
+    features.kernel(x)      # checks nothing that is known: weights and inputs may be others by now
+
+What is found out is the same for other weights and for other inputs of the same form. For a model
+with other layers, hooks or code make a new object. `tangent_kernel(model, x)` makes one and uses it
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.errors import UserError
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch_function import batch_kernels
+from ntkexp.tangent.checks.independence import Check
+from ntkexp.tangent.checks.models import check_examples_independent
+from ntkexp.tangent.factors.norms import norm_workspace, squared_norms
+from ntkexp.tangent.features import Features
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.gradients.checked import CheckedFeatures, Known
+from ntkexp.tangent.kernel import Request, TangentKernel
+from ntkexp.tangent.memory.available import blocks, budget_or_default
+from ntkexp.tangent.outputs import Outputs
+from ntkexp.tangent.passes.preserve import preserve_model_state
+
+
+class TangentFeatures:
+    """Phi of a model: kernels Phi Phi^T, their trace, and the factors they are made of.
+
+    Args:
+        model: any module from a batch to (n, c) in which examples do not interact.
+        outputs: None for all classes, a list of classes, or a function of the (n, c) outputs to
+            (n,) or (n, k): a class difference. A function (f, indices) is told which examples it
+            is given, as positions in all inputs of a call, in their order:
+            lambda f, i: f.gather(1, labels[i, None]) is each example's own class.
+        budget_bytes: memory for activations, gradients and workspace; larger batches are cut into
+            blocks of examples, at the price of repeated passes.
+        tf32: True lets a GPU round the factors of products to 10 bits.
+        check: that outputs are not random and that each depends on its own example alone. True
+            refuses, "warn" warns, False does not look. Once for each form of inputs.
+
+    >>> features = TangentFeatures(nn.Linear(1, 1))
+    >>> features.kernel(torch.tensor([[2.0], [3.0]])).gram        # x x' + 1
+    tensor([[ 5.,  7.],
+            [ 7., 10.]])
+    >>> features.trace(torch.tensor([[2.0], [3.0]])).item()
+    15.0
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        outputs: Outputs = None,
+        budget_bytes: int | None = None,
+        tf32: bool = False,
+        check: Check = True,
+    ) -> None:
+        check_examples_independent(model)
+        self.model, self.outputs, self.budget_bytes = model, outputs, budget_bytes
+        self.tf32, self.check = tf32, check
+        self._known: dict[Hashable, Known] = {}
+
+    def kernel(
+        self, inputs: Tensor, other: Tensor | None = None, *, layers: bool = True
+    ) -> TangentKernel:
+        """The kernel of `inputs` with themselves, or with `other`; `layers` splits it by layer."""
+        if other is None:
+            return self._symmetric([inputs], layers)[0]
+        with self._looking():
+            batches = Batch.several([inputs, other])
+            return Request(self._checked(batches), layers).cross(*batches)
+
+    def kernels(
+        self, batches: Mapping[str, Tensor], *, layers: bool = True
+    ) -> dict[str, TangentKernel]:
+        """The kernel of each batch with itself, from one forward and one set of backwards."""
+        found = self._symmetric([*batches.values()], layers)
+        return dict(zip(batches, found, strict=True))
+
+    def factors(self, inputs: Tensor) -> Features:
+        """The factors of every parameter. The batch is not cut: it must fit into memory."""
+        with self._looking():
+            batch = Batch.of(inputs)
+            return self._checked([batch]).of(batch, True)
+
+    def trace(self, inputs: Tensor) -> Tensor:
+        """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
+        with self._looking():
+            batch = Batch.of(inputs)
+            checked = self._checked([batch])
+            like = checked.sizes.like
+            workspace, total = norm_workspace(like), like.new_zeros((), dtype=torch.float64)
+            parts = blocks(len(batch), checked.sizes.bytes_per_example, checked.budget_bytes)
+            for rows in parts:
+                found = checked.of(batch[rows], len(parts) == 1)
+                factors = [factor for layer in found.layers.values() for factor in layer.values()]
+                total += squared_norms(factors, workspace)
+            return total
+
+    def _symmetric(self, inputs: list[Tensor], layers: bool) -> list[TangentKernel]:
+        with self._looking():
+            batches = Batch.several(inputs)
+            return Request(self._checked(batches), layers).symmetric(batches)
+
+    def _looking(self) -> AbstractContextManager[None]:
+        check_examples_independent(self.model)
+        return preserve_model_state(self.model, tf32=self.tf32)
+
+    def _checked(self, batches: list[Batch]) -> CheckedFeatures:
+        if not batches:
+            raise UserError("no batch of inputs was given")
+        function, largest = NetworkFunction(self.model, self.outputs), max(batches, key=len)
+        known = self._known.setdefault(_form(function, largest), Known())
+        return CheckedFeatures(function, largest, self.budget_bytes, self.check, known)
+
+
+def _form(function: NetworkFunction, batch: Batch) -> Hashable:
+    """What may not change for what is known to hold: modes, what is trained, the inputs' form."""
+    modes = tuple(module.training for module in function.model.modules())
+    inputs = (batch.inputs.shape[1:], batch.inputs.dtype)
+    trained = tuple((name, p.dtype) for name, p in function.parameters.items())
+    return modes, trained, function.device, inputs, torch.get_default_dtype()
+
+
+def tangent_kernel(
+    model: nn.Module,
+    inputs: Tensor,
+    other: Tensor | None = None,
+    *,
+    outputs: Outputs = None,
+    layers: bool = True,
+    budget_bytes: int | None = None,
+    batch_function: bool = False,
+    tf32: bool = False,
+    check: Check = True,
+) -> TangentKernel:
+    """The kernel of `inputs` with themselves, or with `other`; the options of `TangentFeatures`.
+
+    layers        False leaves out the split by layer
+    batch_function  True takes the batch as one function: the only meaning a kernel has with batch
+                  norm in training mode or active dropout, which are refused otherwise
+
+    >>> tangent_kernel(nn.Linear(1, 1), torch.tensor([[2.0], [3.0]])).gram    # x x' + 1
+    tensor([[ 5.,  7.],
+            [ 7., 10.]])
+    """
+    if batch_function:
+        if other is not None:
+            raise UserError("batch_function=True: two batches have no common batch function")
+        with preserve_model_state(model, tf32=tf32):
+            return _of_batch_function(
+                NetworkFunction(model, outputs), Batch.of(inputs), layers, budget_bytes
+            )
+    features = TangentFeatures(
+        model, outputs=outputs, budget_bytes=budget_bytes, tf32=tf32, check=check
+    )
+    return features.kernel(inputs, other, layers=layers)
+
+
+def tangent_kernels(
+    model: nn.Module,
+    batches: Mapping[str, Tensor],
+    *,
+    outputs: Outputs = None,
+    layers: bool = True,
+    budget_bytes: int | None = None,
+    tf32: bool = False,
+    check: Check = True,
+) -> dict[str, TangentKernel]:
+    """The kernel of each batch with itself, from one forward and one set of backwards together.
+
+    Indices for `outputs` count through the batches in their order.
+    """
+    features = TangentFeatures(
+        model, outputs=outputs, budget_bytes=budget_bytes, tf32=tf32, check=check
+    )
+    return features.kernels(batches, layers=layers)
+
+
+def layer_factors(
+    model: nn.Module,
+    inputs: Tensor,
+    *,
+    outputs: Outputs = None,
+    budget_bytes: int | None = None,
+    check: Check = True,
+) -> Features:
+    """The factors of all trainable parameters for one batch: what a kernel, a Fisher matrix or a
+    norm is made of. The gradient of output c at example i by the weight of a layer is a sum of
+    outer products over the positions d of its output,
+
+        grad_W f_ic = sum_d v_icd u_id^T,
+
+    u the inputs and v the gradients of the outputs. `.layers[module][parameter]` is such an Outer,
+    with u (n, G, K, D) as `positions.everything(f.u)` and f.v (n, k, G, O, D), or a Direct, with
+    values (n, k, p), for biases, scales and whatever has no such form. `.jacobian()` of either is
+    (n, k, p). The batch is not cut: it must fit into memory.
+
+    >>> net = nn.Linear(2, 1, bias=False)
+    >>> found = layer_factors(net, torch.tensor([[3.0, 4.0]]))
+    >>> found.layers[""]["weight"].jacobian()
+    tensor([[[3., 4.]]])
+    """
+    features = TangentFeatures(model, outputs=outputs, budget_bytes=budget_bytes, check=check)
+    return features.factors(inputs)
+
+
+def _of_batch_function(
+    function: NetworkFunction, batch: Batch, layers: bool, budget_bytes: int | None
+) -> TangentKernel:
+    values = function(batch)
+    budget = budget_or_default(budget_bytes, values.device)
+    grams = batch_kernels(values, function.parameters, budget)
+    total = torch.stack(list(grams.values())).sum(0)
+    return TangentKernel(total, grams if layers else {}, values.shape[1])
