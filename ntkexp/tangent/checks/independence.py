@@ -34,6 +34,7 @@ LIMIT, LIMIT_IN_DOUBT = 1e-6, 1e-2
 # How many examples of a batch are looked at, at least (if it has them) and at most; and by which
 # part of their size weights are moved.
 FEWEST, ROWS, MOVED = 8, 16, 0.03
+DRAWN = 2**16 + 1
 RANDOM = "it is random; make it deterministic, ask for batch_function=True"
 
 
@@ -165,22 +166,16 @@ def _displaced(rows: Tensor, draws: torch.Generator) -> Tensor:
 
 def moved(function: NetworkFunction) -> dict[str, Tensor]:
     """Trainable weights plus noise, a small part of their own size; zeros get that of their
-    layer's usual weights, 1 / sqrt(fan-in). The noise of a matrix has rank one: it is drawn, and
-    added, in a fraction of the time."""
+    layer's usual weights, 1 / sqrt(fan-in)."""
     draws, found = torch.Generator().manual_seed(0), {}
-
-    def drawn(*shape: int) -> Tensor:
-        return torch.randn(shape, generator=draws).to(weight.device, weight.dtype)
-
     for name, weight in function.parameters.items():
-        one = drawn(*weight.shape[:1])
-        other = drawn(*weight.shape[1:]) if weight.dim() > 1 else weight.new_ones(())
+        count = weight.numel()
+        # Drawing numbers for a hundred million weights would take longer than all else.
+        noise = torch.randn(min(count, DRAWN), generator=draws).to(weight.device, weight.dtype)
+        noise = noise.repeat(-(-count // DRAWN))[:count].view(weight.shape)
         fan_in = weight[0].numel() if weight.dim() > 1 else 1
-        size = float(torch.linalg.vector_norm(weight.detach())) / max(1, weight.numel()) ** 0.5
-        one = one.view(-1, *(1,) * (weight.dim() - 1)) if weight.dim() else one
-        found[name] = torch.addcmul(
-            weight.detach(), one, other, value=MOVED * (size or fan_in**-0.5)
-        )
+        size = float(torch.linalg.vector_norm(weight.detach())) / max(1, count) ** 0.5
+        found[name] = torch.add(weight.detach(), noise, alpha=MOVED * (size or fan_in**-0.5))
     return found
 
 
