@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ntkexp.errors import UserError, meant
-from ntkexp.experiments import Experiment, experiments, experiments_of, swept_by_themselves
+from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.found import paper
 from ntkexp.results import folders
 from ntkexp.results.commits.chain import DamagedRunError, UnreadableRunError
@@ -122,21 +122,6 @@ def _state(run: Path, status: dict[str, Any]) -> str:
     if status["state"] == "running" and not held(run / "lock"):
         return "stopped (the same command resumes it)"
     return str(status["state"])
-
-
-def migration(words: Sequence[str]) -> str:
-    """Migrate the runs below the folders named, or below outputs: a line each, and a count."""
-    from ntkexp.results.migrate import migrate
-
-    roots = [Path(word) for word in words] or [OUTPUTS]
-    for root in roots:
-        if not root.is_dir():
-            raise UserError(f"ntkexp migrate {root}: no such folder")
-    lines, moved = [], 0
-    for one in migrate(roots, swept_by_themselves()):
-        moved += one.now is not None
-        lines.append(f"{one.before} -> {one.now.name}" if one.now else f"{one.before}: {one.why}")
-    return "\n".join([*lines, f"{moved} migrated, {len(lines) - moved} left as they are"])
 
 
 def describe(name: str, outputs: Path = OUTPUTS) -> str:

@@ -157,13 +157,6 @@ def _data(words: list[str]) -> int:
     return 0
 
 
-def _migrate(words: list[str]) -> int:
-    from ntkexp.catalogue import migration
-
-    print(migration(words))
-    return 0
-
-
 def _completion(words: list[str]) -> int:
     from ntkexp.completion import script
 
@@ -187,6 +180,5 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "figures": _figures,
     "report": _report,
     "data": _data,
-    "migrate": _migrate,
     "completion": _completion,
 }

@@ -30,7 +30,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp.components import GROUPS, find
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS, SCHEMA_VERSION
+from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 from ntkexp.members import expanded
 from ntkexp.options import neutral_of
 from ntkexp.references import hashed_reference, is_reference
@@ -129,18 +129,6 @@ def _mapping(key: str, options: Any) -> Mapping[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise UserError(f"{key}={options}: expected a mapping of options, or {{}}")
     return options or {}
-
-
-def _without(config: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if key not in keys}
-
-
-def identity_of_version_1(config: Mapping[str, Any]) -> str:
-    """The id that ntkexp 0.1 gave: a hash of the whole config."""
-    values = _without(config, *EXECUTION_KEYS, *DESCRIPTION_KEYS) | {
-        "schema_version": SCHEMA_VERSION
-    }
-    return digest(values)
 
 
 def read_plain(text: str) -> dict[str, Any]:

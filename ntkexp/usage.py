@@ -105,7 +105,6 @@ USAGES = {
         "decoded copies",
         flags={"--forget": "delete decoded copies; files that were fetched stay"},
     ),
-    "migrate": Usage("ntkexp migrate [DIR ...]", "give runs of ntkexp 0.1 the ids of this version"),
     "completion": Usage("ntkexp completion bash|zsh|fish", "a script for the shell's tab key"),
 }
 

@@ -180,7 +180,7 @@ gpu_call() {
         esac
     done < <(gpu_jobs)
     # Small tables after every call: nothing is lost if it was the last.
-    "$PYTHON" scripts/keep_reference.py --begun || kept=$?
+    "$PYTHON" scripts/tools/keep_reference.py --begun || kept=$?
     [ -z "${GPU_TABLES:-}" ] || tar -cf "$GPU_TABLES/reference.tar" outputs/reference
     echo "call $((calls + 1)) of $GPU_CALLS, $((SECONDS - began)) s; finished:" \
         "$(find "$GPU_FOLDER/finished" -type f | wc -l) of $(gpu_jobs | wc -l)"
@@ -202,4 +202,4 @@ case "${1:-}" in
     keep) ;;
     *) echo "usage: scripts/reference.sh cpu|released|gpu|plan|bench|keep" >&2; exit 2 ;;
 esac
-"$PYTHON" scripts/keep_reference.py
+"$PYTHON" scripts/tools/keep_reference.py

@@ -10,10 +10,10 @@ from typing import NoReturn
 import pandas as pd
 
 from ntkexp.claims.effort import line
+from ntkexp.results import packaged
 from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.record import Record
-from ntkexp.results.reference import packaged
 from ntkexp.results.select import has_rows, of_recipe, shown
 
 MISSING_RUNS = 3

@@ -19,8 +19,6 @@ POINTING_BACK = {
     ("completion", "cli"),
     # The ledger finds the papers, whose claims are written in the words of `claims`.
     ("claims", "papers"),
-    # Runs of ntkexp 0.1 get the ids of this version.
-    ("results", "identity"),
 }
 
 

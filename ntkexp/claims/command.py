@@ -14,8 +14,8 @@ from ntkexp.errors import UserError
 from ntkexp.papers.found import known, natural
 from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
+from ntkexp.results.packaged import roots
 from ntkexp.results.record import Record
-from ntkexp.results.reference.packaged import roots
 from ntkexp.usage import CommandParser
 
 

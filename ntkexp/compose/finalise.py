@@ -19,7 +19,7 @@ from ntkexp.identity import folder_of
 from ntkexp.options import refuse_added
 from ntkexp.references import checksum, references
 from ntkexp.results.folders import STATUS
-from ntkexp.results.reference.packaged import roots
+from ntkexp.results.packaged import roots
 from ntkexp.results.status import read_status
 
 # A run that needs a run that needs a run ... so many times needs itself.

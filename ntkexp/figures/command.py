@@ -25,7 +25,7 @@ from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
 from ntkexp.results.commits.atomic import refuse_unwritable
 from ntkexp.results.folders import OUTPUTS
-from ntkexp.results.reference.packaged import roots
+from ntkexp.results.packaged import roots
 from ntkexp.usage import CommandParser
 
 MISSING_RUNS = 3

@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pandas as pd
 
+from ntkexp.errors import UserError
 from ntkexp.report.markup import soft, text
-from ntkexp.results.benchmarks import origin, title
+from ntkexp.results.commits.parquet import frame_of
+
+
+def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:
+    """Tables by name; where two folders have one of the same name, the first one's."""
+    files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.parquet")}
+    return {name: read_table(files[name]) for name in sorted(files)}
+
+
+def origin(timings: pd.DataFrame) -> str:
+    """How a table came about, in a line; nothing for a table that does not say."""
+    facts = timings.attrs
+    if not {"command", "machine", "torch", "commit", "date"} <= facts.keys():
+        return ""
+    code = f", commit {facts['commit']}" if facts["commit"] else ""
+    return f"{facts['command']}: {facts['machine']}, torch {facts['torch']}, {facts['date']}{code}"
+
+
+def title(timings: pd.DataFrame, name: str) -> str:
+    return str(timings.attrs.get("about", name.replace("_", " ")))
+
+
+def read_table(file: Path) -> pd.DataFrame:
+    try:
+        return frame_of(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: no table that can be read ({error})") from error
 
 
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> str:

@@ -8,12 +8,12 @@ from pathlib import Path
 from ntkexp.claims.command import judged, records_of
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import FIGURES
+from ntkexp.report.benchmarks import read_timings
 from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
-from ntkexp.results.benchmarks import read_timings
 from ntkexp.results.commits.atomic import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS
-from ntkexp.results.reference.packaged import roots
+from ntkexp.results.packaged import roots
 from ntkexp.usage import CommandParser
 
 

@@ -45,7 +45,7 @@ class StoredTables(Mapping[str, pd.DataFrame]):
 
 def collect(roots: Iterable[Path]) -> list[Record]:
     """Every run at or below `roots` or their folders `reference` that is finished, or was kept
-    while it went on (scripts/keep_reference.py); each once, a finished one first."""
+    while it went on (scripts/tools/keep_reference.py); each once, a finished one first."""
     places = [place for root in roots for place in (root, root / REFERENCE)]
     kept = {identity(folder): folder for folder in reversed(_kept_unfinished(places))}
     done = {identity(folder): folder for folder in reversed(list(finished(places)))}

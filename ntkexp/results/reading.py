@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from ntkexp.errors import UserError
 from ntkexp.keys import SCHEMA_VERSION
-from ntkexp.results.commits.chain import DamagedRunError, not_read
-from ntkexp.results.commits.parquet import frame_of
+from ntkexp.results.commits.chain import DamagedRunError, not_read, read_chain
+from ntkexp.results.commits.parquet import frame_of, table_of
 from ntkexp.results.configs import flat_config, varied
 from ntkexp.results.folders import runs
 from ntkexp.results.provenance.card import read_card
-from ntkexp.results.status import read_status, refuse_damaged
+from ntkexp.results.status import UNFINISHED, read_status, refuse_damaged
 
 
 def load(
@@ -56,6 +56,16 @@ def load(
             f"{', '.join(map(str, roots))}; they have {', '.join(there)}"
         )
     return {name: pd.concat(found, ignore_index=True) for name, found in frames.items()}
+
+
+def committed_tables(folder: Path) -> dict[str, pa.Table]:
+    """The tables of an unfinished run up to its last commit; none before the first."""
+    committed = folder / UNFINISHED / "committed"
+    found: dict[str, list[pa.Table]] = {}
+    for commit in read_chain(committed):
+        for part in commit.parts:
+            found.setdefault(str(part.table), []).append(table_of(part.read(committed)))
+    return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
 
 def table_files(folder: Path) -> dict[str, TableFile]:

@@ -23,9 +23,8 @@ from ntkexp.results.commits.lock import remove_if_stale
 
 State = Literal["running", "finished", "interrupted", "failed"]
 
-# Folders and files of a run at work; the second and third were the layout up to version 0.1.
+# The folder of a run at work.
 UNFINISHED = "unfinished"
-OLD_LAYOUT = ("parts", "checkpoint.pt")
 
 
 def read_status(folder: Path) -> dict[str, Any] | None:
@@ -43,7 +42,7 @@ def read_status(folder: Path) -> dict[str, Any] | None:
         raise DamagedRunError(path, "is damaged (no JSON)") from error
     if not isinstance(found, dict) or found.get("state") not in get_args(State):
         raise DamagedRunError(path, "is damaged (it names no state)")
-    # Runs kept from version 0.1 carry no checksum here.
+    # Runs that were kept early carry no checksum here.
     if "check" in found and found.pop("check") != _check(found):
         raise DamagedRunError(path, "is damaged (its checksum is another)")
     if not all(map(is_plain_name, found.get("files", ()))):
@@ -74,8 +73,7 @@ def forget_work(folder: Path) -> None:
         gone = folder / f".{UNFINISHED}.{secrets.token_hex(8)}.tmp"
         (folder / UNFINISHED).rename(gone)
         remove_tree(gone)
-    for name in (UNFINISHED, *OLD_LAYOUT):
-        remove_tree(folder / name)
+    remove_tree(folder / UNFINISHED)
 
 
 def sweep_up(folder: Path) -> None:

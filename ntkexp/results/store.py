@@ -39,7 +39,6 @@ from ntkexp.results.commits.lock import Lock
 from ntkexp.results.commits.parquet import frame_of, parquet
 from ntkexp.results.provenance.card import FILE, Card
 from ntkexp.results.status import (
-    OLD_LAYOUT,
     UNFINISHED,
     State,
     begun,
@@ -117,7 +116,7 @@ class Run:
             shutil.rmtree(gone)
         except OSError as error:
             raise cannot_write(self.folder, error) from error
-        for name in (*OLD_LAYOUT, LOGS, *_results_in(self.folder)):
+        for name in (LOGS, *_results_in(self.folder)):
             remove(self.folder / name)
         make_folder(self.committed)
 
@@ -127,7 +126,6 @@ class Run:
         Whatever that chain of commits does not name is thrown away. `facts` are then those that
         the run has kept since its first life.
         """
-        self._refuse_older_layout()
         self._chain = read_chain(self.committed)
         kept = {commit.name for commit in self._chain}
         self._kept = {}
@@ -299,13 +297,6 @@ class Run:
 
     def _write_lives(self, lives: list[dict[str, Any]]) -> None:
         self._write("provenance.json", json.dumps({"lives": lives}, indent=1) + "\n")
-
-    def _refuse_older_layout(self) -> None:
-        if (self.folder / "checkpoint.pt").exists():
-            raise UserError(
-                f"{self.folder} was begun by ntkexp 0.1, whose checkpoints this version does not "
-                "read: finish it there, or --rerun does it again"
-            )
 
 
 def now() -> str:

@@ -28,8 +28,8 @@ from torch import Tensor, nn
 from ntkexp.models import Model, build
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.vgg import Vgg
-from ntkexp.results.benchmarks import write_timings
 from ntkexp.scripts.bench.peers import PEERS, Peer, absent, in_turns, present
+from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.tangent import tangent_kernel
 
 IMAGES, EXAMPLES = (10, 20, 40, 80, 160), 20

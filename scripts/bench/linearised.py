@@ -44,7 +44,7 @@ from ntkexp.compose.check import check
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.data.images.options import Augment
-from ntkexp.results.benchmarks import write_timings
+from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.training.device import threads_or_gpu
 from ntkexp.training.function_space import routes
 from ntkexp.training.prepared import Prepared

@@ -25,8 +25,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.compose import composition
 from ntkexp.execution import execute
-from ntkexp.results.benchmarks import write_timings
 from ntkexp.scripts.bench.members import SWEEP
+from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.training.work import Work
 
 # Differing in the rate alone, members see the same inputs and share a first product.

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ntkexp.results.benchmarks import write_timings
+from ntkexp.scripts.bench.timings import write_timings
 
 SWEEP = (
     "+exp=easy_difficult_depth",

@@ -36,9 +36,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ntkexp.results.benchmarks import commit, read_timings, write_timings
+from ntkexp.report.benchmarks import read_timings
 from ntkexp.scripts.bench.networks import NETS, built
 from ntkexp.scripts.bench.peers import in_turns, of_loops
+from ntkexp.scripts.bench.timings import commit, write_timings
 from ntkexp.scripts.bench.torch_func import ROOM_BYTES, of_torch_func
 from ntkexp.tangent import tangent_kernel
 

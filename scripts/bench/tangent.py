@@ -36,8 +36,8 @@ from ntkexp.models.base import Model
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Resnet18
 from ntkexp.models.vgg import Vgg
-from ntkexp.results.benchmarks import write_timings
 from ntkexp.scripts.bench.peers import PEERS, absent, in_turns
+from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
 from ntkexp.training.device import resolve, set_precision, threads_or_gpu
 

@@ -302,7 +302,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             work(given.work, given.threads)
         return 0
     os.environ.pop("OMP_NUM_THREADS", None)
-    from ntkexp.results.benchmarks import write_timings
+    from ntkexp.scripts.bench.timings import write_timings
 
     cores = threads.cores()
     whole = given.case == [*CASES]

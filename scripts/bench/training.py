@@ -45,7 +45,7 @@ from ntkexp.errors import UserError
 from ntkexp.launch import plugin
 from ntkexp.launch.processes.child import BAD_INPUT
 from ntkexp.results import Run
-from ntkexp.results.benchmarks import write_timings
+from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.training import experiment
 from ntkexp.training.device import resolve, threads_or_gpu
 from ntkexp.training.loop import Loop

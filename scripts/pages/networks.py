@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.results.benchmarks import read_timings
+from ntkexp.report.benchmarks import read_timings
 from ntkexp.scripts.bench.nets import TABLE
 from ntkexp.scripts.bench.networks import NETS
 

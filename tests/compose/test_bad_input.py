@@ -113,7 +113,6 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("claims", "--paper", "nope"), ("--paper nope", "lazy")),
     (("claims", "--figure", "99", "--paper", "lazy"), ("--figure 99",)),
     (("data", "nope"), ("nope", "cifar10")),
-    (("migrate", "nowhere"), ("nowhere", "no such folder")),
     (("show", "nowhere"), ("nowhere", "ntkexp list")),
     (("show", ""), ("ntkexp show ''", "ntkexp list")),
     (("list", "nope"), ("nope",)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -22,6 +21,7 @@ from ntkexp.execution.execute import train
 from ntkexp.execution.life import signals
 from ntkexp.probes import View
 from ntkexp.probes.eigenfunctions import Eigenfunctions
+from ntkexp.results.commits.lock import text_of
 from ntkexp.results.status import begun, read_status
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import TINY, make_images
@@ -252,7 +252,7 @@ def test_a_finished_run_on_a_read_only_disk_is_done_already(
     assert inside("train", *TINY_DISK).returncode == 0
     folder = the_run(tmp_path)
     (folder / "unfinished").mkdir()
-    (folder / "lock").write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
+    (folder / "lock").write_bytes(text_of({"host": "another", "kernel": "another", "pid": 1}))
     read_only(tmp_path / "outputs")
     again = inside("train", *TINY_DISK)
     assert again.returncode == 0, again.stderr

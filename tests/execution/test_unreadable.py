@@ -88,7 +88,6 @@ def test_a_status_of_another_account_is_not_called_damaged(
         (["list"], "outputs"),
         (["show", "outputs"], "outputs"),
         (["claims", "--runs", "outputs"], "outputs"),
-        (["migrate", "outputs"], "outputs"),
         (["figures"], "outputs/figures"),
         (["list", "--config-dir", "outputs"], "outputs/exp"),
         (["train", *TINY_DISK], "outputs/disk"),

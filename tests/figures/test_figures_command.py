@@ -19,7 +19,7 @@ from ntkexp.errors import UserError
 from ntkexp.figures.command import _draw, chosen, figures
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import Script
-from ntkexp.results.reference import packaged
+from ntkexp.results import packaged
 from ntkexp.scripts import drawing
 from tests.conftest import Ntkexp
 
@@ -120,7 +120,7 @@ def test_a_folder_with_a_reference_of_its_own_has_that_one_alone(
 
 
 def test_what_is_installed_is_found_from_any_folder(tmp_path: Path) -> None:
-    source = "from ntkexp.results.reference.packaged import packaged; print(packaged() or '')"
+    source = "from ntkexp.results.packaged import packaged; print(packaged() or '')"
     environment = {key: value for key, value in os.environ.items() if key != packaged.VARIABLE}
     done = subprocess.run(
         [sys.executable, "-c", source],

@@ -21,8 +21,8 @@ from ntkexp.report.figure import inlined
 from ntkexp.report.markup import text
 from ntkexp.report.page import opening
 from ntkexp.report.panels import POINTS, rounded, sampled
-from ntkexp.results.benchmarks import write_timings
 from ntkexp.results.record import Record
+from ntkexp.scripts.bench.timings import write_timings
 from tests.conftest import TINY_DISK
 from tests.report import browser
 

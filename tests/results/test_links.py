@@ -85,7 +85,6 @@ HOSTILE = {
     "a logger's folder": in_place_of("logs/csv", "chapters"),
     "a logger's file": in_place_of("logs/csv/evals.csv", "thesis.tex"),
     "a logger's note": logger_that_has("../../../../../treasures/thesis.tex"),
-    "a parts folder": in_place_of("parts", "."),
     "a commit that climbs": commit_that_names("../../../../../treasures/thesis.tex"),
     "a commit from the root": commit_that_names("{treasures}/thesis.tex"),
     "a list that climbs": status_that_lists("../../../treasures/thesis.tex"),

@@ -21,6 +21,7 @@ from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import replacing
 from ntkexp.results.commits.chain import Commit, DamagedRunError, StoredFile
 from ntkexp.results.commits.drafts import RunLostError
+from ntkexp.results.commits.lock import text_of
 from ntkexp.results.provenance.card import Card
 from ntkexp.results.status import forget_work, read_status, status_text
 from ntkexp.results.store import Run
@@ -313,7 +314,7 @@ def test_a_life_that_wakes_within_a_write_can_publish_nothing(tmp_path: Path) ->
 def as_if_elsewhere(lock: Path) -> None:
     """The lock of a process on another machine that fell silent long ago."""
     lock.unlink()
-    lock.write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1, "born": "0"}))
+    lock.write_bytes(text_of({"host": "another", "kernel": "another", "pid": 1, "born": "0"}))
     os.utime(lock, (0, 0))
 
 
@@ -373,17 +374,6 @@ def test_what_a_kill_leaves_is_gone_after_the_next_life(tmp_path: Path) -> None:
     run.__exit__()
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["config.yaml", "losses.parquet", "provenance.json", "status.json"]
-
-
-def test_a_run_of_the_older_layout_is_not_begun_anew_unasked(tmp_path: Path) -> None:
-    (tmp_path / "checkpoint.pt").write_bytes(b"hours of work")
-    with Run(tmp_path, [LOSSES]) as run:
-        with pytest.raises(UserError, match=r"ntkexp 0\.1.*--rerun"):
-            run.resume()
-        assert (tmp_path / "checkpoint.pt").exists()
-        run.clear()
-        assert run.resume() is None
-    assert not (tmp_path / "checkpoint.pt").exists()
 
 
 def test_a_table_takes_exactly_its_columns() -> None:

@@ -88,7 +88,7 @@ def test_a_call_stops_in_time_commits_and_the_next_one_goes_on(machine: Machine)
 
 
 def test_tables_are_kept_after_every_call_and_the_device_is_tried_once(machine: Machine) -> None:
-    keeping = "python scripts/keep_reference.py --begun"
+    keeping = "python scripts/tools/keep_reference.py --begun"
     machine.call()
     assert machine.asked[-1] == keeping
     assert any("pytest -q -m cuda" in line for line in machine.asked)

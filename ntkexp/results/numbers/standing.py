@@ -114,8 +114,7 @@ def _has_steps(frame: pd.DataFrame) -> bool:
 
 def _tables(run: Path) -> dict[str, pd.DataFrame]:
     """Those of a finished run, or what another has committed."""
-    from ntkexp.results.commits.begun import committed_tables
-    from ntkexp.results.reading import read_table, table_files
+    from ntkexp.results.reading import committed_tables, read_table, table_files
 
     if (read_status(run) or {}).get("state") != "finished":
         return {

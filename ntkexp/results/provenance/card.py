@@ -36,7 +36,7 @@ class Card:
 
 
 def read_card(folder: Path) -> Card | None:
-    """The card of a run; None where there is none, as in runs of version 0.1."""
+    """The card of a run; None where there is none."""
     path = folder / FILE
     try:
         values = json.loads(path.read_bytes())

@@ -13,15 +13,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import torch
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import refuse_unwritable, replacing
-from ntkexp.results.commits.begun import committed_tables
 from ntkexp.results.commits.chain import kept_facts
 from ntkexp.results.commits.drafts import Drafts
 from ntkexp.results.commits.lock import RunTakenError, held
-from ntkexp.results.status import begun_with, forget_work, read_status
+from ntkexp.results.status import begun_with, read_status
 from ntkexp.results.store import Run
 from ntkexp.results.table import Table, float64, int64
 
@@ -195,25 +193,6 @@ def test_the_facts_of_a_run_that_goes_on_are_those_of_its_last_commit(tmp_path: 
     assert begun_with(tmp_path) == {"threads": 3}
     (folder / "00000003.0002.json").write_bytes(b"[]")
     assert begun_with(tmp_path) == {}
-
-
-def test_a_finished_run_keeps_nothing_of_the_older_layout(tmp_path: Path) -> None:
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "losses.1.parquet").touch()
-    (tmp_path / "checkpoint.pt").touch()
-    forget_work(tmp_path)
-    assert in_folder(tmp_path) == []
-
-
-def test_a_checkpoint_of_the_older_layout_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "checkpoint.pt").write_bytes(b"no checkpoint")
-    with pytest.raises(UserError, match=r"^.*checkpoint.pt: no checkpoint .* \(\S.*\)$"):
-        committed_tables(tmp_path)
-    # What is no plain state is not unpickled, and torch says why in many lines.
-    torch.save({"commits": Path}, tmp_path / "checkpoint.pt")
-    with pytest.raises(UserError, match=r"^.*checkpoint.pt: no checkpoint .* \(\S.*\)$") as found:
-        committed_tables(tmp_path)
-    assert "\n" not in str(found.value)
 
 
 def test_a_table_says_which_it_is_and_of_which_schema(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ntkexp.results.configs import flat_config
-from ntkexp.results.reference.keep import LEFT_OUT
-from ntkexp.results.reference.thinning import (
+from ntkexp.scripts.tools.keeping import LEFT_OUT
+from ntkexp.scripts.tools.thinning import (
     ROUNDED,
     _log_spaced,
     _sparse,

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits.atomic import make_folder, write_text
-from ntkexp.results.commits.begun import committed_tables, last_iteration
 from ntkexp.results.commits.chain import StoredFile
 from ntkexp.results.commits.parquet import table_of
 from ntkexp.results.configs import flat_config
@@ -26,13 +25,14 @@ from ntkexp.results.folders import runs
 from ntkexp.results.provenance.card import FILE, read_card
 from ntkexp.results.reading import (
     TableFile,
+    committed_tables,
     finished,
     read_table,
     table_files,
 )
-from ntkexp.results.reference.packing import write_packed
-from ntkexp.results.reference.thinning import thinning
 from ntkexp.results.status import read_status, status_text
+from ntkexp.scripts.tools.packing import write_packed
+from ntkexp.scripts.tools.thinning import thinning
 
 LIMIT_BYTES = 25_000_000
 LEFT_OUT = "left out"
@@ -82,6 +82,12 @@ def keep_begun(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]
 
 def _place(folder: Path, reference: Path) -> Path:
     return reference / str(flat_config(folder)["name"]) / folder.name
+
+
+def last_iteration(tables: Mapping[str, pa.Table]) -> int:
+    """The last step that any of the tables has a row of."""
+    steps = [table.column("step").to_numpy().max() for table in tables.values() if len(table)]
+    return int(max(steps, default=0))
 
 
 def size_bytes(reference: Path) -> int:

@@ -1,6 +1,6 @@
 """Copy finished runs into outputs/reference, the results that the repository carries.
 
-python scripts/keep_reference.py [--runs DIR ...] [--out DIR] [--begun] [--tables NAME ...]
+python scripts/tools/keep_reference.py [--runs DIR ...] [--out DIR] [--begun] [--tables NAME ...]
                                  [-- EXPERIMENT[/ID] ...]
 
 --begun: also what runs that still go on have committed, marked with the iteration they came to.
@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ntkexp.errors import UserError
-from ntkexp.results.reference.keep import LIMIT_BYTES, keep, keep_begun, size_bytes
 from ntkexp.results.status import read_status
+from ntkexp.scripts.tools.keeping import LIMIT_BYTES, keep, keep_begun, size_bytes
 
 
 def main(argv: Sequence[str] | None = None) -> int:

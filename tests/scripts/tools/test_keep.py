@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from ntkexp import results
 from ntkexp.errors import UserError
 from ntkexp.results import Run, Table
 from ntkexp.results.collect import collect
 from ntkexp.results.commits.chain import Commit
-from ntkexp.results.reference.keep import keep, keep_begun, size_bytes, without_folders
 from ntkexp.results.table import float64, int64
+from ntkexp.scripts.tools.keeping import keep, keep_begun, size_bytes, without_folders
 
 STEPS = Table("steps", "one row a step", {"step": int64("x"), "loss": float64("x")})
 COMPLEXITY = Table("complexity", "one row a step", {"step": int64("x"), "complexity": float64("x")})
@@ -115,21 +114,6 @@ def begun(tmp_path: Path) -> Path:
 
 def _no_room(commit: Commit) -> bytes:
     raise OSError("no room")
-
-
-def test_a_run_of_version_1_is_kept_up_to_its_last_commit(tmp_path: Path) -> None:
-    folder = tmp_path / "outputs" / "vgg19_clean" / "4567"
-    (folder / "parts").mkdir(parents=True)
-    for number in (1, 2, 3):
-        frame = COMPLEXITY.frame({"step": [number], "complexity": [0.5]})
-        frame.to_parquet(folder / "parts" / f"complexity.{number:08d}.parquet")
-    torch.save({"commits": 2}, folder / "checkpoint.pt")
-    (folder / "config.yaml").write_text("name: vgg19_clean\nseed: 0\n")
-    (folder / "provenance.json").write_text('{"lives": [{"argv": []}]}')
-    status = {"state": "interrupted", "schema": 1, "time": "now"}
-    (folder / "status.json").write_text(json.dumps(status))
-    (copy,) = keep_begun(folder, tmp_path / "reference")
-    assert pd.read_parquet(copy / "complexity.parquet")["step"].tolist() == [1, 2]
 
 
 def test_of_a_run_that_goes_on_the_committed_rows_are_kept_with_their_iteration(

@@ -1,4 +1,4 @@
-"""Tables of timings: no run's, but the scripts' that time things. Each says how it came about."""
+"""Writes tables of timings; each says how it came about."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.errors import UserError
+from ntkexp.report.benchmarks import read_table
 from ntkexp.results.commits.atomic import make_folder, replacing
-from ntkexp.results.commits.parquet import frame_of
 from ntkexp.results.provenance.provenance import provenance
-from ntkexp.results.reference.keep import without_folders
+from ntkexp.scripts.tools.keeping import without_folders
 
 
 def write_timings(
@@ -40,7 +40,7 @@ def write_timings(
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
     if by is not None and file.exists():
-        frame = _beside(_read(file), frame, by, file, attrs)
+        frame = _beside(read_table(file), frame, by, file, attrs)
     frame.attrs.update(attrs)
     make_folder(file.parent)
     with replacing(file) as temporary:
@@ -72,29 +72,3 @@ def _beside(
     parts = [new[new[by] == c] if c in replaced else old[old[by] == c] for c in cases]
     found: pd.DataFrame = pd.concat(parts, ignore_index=True)
     return found
-
-
-def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:
-    """Tables by name; where two folders have one of the same name, the first one's."""
-    files = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.parquet")}
-    return {name: _read(files[name]) for name in sorted(files)}
-
-
-def origin(timings: pd.DataFrame) -> str:
-    """How a table came about, in a line; nothing for a table that does not say."""
-    facts = timings.attrs
-    if not {"command", "machine", "torch", "commit", "date"} <= facts.keys():
-        return ""
-    code = f", commit {facts['commit']}" if facts["commit"] else ""
-    return f"{facts['command']}: {facts['machine']}, torch {facts['torch']}, {facts['date']}{code}"
-
-
-def title(timings: pd.DataFrame, name: str) -> str:
-    return str(timings.attrs.get("about", name.replace("_", " ")))
-
-
-def _read(file: Path) -> pd.DataFrame:
-    try:
-        return frame_of(file.read_bytes())
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file}: no table that can be read ({error})") from error

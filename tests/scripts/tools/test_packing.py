@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ntkexp.results.reference.packing import smallest, write_packed
+from ntkexp.scripts.tools.packing import smallest, write_packed
 
 DRAWN = np.random.default_rng(0)
 COLUMNS = {

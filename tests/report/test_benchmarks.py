@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from ntkexp.errors import UserError
-from ntkexp.report.benchmarks import benchmarks
-from ntkexp.results.benchmarks import origin, read_timings, write_timings
+from ntkexp.report.benchmarks import benchmarks, origin, read_timings
+from ntkexp.scripts.bench.timings import write_timings
 
 ROWS = [{"case": "a", "seconds": 0.5}, {"case": "b", "seconds": 2.0}]
 

@@ -1,1 +1,0 @@
-"""Results that the repository keeps, and installs with the package."""
