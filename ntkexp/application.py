@@ -18,6 +18,7 @@ from ntkexp.compose.explain import plain_errors
 from ntkexp.compose.overrides import check_overrides, ranges_quoted
 from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
 from ntkexp.execution.execute import Command
+from ntkexp.launch import plugin
 from ntkexp.launch.task import Task
 
 SHOWN = ("job", "hydra", "all")
@@ -178,6 +179,7 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
     # Hydra then raises what went wrong instead of printing it: the message is ours to write.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     composition.register()
+    plugin.register()
     try:
         yield
     finally:

@@ -13,8 +13,6 @@ HOME = Path(ntkexp.__file__).parent
 
 # (who, whom): imports that point back, each for a reason.
 POINTING_BACK = {
-    # Composing makes sweeper and launchers known to Hydra; these compose the jobs of a sweep.
-    ("compose", "launch"),
     # Completion offers the subcommands, and is one.
     ("completion", "cli"),
     # The ledger finds the papers, whose claims are written in the words of `claims`.

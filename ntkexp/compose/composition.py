@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,34 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import components, config, projects
-from ntkexp.launch import plugin
 
 CONFIGS = "pkg://ntkexp.configs"
 SCHEME, RESOLVER = "component", "at_scale"
+# Where Hydra finds the sweepers and the launcher of ntkexp/launch/plugin.py.
+SWEEPERS = "hydra_plugins.ntkexp"
+
+
+@dataclass
+class SweeperNode:
+    _target_: str = f"{SWEEPERS}.SweepSweeper"
+    params: dict[str, str] | None = None
+
+
+@dataclass
+class SearchNode(SweeperNode):
+    _target_: str = f"{SWEEPERS}.SearchSweeper"
+    n_trials: int = 20
+    n_jobs: int | None = None
+    storage: str | None = None
+    study_name: str | None = None
+    direction: str | None = None
+    sampler: str = "tpe"
+    seed: int | None = None
+
+
+@dataclass
+class LauncherNode:
+    _target_: str = f"{SWEEPERS}.SweepLauncher"
 
 
 class ComponentSource(ConfigSource):
@@ -165,7 +190,6 @@ def register() -> None:
     """Make all of this known to Hydra and OmegaConf, unless it is."""
     if ComponentSource in Plugins.instance().discover(ConfigSource):
         return
-    plugin.register()
     Plugins.instance().register(ComponentSource)
     Plugins.instance().register(ComponentSearchPath)
     store = ConfigStore.instance()
@@ -177,6 +201,9 @@ def register() -> None:
     ):
         store.store(group="schema", name=name, node=node)
     store.store(group="schema/launcher", name="slurm", node=config.SlurmConfig)
+    store.store(group="hydra/sweeper", name="ntkexp", node=SweeperNode)
+    store.store(group="hydra/sweeper", name="search", node=SearchNode)
+    store.store(group="hydra/launcher", name="ntkexp", node=LauncherNode)
     # OmegaConf 2.4 warns of the long name; up to 2.3 the short one is something else.
     major, minor = map(int, omegaconf.__version__.split(".")[:2])
     add = "register_resolver" if (major, minor) >= (2, 4) else "register_new_resolver"

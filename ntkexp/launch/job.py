@@ -11,13 +11,13 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ntkexp.compose.finalise import finalise
+from ntkexp.compose.jobs import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.errors import UserError
 from ntkexp.execution.execute import Command
 from ntkexp.execution.life import NOTHING, Asked
 from ntkexp.execution.outcome import DONE, FAILED, refuse_other_data, refuse_other_run
 from ntkexp.identity import folder_of
-from ntkexp.launch.compose import Composer
 from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 # What a job writes to the terminal when it runs alone.

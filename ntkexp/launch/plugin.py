@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn
@@ -24,13 +22,13 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from ntkexp.compose.composition import SWEEPERS
 from ntkexp.compose.overrides import check_sweep
 from ntkexp.errors import SweepStopped
 
 if TYPE_CHECKING:
     from ntkexp.launch.task import Task
 
-HOME = "hydra_plugins.ntkexp"
 # Exit codes above it tell of the signal that ended a process.
 SIGNALS = 128
 # Sweepers that are registered here.
@@ -139,46 +137,21 @@ class SweepLauncher(Launcher):
         return returns(jobs, job_overrides, self.config.objective_metric)
 
 
-@dataclass
-class SweeperNode:
-    _target_: str = f"{HOME}.SweepSweeper"
-    params: dict[str, str] | None = None
-
-
-@dataclass
-class SearchNode(SweeperNode):
-    _target_: str = f"{HOME}.SearchSweeper"
-    n_trials: int = 20
-    n_jobs: int | None = None
-    storage: str | None = None
-    study_name: str | None = None
-    direction: str | None = None
-    sampler: str = "tpe"
-    seed: int | None = None
-
-
-@dataclass
-class LauncherNode:
-    _target_: str = f"{HOME}.SweepLauncher"
-
-
 def register() -> None:
-    """Make the sweepers `ntkexp` and `search`, and `hydra/launcher: ntkexp` known."""
-    store = ConfigStore.instance()
-    for group, name, node, plugin in (
-        ("hydra/sweeper", "ntkexp", SweeperNode, SweepSweeper),
-        ("hydra/sweeper", "search", SearchNode, SearchSweeper),
-        ("hydra/launcher", "ntkexp", LauncherNode, SweepLauncher),
-    ):
-        store.store(group=group, name=name, node=node)
-        plugin.__module__ = HOME
-        Plugins.instance().register(plugin)
+    """Make the sweepers and the launcher known to Hydra, unless they are. Their options are known
+    already: composing needs those alone (ntkexp/compose/composition.py)."""
+    plugins = Plugins.instance()
+    if SweepLauncher in plugins.discover(Launcher):
+        return
+    for plugin in (SweepSweeper, SearchSweeper, SweepLauncher):
+        plugin.__module__ = SWEEPERS
+        plugins.register(plugin)
     _move_in()
 
 
 def _move_in() -> None:
-    package, _, name = HOME.partition(".")
+    package, _, name = SWEEPERS.partition(".")
     # There is such a package only where some plugin is installed; Hydra has looked already.
     home = sys.modules.setdefault(package, ModuleType(package))
-    sys.modules[HOME] = sys.modules[__name__]
+    sys.modules[SWEEPERS] = sys.modules[__name__]
     setattr(home, name, sys.modules[__name__])

@@ -9,12 +9,12 @@ from pathlib import Path
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
+from ntkexp.compose.jobs import Composer
 from ntkexp.config import LauncherConfig
 from ntkexp.errors import UserError
 from ntkexp.execution import threads
 from ntkexp.execution.execute import Command
 from ntkexp.execution.needed import refuse_unmet
-from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
 from ntkexp.launch.needed import make_needed, needed_by
 from ntkexp.launch.summary import forecast, same_run, summary

@@ -11,6 +11,7 @@ gets rows once they are committed, so it never has rows that a kill undoes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ntkexp.components import Component
 from ntkexp.errors import UserError
+from ntkexp.results.commits.atomic import remove_tree
+from ntkexp.results.commits.chain import is_plain_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,3 +94,31 @@ class Logger(Component):
         What was written after that state was given is forgotten, where it can be.
         """
         raise NotImplementedError
+
+
+class Files:
+    """Files in a logger's folder that grow by what is appended to them.
+
+    `state` says how long each was; what was written after that is cut off.
+    """
+
+    def __init__(self, folder: Path, state: State | None) -> None:
+        self.folder = folder
+        self.sizes: dict[str, int] = dict(state["sizes"]) if state else {}
+        for path in list(folder.iterdir()):
+            if path.name not in self.sizes:
+                remove_tree(path)
+        for name, size in self.sizes.items():
+            if not is_plain_name(name) or (folder / name).is_symlink():
+                raise OSError(f"{folder / name} is no file of this logger")
+            if (folder / name).stat().st_size < size:
+                raise OSError(f"{folder / name} is shorter than it was")
+            os.truncate(folder / name, size)
+
+    def append(self, name: str, content: bytes) -> None:
+        with (self.folder / name).open("ab") as file:
+            file.write(content)
+        self.sizes[name] = self.sizes.get(name, 0) + len(content)
+
+    def state(self) -> State:
+        return {"sizes": dict(self.sizes)}

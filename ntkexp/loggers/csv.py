@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ntkexp.loggers.base import About, Batch, Logger, Sink, State
+from ntkexp.loggers.base import About, Batch, Files, Logger, Sink, State
 
 
 @dataclass
@@ -17,8 +17,6 @@ class Csv(Logger):
 
 class CsvSink:
     def __init__(self, about: About, state: State | None) -> None:
-        from ntkexp.loggers.files import Files
-
         self.files = Files(about.folder, state)
 
     def write(self, batch: Batch) -> None:

@@ -10,9 +10,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.finalise import finalise
+from ntkexp.compose.jobs import Composer
 from ntkexp.execution.outcome import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
-from ntkexp.launch.compose import Composer
 from ntkexp.launch.task import typed_keys
 from ntkexp.results.folders import runs
 from ntkexp.results.provenance.card import Card, read_card

@@ -15,8 +15,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose import composition
 from ntkexp.compose.check import shrink
+from ntkexp.compose.jobs import Composer
 from ntkexp.identity import identity
-from ntkexp.launch.compose import Composer
 from ntkexp.launch.job import jobs_of
 from ntkexp.launch.task import typed_keys
 

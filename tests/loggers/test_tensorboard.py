@@ -1,41 +1,16 @@
-"""Event files are what TensorBoard reads, record by record."""
+"""What TensorBoard reads of the files that are written for it."""
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.loggers import Series
-from ntkexp.loggers.event_file import _checksums, header, records, varint_lengths
+from ntkexp.loggers import About, Batch, Series
+from ntkexp.loggers.tensorboard import Tensorboard
 from tests.conftest import TINY_DISK, Ntkexp
-
-
-@pytest.mark.parametrize(
-    ("content", "crc"),
-    [
-        # RFC 3720, B.4
-        (bytes(32), 0x8A9136AA),
-        (b"\xff" * 32, 0x62A8AB43),
-        (bytes(range(32)), 0x46DD794E),
-        (bytes(range(31, -1, -1)), 0x113FDB5C),
-        (b"123456789", 0xE3069283),
-    ],
-)
-def test_checksums_are_those_of_the_standard(content: bytes, crc: int) -> None:
-    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
-    rows = np.frombuffer(content, np.uint8)[None, :].repeat(3, axis=0)
-    assert _checksums(rows).tobytes() == struct.pack("<I", masked) * 3
-
-
-def test_lengths_of_steps() -> None:
-    numbers = np.array([0, 127, 128, 2**14 - 1, 2**14, 2**40])
-    assert varint_lengths(numbers).tolist() == [
-        len(f"{number:b}") // 7 + (len(f"{number:b}") % 7 > 0) for number in numbers.tolist()
-    ]
 
 
 def read(folder: Path) -> dict[str, list[tuple[int, float]]]:
@@ -51,11 +26,12 @@ def read(folder: Path) -> dict[str, list[tuple[int, float]]]:
 
 
 def test_tensorboard_reads_what_was_written(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
     steps = np.array([0, 1, 127, 128, 40_000, 3_000_000_000])
     values = {"loss": np.linspace(3, -1, 6), "accuracy": np.array([0.1, np.nan, 1, 0, 0.5, 1e300])}
     long = Series("a" * 150, steps, {"loss": values["loss"]})
-    content = header(1.5) + records(Series("steps", steps, values), 2.5) + records(long, 2.5)
-    (tmp_path / "events.out.tfevents.1.test").write_bytes(content)
+    sink = Tensorboard().open(About("disk", "c57568321b89", tmp_path, {}), None)
+    sink.write(Batch({}, [Series("steps", steps, values), long]))
     found = read(tmp_path)
     assert set(found) == {"steps/loss", "steps/accuracy", f"{'a' * 150}/loss"}
     for name, numbers in values.items():
