@@ -14,7 +14,7 @@ from ntkexp.results.commits.chain import DamagedRunError, UnreadableRunError
 from ntkexp.results.commits.lock import held
 from ntkexp.results.folders import OUTPUTS, runs
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
-from ntkexp.results.provenance.facts import last_life
+from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
 from ntkexp.usage import USAGES
 

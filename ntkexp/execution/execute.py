@@ -150,7 +150,7 @@ def _preload_study(config: DictConfig) -> None:
 
 
 def _preload_results() -> None:
-    from ntkexp.results.provenance.provenance import provenance
+    from ntkexp.results.provenance import provenance
 
     importlib.import_module("ntkexp.results.store")
     provenance()

@@ -24,8 +24,8 @@ from ntkexp.execution.outcome import DONE, FAILED, compare_data, has_diverged, k
 from ntkexp.identity import hashed, plain
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.members import expanded
+from ntkexp.results.card import Card
 from ntkexp.results.configs import flattened
-from ntkexp.results.provenance.card import Card
 from ntkexp.results.status import read_status
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def begin(run: Run, config: DictConfig, ready: Ready, words: Asked = NOTHING) ->
 
     From here on the process computes with the number of threads of the run's first life.
     """
-    from ntkexp.results.provenance.provenance import provenance
+    from ntkexp.results.provenance import provenance
 
     if config.rerun or has_diverged(read_status(run.folder)):
         run.clear()

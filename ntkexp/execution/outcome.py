@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 
 from ntkexp.errors import UserError
 from ntkexp.identity import hashed, plain
-from ntkexp.results.provenance.card import read_card
+from ntkexp.results.card import read_card
 from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 DONE, FAILED = 0, 1

@@ -19,7 +19,7 @@ from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
 from ntkexp.launch.needed import make_needed, needed_by
 from ntkexp.launch.summary import forecast, same_run, summary
 from ntkexp.launch.task import Task
-from ntkexp.results.commits.atomic import refuse_unwritable
+from ntkexp.results.atomic import refuse_unwritable
 
 ENGINES = ("local", "slurm")
 # Takes the jobs to run, the sweep's config, the command and how many jobs were done before.

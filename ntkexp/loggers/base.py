@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ntkexp.components import Component
 from ntkexp.errors import UserError
-from ntkexp.results.commits.atomic import remove_tree
+from ntkexp.results.atomic import remove_tree
 from ntkexp.results.commits.chain import is_plain_name
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import Diverged, UserError
 from ntkexp.loggers.base import About, Batch, Logger, Sink
-from ntkexp.results.commits.atomic import make_folder, remove_tree
+from ntkexp.results.atomic import make_folder, remove_tree
 from ntkexp.results.store import LOGS
 
 if TYPE_CHECKING:

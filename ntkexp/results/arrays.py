@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from ntkexp.errors import UserError
 from ntkexp.results.array_record import ArrayRecord, Tile, name_of, reserve, tile_of
-from ntkexp.results.commits.atomic import cannot_write, write_text
+from ntkexp.results.atomic import cannot_write, write_text
 
 Array: TypeAlias = npt.NDArray[np.generic]
 WAIT_SECONDS = 0.2

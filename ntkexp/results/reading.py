@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from ntkexp.errors import UserError
 from ntkexp.keys import SCHEMA_VERSION
+from ntkexp.results.card import read_card
 from ntkexp.results.commits.chain import DamagedRunError, not_read, read_chain
-from ntkexp.results.commits.parquet import frame_of, table_of
 from ntkexp.results.configs import flat_config, varied
 from ntkexp.results.folders import runs
-from ntkexp.results.provenance.card import read_card
+from ntkexp.results.parquet import frame_of, table_of
 from ntkexp.results.status import UNFINISHED, read_status, refuse_damaged
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ntkexp.results.commits.atomic import remove_tree
+from ntkexp.results.atomic import remove_tree
 from ntkexp.results.commits.chain import (
     DamagedRunError,
     UnreadableRunError,

@@ -23,7 +23,8 @@ import pandas as pd
 
 from ntkexp.errors import UserError
 from ntkexp.keys import SCHEMA_VERSION
-from ntkexp.results.commits.atomic import cannot_write, make_folder, remove
+from ntkexp.results.atomic import cannot_write, make_folder, remove
+from ntkexp.results.card import FILE, Card
 from ntkexp.results.commits.chain import (
     Commit,
     DamagedRunError,
@@ -36,8 +37,7 @@ from ntkexp.results.commits.chain import (
 )
 from ntkexp.results.commits.drafts import Drafts
 from ntkexp.results.commits.lock import Lock
-from ntkexp.results.commits.parquet import frame_of, parquet
-from ntkexp.results.provenance.card import FILE, Card
+from ntkexp.results.parquet import frame_of, parquet
 from ntkexp.results.status import (
     UNFINISHED,
     State,

@@ -17,12 +17,12 @@ from typing import Any
 import pyarrow as pa
 
 from ntkexp.errors import UserError
-from ntkexp.results.commits.atomic import make_folder, write_text
+from ntkexp.results.atomic import make_folder, write_text
+from ntkexp.results.card import FILE, read_card
 from ntkexp.results.commits.chain import StoredFile
-from ntkexp.results.commits.parquet import table_of
 from ntkexp.results.configs import flat_config
 from ntkexp.results.folders import runs
-from ntkexp.results.provenance.card import FILE, read_card
+from ntkexp.results.parquet import table_of
 from ntkexp.results.reading import (
     TableFile,
     committed_tables,

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from ntkexp import results
-from ntkexp.results.provenance.card import FILE, read_card
-from ntkexp.results.provenance.provenance import provenance
+from ntkexp.results.card import FILE, read_card
+from ntkexp.results.provenance import provenance
 from ntkexp.results.reading import read_table, table_files
 
 

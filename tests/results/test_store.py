@@ -18,11 +18,11 @@ import pytest
 
 from ntkexp import results
 from ntkexp.errors import UserError
-from ntkexp.results.commits.atomic import replacing
+from ntkexp.results.atomic import replacing
+from ntkexp.results.card import Card
 from ntkexp.results.commits.chain import Commit, DamagedRunError, StoredFile
 from ntkexp.results.commits.drafts import RunLostError
 from ntkexp.results.commits.lock import text_of
-from ntkexp.results.provenance.card import Card
 from ntkexp.results.status import forget_work, read_status, status_text
 from ntkexp.results.store import Run
 from ntkexp.results.table import Table, float64, int64

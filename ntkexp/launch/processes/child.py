@@ -20,7 +20,7 @@ from ntkexp.execution import threads
 from ntkexp.launch.job import LOG
 from ntkexp.launch.processes.slots import Slot
 from ntkexp.machine import gpus
-from ntkexp.results.commits.atomic import cannot_write, make_folder
+from ntkexp.results.atomic import cannot_write, make_folder
 from ntkexp.results.commits.lock import RunTakenError
 
 BAD_INPUT, TAKEN, BROKEN = 2, 3, 1

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ntkexp.results.commits.atomic import cannot_write, make_folder, remove_tree, sync
+from ntkexp.results.atomic import cannot_write, make_folder, remove_tree, sync
 from ntkexp.results.commits.chain import names_in
 from ntkexp.results.commits.lock import RunTakenError
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ntkexp.errors import UserError
-from ntkexp.results.commits.atomic import cannot_write
+from ntkexp.results.atomic import cannot_write
 
 SILENT_SECONDS = 900.0
 TOUCH_SECONDS = 30.0

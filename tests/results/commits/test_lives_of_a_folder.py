@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ntkexp.errors import UserError
-from ntkexp.results.commits.atomic import refuse_unwritable, replacing
+from ntkexp.results.atomic import refuse_unwritable, replacing
 from ntkexp.results.commits.chain import kept_facts
 from ntkexp.results.commits.drafts import Drafts
 from ntkexp.results.commits.lock import RunTakenError, held

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ntkexp.results.commits.parquet import frame_of, parquet
+from ntkexp.results.parquet import frame_of, parquet
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PACKAGE, REFERENCE = ROOT / "ntkexp", ROOT / "outputs" / "reference"
 # One of every kind of table.
 KEPT = {file.stem: file for file in sorted(REFERENCE.rglob("*.parquet"))}
@@ -21,7 +21,7 @@ COLUMNS = {name: [float(row) for row in range(1000)] for name in "abcdef"}
 COUNTED = """
 import os, sys
 from pathlib import Path
-from ntkexp.results.commits.parquet import frame_of
+from ntkexp.results.parquet import frame_of
 threads = lambda: len(os.listdir("/proc/self/task"))
 before = threads()
 print(len(frame_of(Path(sys.argv[1]).read_bytes())), threads() - before)
@@ -60,4 +60,4 @@ def test_no_other_module_reads_tables() -> None:
         if word in file.read_text(encoding="utf-8")
     ]
     # The second reads images from a path, of which Arrow holds nothing of Python's.
-    assert elsewhere == ["ntkexp/data/images/parquet.py", "ntkexp/results/commits/parquet.py"]
+    assert elsewhere == ["ntkexp/data/images/parquet.py", "ntkexp/results/parquet.py"]

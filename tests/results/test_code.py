@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ntkexp
-from ntkexp.results.provenance.code import git_state, hash_of_files
+from ntkexp.results.provenance import git_state, hash_of_files
 from tests.conftest import TINY_DISK
 
 PACKAGE = Path(ntkexp.__file__).parent

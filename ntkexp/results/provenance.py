@@ -1,26 +1,71 @@
-"""Which code made a result: the version, a hash of the package's files, and the commit if any.
+"""Where a result comes from: code, command, versions, hardware, times.
 
-A package installed inside of somebody's repository, as in `.venv/`, is no part of it: git is asked
-only where it tracks the package's own file. What differs from the commit is kept as a hash, since a
-diff may hold what nobody meant to pass on; `NTKEXP_DIFF=1` keeps its text.
+Which code: the version, a hash of the package's files, and the commit if there is one. A package
+installed inside of somebody's repository, as in `.venv/`, is no part of it: git is asked only where
+it tracks the package's own file. What differs from the commit is kept as a hash, since a diff may
+hold what nobody meant to pass on; `NTKEXP_DIFF=1` keeps its text.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import platform
+import socket
 import subprocess
+import sys
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import ntkexp
 from ntkexp import projects
+from ntkexp.errors import UserError
 
+PACKAGES = ("torch", "hydra-core", "omegaconf", "numpy", "scipy", "pandas", "pyarrow")
 VARIABLE = "NTKEXP_DIFF"
 HOME = Path(ntkexp.__file__).resolve().parent
 # What decides a run; what was compiled of it, or lies beside it, does not.
 KINDS = ("*.py", "*.yaml")
+
+
+def provenance() -> dict[str, Any]:
+    """Facts about this process that need no torch; the caller adds its own."""
+    return {
+        "argv": sys.orig_argv,
+        **code_facts(),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "host": socket.gethostname(),
+        "cpu": cpu_name(),
+        "cpu_count": os.cpu_count(),
+        "memory_bytes": memory_bytes(),
+    }
+
+
+def cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def last_life(folder: Path) -> dict[str, Any]:
+    """Command, code, hardware, remarks and seconds of the life that finished a run."""
+    path = folder / "provenance.json"
+    try:
+        return dict(json.loads(path.read_bytes())["lives"][-1])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UserError(f"{path}: no provenance that can be read ({error})") from error
 
 
 def code_facts() -> dict[str, Any]:
@@ -69,3 +114,11 @@ def _git(folder: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+@cache
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
