@@ -17,7 +17,6 @@ from ntkexp.compose import composition
 from ntkexp.compose.explain import plain_errors
 from ntkexp.compose.overrides import check_overrides, ranges_quoted
 from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
-from ntkexp.execution.execute import Command
 from ntkexp.launch import plugin
 from ntkexp.launch.task import Task
 
@@ -52,12 +51,12 @@ KEYS_OF_FLAGS = {
 OF_ANY_RUN = ("--rerun", "--with-parents")
 
 
-def run(config_name: str, words: Sequence[str], command: Command) -> int:
-    """Compose `config_name` with the overrides in `words` and carry out `command` on it.
+def run(config_name: str, words: Sequence[str]) -> int:
+    """Compose `config_name` with the overrides in `words` and carry it out.
 
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
-    task = Task(command, one_run=_dry_run_of_one(words))
+    task = Task(one_run=_dry_run_of_one(words))
     with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
         check_overrides([word for word in sys.argv[1:] if not (task.one_run and word in SWEEP)])
         sys.argv += _logging(sys.argv[1:])

@@ -102,16 +102,14 @@ def _help(command: str | None = None) -> str:
 
 def _train(words: list[str]) -> int:
     from ntkexp import application
-    from ntkexp.execution.execute import train
 
-    return application.run("train", words, train)
+    return application.run("train", words)
 
 
 def _study(words: list[str]) -> int:
     from ntkexp import application
-    from ntkexp.execution.execute import study
 
-    return application.run("study", words, study)
+    return application.run("study", words)
 
 
 def _list(words: list[str]) -> int:

@@ -9,7 +9,7 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import TrainConfig
-from ntkexp.execution import execute
+from ntkexp.execution.run import run
 from ntkexp.experiments import Experiment, experiments
 from ntkexp.identity import folder_of, identity, plain
 from ntkexp.training.experiment import build_probes
@@ -73,7 +73,7 @@ def with_parents(outputs: Path, words: list[str]) -> Path:
             if key.partition(".")[0] not in given
         ]
     config = composed([*words, *shorter, "with_parents=true", f"paths.outputs={outputs}"])
-    assert execute.train.run_if_needed(config, folder_of(config)) == 0
+    assert run(config, folder_of(config)) == 0
     return folder_of(config)
 
 

@@ -1,1 +1,1 @@
-"""The life of a run: skip it, begin it or go on with it; with how many threads, in what memory."""
+"""A run, from a final config to its end; with how many threads, in what process."""

@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from hydra.core.config_loader import ConfigLoader
@@ -22,9 +18,10 @@ from ntkexp.compose.finalise import finalise, forget_parents
 from ntkexp.compose.overrides import check_overrides, ranges_quoted, typed_keys
 from ntkexp.compose.words import Overrides, word, words_of
 from ntkexp.errors import RunFailed, UserError, meant
-from ntkexp.execution.execute import COMMANDS
-from ntkexp.execution.life import Asked, signals
+from ntkexp.execution import run as life
 from ntkexp.execution.outcome import DONE, FAILED
+from ntkexp.execution.process import undisturbed
+from ntkexp.execution.run import Typed
 from ntkexp.experiments import experiments, experiments_of
 from ntkexp.identity import folder_of
 from ntkexp.results.status import read_status
@@ -92,11 +89,10 @@ def _carried_out(
     with composition.by_itself(configs) as loader:
         with plain_errors(name, words):
             config = _composed(loader, name, words)
-            asked = Asked(frozenset(typed_keys(words)))
-            finalise(config, asked.typed)
+            typed = Typed(frozenset(typed_keys(words)))
+            finalise(config, typed.keys)
         folder = folder_of(config)
-        command = replace(COMMANDS[name], life=_undisturbed)
-        return folder, command.run_if_needed(config, folder, asked)
+        return folder, life.run(config, folder, typed, undisturbed)
 
 
 def _command(experiment: str | None, words: list[str], config_dir: Path | None) -> str:
@@ -122,20 +118,6 @@ def _composed(loader: ConfigLoader, name: str, words: list[str]) -> DictConfig:
     with open_dict(config):
         del config["hydra"]
     return config
-
-
-@contextmanager
-def _undisturbed() -> Iterator[list[int]]:
-    """Surrounds the life of a run in a process that goes on afterwards."""
-    from ntkexp.execution.as_found import as_found
-
-    with as_found(), signals(again=_stop_here) as asked:
-        yield asked
-
-
-def _stop_here(number: int, frame: FrameType | None) -> None:
-    """The second Ctrl-C: what was committed stays."""
-    raise KeyboardInterrupt
 
 
 def _failure(folder: Path) -> RunFailed:

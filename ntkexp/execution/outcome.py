@@ -18,7 +18,9 @@ DONE, FAILED = 0, 1
 Data = Mapping[str, str]
 
 
-def known(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) -> int | None:
+def done_already(
+    config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]
+) -> int | None:
     """The exit code of a run that is done already; None when there is work to do.
 
     `data` are the checksums of the files that a run would read here, found without loading them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,14 +15,17 @@ from ntkexp.compose.finalise import finalise
 from ntkexp.compose.jobs import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.errors import UserError
-from ntkexp.execution.execute import Command
-from ntkexp.execution.life import NOTHING, Asked
+from ntkexp.execution.kinds import kind_of
 from ntkexp.execution.outcome import DONE, FAILED, refuse_other_data, refuse_other_run
+from ntkexp.execution.run import NOTHING_TYPED, Typed
 from ntkexp.identity import folder_of
 from ntkexp.results.status import forget_work, read_status, refuse_damaged
 
 # What a job writes to the terminal when it runs alone.
 LOG = "log.txt"
+# Exit codes of a job's process beside those of a run: its input is bad, its run is worked on
+# elsewhere, it broke.
+BAD_INPUT, TAKEN, BROKEN = 2, 3, 1
 
 
 class Outcome(StrEnum):
@@ -43,7 +47,7 @@ class Job:
     outcome: Outcome = Outcome.waiting
     reason: str = ""
     log: Path | None = None
-    asked: Asked = NOTHING
+    typed: Typed = NOTHING_TYPED
     # The overrides of all jobs of the batch that are this run.
     batch: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -62,17 +66,17 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
     jobs: dict[Path, Job] = {}
     for overrides in batch:
         config = composer.compose(overrides)
-        asked = Asked(frozenset(typed_keys(overrides)), axes)
-        finalise(config, asked.typed)
+        typed = Typed(frozenset(typed_keys(overrides)), axes)
+        finalise(config, typed.keys)
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.
-        job = jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, asked=asked))
+        job = jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, typed=typed))
         job.batch.append(tuple(overrides))
     return list(jobs.values())
 
 
-def look_up(job: Job, command: Command, *, retry_failed: bool) -> None:
+def look_up(job: Job, *, retry_failed: bool) -> None:
     """Set the outcome of a job that is done already, as its status.json says."""
     if job.config.rerun:
         return
@@ -81,7 +85,7 @@ def look_up(job: Job, command: Command, *, retry_failed: bool) -> None:
         if status is not None and status["state"] == "finished":
             refuse_damaged(job.folder, status)
             refuse_other_run(job.config, job.folder)
-            refuse_other_data(job.config, job.folder, command.data)
+            refuse_other_data(job.config, job.folder, kind_of(job.config).data)
     except UserError as error:
         job.fail(str(error))
         return
@@ -106,3 +110,49 @@ def log_of(job: Job, status: dict[str, Any]) -> Path | None:
         if name and (job.folder / name).exists():
             return job.folder / name
     return None
+
+
+def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
+    """Set how a job ended. The run's status.json counts first: a process may be killed just
+    after its work is done."""
+    try:
+        status = read_status(job.folder) or {"state": "missing"}
+    except UserError as error:
+        job.fail(str(error), job.folder / LOG)
+        return
+    # In a rerun that ended early what is finished may be the life before.
+    if status["state"] == "finished" and not (job.config.rerun and code != DONE):
+        job.outcome = Outcome.finished
+        if code < 0:
+            # Killed when its work was done, perhaps before it had tidied up.
+            forget_work(job.folder)
+    elif code == TAKEN:
+        job.outcome, job.reason = Outcome.elsewhere, message
+    elif code < 0 and not stopping:
+        _record_kill(job, signal.Signals(-code))
+    elif code == BAD_INPUT:
+        job.fail(message, log_of(job, status))
+    elif status["state"] == "failed":
+        job.fail(status["reason"], log_of(job, status))
+    elif stopping or status["state"] == "interrupted":
+        job.outcome = Outcome.interrupted
+    else:
+        job.fail(message or f"ended with code {code}", log_of(job, status))
+
+
+def _record_kill(job: Job, number: signal.Signals) -> None:
+    from ntkexp.results.store import Run
+
+    reason = f"killed by {number.name}"
+    if number is signal.SIGKILL:
+        reason += " (out of memory?)"
+    job.fail(reason, job.folder / LOG)
+    try:
+        with Run(job.folder, ()) as run:
+            status = read_status(job.folder) or {}
+            if status.get("state") == "finished" and not job.config.rerun:
+                job.outcome = Outcome.finished  # by another process, after this one was killed
+                return
+            run.write_status("failed", reason=reason, killed_by=number.name, log=LOG)
+    except UserError:
+        pass  # taken up by another already, whose word stands, or no room to say it

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import math
+import os
 import shutil
 import signal
+import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +19,21 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import SlurmConfig
 from ntkexp.errors import UserError
-from ntkexp.execution.execute import Command
 from ntkexp.execution.outcome import DONE
-from ntkexp.launch.cluster.job import ClusterJob
-from ntkexp.launch.cluster.queue import Queue
-from ntkexp.launch.job import Job, Outcome
-from ntkexp.launch.processes import child
-from ntkexp.launch.processes.outcomes import set_outcome
+from ntkexp.launch.job import BROKEN, Job, Outcome, set_outcome
+from ntkexp.launch.slurm_job import SlurmJob
 from ntkexp.progress import Progress
 from ntkexp.results.status import read_status
 from ntkexp.results.store import Run
 
 POLL_SECONDS = 1.0
+LOOK_SECONDS = 10.0
+# A job that came to its end is out of the queue before every machine sees what it wrote.
+PATIENCE_SECONDS = 30.0
 LEFT = "left the queue without a result: it was cancelled, or lost with its node"
 
 
-def run(jobs: Sequence[Job], config: DictConfig, command: Command, done_before: int) -> int:
+def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
     """Submit the jobs and wait for them. Returns 130 if the user did not wait."""
     launcher = OmegaConf.to_object(config.launcher)
     assert isinstance(launcher, SlurmConfig)
@@ -44,7 +46,7 @@ def run(jobs: Sequence[Job], config: DictConfig, command: Command, done_before: 
             with Run(job.folder, ()) as earlier:
                 earlier.clear()
             job.config.rerun = False
-    work = [ClusterJob(command, job.config, job.folder.absolute(), job.asked) for job in jobs]
+    work = [SlurmJob(job.config, job.folder.absolute(), job.typed) for job in jobs]
     submitted = _submitted(executor, work)
     ids = " to ".join(dict.fromkeys(submitted[end].job_id for end in (0, -1)))
     print(f"submitted {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {ids}")
@@ -95,7 +97,7 @@ def _executor(launcher: SlurmConfig) -> Any:
     return executor
 
 
-def _submitted(executor: Any, work: Sequence[ClusterJob]) -> list[Any]:
+def _submitted(executor: Any, work: Sequence[SlurmJob]) -> list[Any]:
     """The jobs of one array; what SLURM has against it, in its own words."""
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
@@ -117,7 +119,7 @@ def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> N
             if _ended(submitted, job):
                 _record_outcome(submitted, job)
             elif submitted.job_id in left:
-                set_outcome(job, child.BROKEN, f"job {submitted.job_id} {LEFT}", stopping=False)
+                set_outcome(job, BROKEN, f"job {submitted.job_id} {LEFT}", stopping=False)
             else:
                 continue
             del waiting[submitted]
@@ -156,4 +158,36 @@ def _result(submitted: Any) -> tuple[int, str]:
         return submitted.result(), ""
     except (FailedJobError, UncompletedJobError) as error:
         lines = str(error).strip().splitlines()
-        return child.BROKEN, f"job {submitted.job_id} ({submitted.state}): {lines[-1]}"
+        return BROKEN, f"job {submitted.job_id} ({submitted.state}): {lines[-1]}"
+
+
+class Queue:
+    """Which jobs have left the queue.
+
+    Where SLURM keeps accounts, they tell of a job that was cancelled or lost with its node; on
+    clusters without, that it is no longer listed is all there is to know.
+    """
+
+    def __init__(self) -> None:
+        self._asked = -math.inf
+        self._missed: dict[str, float] = {}  # since when
+
+    def left(self, ids: Collection[str]) -> set[str]:
+        """Those of `ids` that were in no list for `PATIENCE_SECONDS`."""
+        now = time.monotonic()
+        if now - self._asked >= LOOK_SECONDS:
+            self._asked = now
+            listed = _listed()
+            if listed is not None:
+                self._missed = {id: self._missed.get(id, now) for id in ids if id not in listed}
+        return {id for id, since in self._missed.items() if now - since >= PATIENCE_SECONDS}
+
+
+def _listed() -> set[str] | None:
+    """This user's jobs, elements of arrays one by one; None when SLURM does not answer."""
+    words = ["squeue", "--noheader", "--array", "--format=%i", f"--user={os.getuid()}"]
+    try:
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return set(answer.stdout.split())

@@ -9,21 +9,23 @@ from pathlib import Path
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
+from ntkexp.compose.finalise import Parent, parents
 from ntkexp.compose.jobs import Composer
 from ntkexp.config import LauncherConfig
 from ntkexp.errors import UserError
 from ntkexp.execution import threads
-from ntkexp.execution.execute import Command
+from ntkexp.execution.kinds import kind_of
 from ntkexp.execution.needed import refuse_unmet
+from ntkexp.execution.outcome import DONE
+from ntkexp.execution.run import Typed
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
-from ntkexp.launch.needed import make_needed, needed_by
 from ntkexp.launch.summary import forecast, same_run, summary
 from ntkexp.launch.task import Task
 from ntkexp.results.atomic import refuse_unwritable
 
 ENGINES = ("local", "slurm")
-# Takes the jobs to run, the sweep's config, the command and how many jobs were done before.
-Engine = Callable[[Sequence[Job], DictConfig, Command, int], int]
+# Takes the jobs to run, the sweep's config, and how many jobs were done before.
+Engine = Callable[[Sequence[Job], DictConfig, int], int]
 
 
 def sweep(
@@ -35,10 +37,10 @@ def sweep(
     for line in same_run(jobs):
         print(line)
     for job in jobs:
-        look_up(job, task.command, retry_failed=launcher.retry_failed)
+        look_up(job, retry_failed=launcher.retry_failed)
     waiting = [job for job in jobs if job.outcome is Outcome.waiting]
     if waiting:
-        refuse_bad(waiting, task.command)
+        refuse_bad(waiting)
     if launcher.dry_run:
         print(forecast(jobs, needed_by(waiting)))
         return jobs
@@ -49,13 +51,13 @@ def sweep(
             return jobs
         waiting = [job for job in waiting if job.outcome is Outcome.waiting]
     if waiting:
-        task.codes.append(engine(waiting, config, task.command, len(jobs) - len(waiting)))
+        task.codes.append(engine(waiting, config, len(jobs) - len(waiting)))
     task.codes.append(max(job.code for job in jobs))
     print(summary(jobs))
     return jobs
 
 
-def refuse_bad(jobs: Sequence[Job], command: Command) -> None:
+def refuse_bad(jobs: Sequence[Job]) -> None:
     """Refuse what can be refused without data, before the first job starts."""
     for job in jobs:
         refuse_unmet(job.config)
@@ -63,7 +65,59 @@ def refuse_bad(jobs: Sequence[Job], command: Command) -> None:
         refuse_unwritable(Path(outputs))
     threads.use(1)  # a process with threads of its own could not be forked
     for job in jobs:
-        command.preload(job.config)
+        kind_of(job.config).preload(job.config)
+
+
+def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
+    """Make what `jobs` need and is not there; jobs whose need could not be met fail.
+
+    Returns the exit code of an interruption, else 0.
+    """
+    for needed in _in_order(jobs):
+        code = engine(needed, config, 0)
+        print(f"needed first: {summary(needed)}")
+        if code != DONE:
+            return code
+    for job in jobs:
+        unmet = [parent for parent in parents(job.config) if not parent.finished]
+        if unmet:
+            job.fail(f"needs {unmet[0].folder}, which is not finished")
+    return DONE
+
+
+def needed_by(jobs: Sequence[Job]) -> list[Job]:
+    """The runs that would be made before `jobs`, in order."""
+    return [one for needed in _in_order(jobs) for one in needed]
+
+
+def _in_order(jobs: Sequence[Job]) -> list[list[Job]]:
+    """The runs that `jobs` need, in groups: those of each need only runs of the groups before."""
+    levels: dict[Path, int] = {}
+    found: dict[Path, Parent] = {}
+    for job in jobs:
+        _level(job.config, levels, found)
+    grouped: dict[tuple[int, str], list[Job]] = {}  # by level and subcommand
+    for folder, parent in found.items():
+        assert parent.how is not None
+        how = parent.how
+        name = " ".join(how.words)
+        made = Job(tuple(how.words), name, how.config, folder, typed=Typed(how.typed))
+        grouped.setdefault((levels[folder], how.command), []).append(made)
+    return [grouped[key] for key in sorted(grouped)]
+
+
+def _level(config: DictConfig, levels: dict[Path, int], found: dict[Path, Parent]) -> int:
+    """The length of the longest chain of unfinished runs that the run of `config` needs."""
+    highest = 0
+    for parent in parents(config):
+        if parent.finished:
+            continue
+        assert parent.how is not None
+        if parent.folder not in levels:
+            levels[parent.folder] = _level(parent.how.config, levels, found)
+            found[parent.folder] = parent
+        highest = max(highest, levels[parent.folder] + 1)
+    return highest
 
 
 def engine_of(launcher: LauncherConfig) -> Engine:

@@ -10,15 +10,16 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose.explain import explained
+from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.errors import UserError, denied
-from ntkexp.execution.execute import Command
 from ntkexp.execution.outcome import DONE
+from ntkexp.execution.run import Typed, run
 from ntkexp.identity import folder_of
 
 
 class Task:
-    """Carries out `command` on the config of a single run; a launcher asks it for the command.
+    """Carries out the config of a single run.
 
     Hydra takes functions, swallows what they return in a sweep, and puts lines of its own before
     what they raise: so codes and complaints are kept here.
@@ -26,8 +27,7 @@ class Task:
     `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
     """
 
-    def __init__(self, command: Command, *, one_run: bool = False) -> None:
-        self.command = command
+    def __init__(self, *, one_run: bool = False) -> None:
         self.one_run = one_run
         self.codes = [0]
         self.complaints: list[UserError] = []
@@ -36,11 +36,13 @@ class Task:
         # As they were typed: a value such as ${seed} means nothing outside of the config.
         words = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
         assert isinstance(words, list)
-        typed = frozenset(typed_keys(words))
+        typed = Typed(frozenset(typed_keys(words)))
         try:
-            self.codes.append(code := self.command(config, typed))
+            finalise(config, typed.keys)
+            folder = folder_of(config)
+            self.codes.append(code := run(config, folder, typed))
             if code == DONE and config.objective_metric is not None:
-                found = metric_of(folder_of(config), config.objective_metric)
+                found = metric_of(folder, config.objective_metric)
                 print(f"{config.objective_metric} = {found:.6g}")
                 return found
         except UserError as error:

@@ -19,8 +19,8 @@ from omegaconf import open_dict
 
 from ntkexp.compose import composition
 from ntkexp.compose.finalise import finalise
-from ntkexp.execution.execute import train
-from ntkexp.execution.life import begin, loop_of, mirror_of
+from ntkexp.execution.kinds import train
+from ntkexp.execution.run import begin, loop_of, mirror_of
 from ntkexp.identity import folder_of
 from ntkexp.loggers.mirror import Mirror
 from ntkexp.results import Run

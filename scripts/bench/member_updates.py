@@ -24,7 +24,8 @@ from omegaconf import open_dict
 from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.compose import composition
-from ntkexp.execution import execute
+from ntkexp.compose.finalise import finalise
+from ntkexp.execution import kinds
 from ntkexp.scripts.bench.members import SWEEP
 from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.training.work import Work
@@ -43,8 +44,8 @@ def ready(outputs: str, *words: str) -> Work:
     with open_dict(config):
         del config["hydra"]
     config.paths.outputs = outputs
-    execute.finalise(config, frozenset())
-    return execute.train.prepare(config).work
+    finalise(config, frozenset())
+    return kinds.train.prepare(config).work
 
 
 def milliseconds(work: Work, steps: int) -> float:

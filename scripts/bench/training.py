@@ -43,7 +43,7 @@ from ntkexp.data.images.sources import read
 from ntkexp.data.images.torchvision_import import torchvision_datasets
 from ntkexp.errors import UserError
 from ntkexp.launch import plugin
-from ntkexp.launch.processes.child import BAD_INPUT
+from ntkexp.launch.job import BAD_INPUT
 from ntkexp.results import Run
 from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.training import experiment

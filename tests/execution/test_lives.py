@@ -17,8 +17,8 @@ import yaml
 
 from ntkexp import results
 from ntkexp.errors import UserError
-from ntkexp.execution.execute import train
-from ntkexp.execution.life import signals
+from ntkexp.execution.kinds import train
+from ntkexp.execution.process import stop_signals
 from ntkexp.probes import View
 from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.results.commits.lock import text_of
@@ -104,8 +104,8 @@ def test_a_second_signal_ends_the_process_wherever_it_is() -> None:
     """Also where nothing looks at what was asked, such as a long computation."""
     program = (
         "import os, signal, sys\n"
-        "from ntkexp.execution.life import signals\n"
-        "with signals() as asked:\n"
+        "from ntkexp.execution.process import stop_signals\n"
+        "with stop_signals() as asked:\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    print(*asked, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
@@ -118,7 +118,7 @@ def test_a_second_signal_ends_the_process_wherever_it_is() -> None:
 
 def test_signals_go_where_they_went_when_a_life_is_over() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with signals() as asked:
+    with stop_signals() as asked:
         signal.raise_signal(signal.SIGTERM)
         assert asked == [signal.SIGTERM]
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before

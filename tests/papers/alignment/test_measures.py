@@ -6,7 +6,7 @@ from ntkexp.papers.alignment.claims.measures import NEYSHABUR, OTHERS
 from ntkexp.results.collect import collect
 from ntkexp.scripts.alignment import fig06_complexity as fig06
 from ntkexp.scripts.trained import SeedRuns
-from tests.results.reference.test_thinning import REFERENCE
+from tests.scripts.tools.test_thinning import REFERENCE
 
 
 def test_every_measure_of_the_ledger_is_measured() -> None:

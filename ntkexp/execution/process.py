@@ -1,15 +1,75 @@
-"""What a run sets for its process, set back when it has ended: for runs inside other programs."""
+"""What a run does to its process: signals, memory, threads, precision; and how it is undone."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
+from ntkexp.machine.freed_memory import keep_freed_memory
+
+Handler = Callable[[int, FrameType | None], None]
 SET = ("OPENBLAS_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG")
+
+
+@contextmanager
+def as_program() -> Iterator[list[int]]:
+    """Surrounds the life of a run in a process that exists for it alone; gives the signals that ask
+    it to stop."""
+    keep_freed_memory()
+    with stop_signals() as signals:
+        yield signals
+
+
+@contextmanager
+def undisturbed() -> Iterator[list[int]]:
+    """The same in a process that goes on afterwards, and is left as it was."""
+    with as_found(), stop_signals(again=_stop_here) as signals:
+        yield signals
+
+
+def _stop_here(number: int, frame: FrameType | None) -> None:
+    """The second Ctrl-C: what was committed stays."""
+    raise KeyboardInterrupt
+
+
+def end_at_once(number: int, frame: FrameType | None) -> None:
+    """End this process wherever it is, also inside code that would turn an exception into
+    another."""
+    os._exit(128 + number)
+
+
+@contextmanager
+def stop_signals(again: Handler = end_at_once) -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM for the loop to see; `again` answers a second one.
+
+    After a second signal the run keeps what was committed, as after a kill. Only the main thread
+    receives signals: in another thread there are none to see.
+    """
+    asked: list[int] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked:
+            again(number, frame)
+        asked.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            # None: it was set by what is not Python, and stays with ours.
+            if handler is not None:
+                signal.signal(number, handler)
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
-from ntkexp.execution.execute import Command
-from ntkexp.execution.life import NOTHING, Asked
+from ntkexp.execution.run import NOTHING_TYPED, Typed, run
 from ntkexp.results.commits.lock import SILENT_SECONDS, RunTakenError
 
 # submitit's word for: the time is nearly up, or somebody else needs this node.
@@ -24,13 +23,12 @@ RETRY_SECONDS = 15.0
 
 
 @dataclass
-class ClusterJob:
+class SlurmJob:
     """A callable that submitit pickles, sends and calls; and again after a preemption."""
 
-    command: Command
     config: DictConfig
     folder: Path
-    asked: Asked = NOTHING
+    typed: Typed = NOTHING_TYPED
 
     def __call__(self) -> int:
         with _preemption() as preempted:
@@ -54,7 +52,7 @@ class ClusterJob:
         patience = time.monotonic() + SILENT_SECONDS + 60
         while True:
             try:
-                return self.command.run_if_needed(self.config, self.folder, self.asked)
+                return run(self.config, self.folder, self.typed)
             except RunTakenError as error:
                 # A life that was killed on another node looks alive until its lock goes stale.
                 if time.monotonic() > patience:

@@ -8,16 +8,15 @@ import os
 import selectors
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from ntkexp.launch.job import Job, Outcome
-from ntkexp.launch.processes import child
-from ntkexp.launch.processes.outcomes import set_outcome
-from ntkexp.launch.processes.slots import Slot
+from ntkexp.launch import child
+from ntkexp.launch.child import Slot
+from ntkexp.launch.job import TAKEN, Job, Outcome, set_outcome
 from ntkexp.progress import Progress
 
 POLL_SECONDS = 0.1
@@ -27,18 +26,8 @@ PATIENCE_SECONDS = 20.0
 
 
 @dataclass
-class Unit:
-    """What one process does for one job or several."""
-
-    jobs: Sequence[Job]
-    work: Callable[[], int]
-    not_before: float = 0.0
-    given_up: float | None = None
-
-
-@dataclass
 class Child:
-    unit: Unit
+    job: Job
     slot: Slot
     pid: int
     unread: bytes = b""
@@ -54,13 +43,15 @@ class Child:
 
 
 class Pool:
-    """Runs units in `slots`, and records how the jobs of each ended when its process has ended."""
+    """Runs jobs in `slots`, a process each, and records how each ended."""
 
     def __init__(
-        self, units: Sequence[Unit], slots: Sequence[Slot], progress: Progress, *, fail_fast: bool
+        self, jobs: Sequence[Job], slots: Sequence[Slot], progress: Progress, *, fail_fast: bool
     ) -> None:
-        self.jobs = [job for unit in units for job in unit.jobs]
-        self.waiting = list(units)
+        self.jobs, self.waiting = list(jobs), list(jobs)
+        # Of jobs whose runs another process held: when to try again, and until when.
+        self._not_before: dict[int, float] = {}
+        self._given_up: dict[int, float] = {}
         self.free = list(slots)
         self.progress, self.fail_fast = progress, fail_fast
         self.running: dict[int, Child] = {}
@@ -78,28 +69,27 @@ class Pool:
                 self._show()
 
     def _start_due(self) -> None:
-        while self.free and not self.stopping and (unit := self._next()) is not None:
-            self.waiting.remove(unit)
-            self._start(unit, self.free.pop(0))
+        while self.free and not self.stopping and (job := self._next()) is not None:
+            self.waiting.remove(job)
+            self._start(job, self.free.pop(0))
 
-    def _next(self) -> Unit | None:
+    def _next(self) -> Job | None:
         now = time.monotonic()
-        return next((unit for unit in self.waiting if unit.not_before <= now), None)
+        return next((job for job in self.waiting if self._not_before.get(id(job), 0) <= now), None)
 
-    def _start(self, unit: Unit, slot: Slot) -> None:
+    def _start(self, job: Job, slot: Slot) -> None:
         ours, theirs = os.pipe()
         launcher = os.getpid()
         # Until the child has let go of our signal handlers no signal may come through to them.
         signal.pthread_sigmask(signal.SIG_BLOCK, child.STOPS)
         pid = os.fork()
         if pid == 0:
-            child.live(unit.work, unit.jobs[0].folder, slot, theirs, launcher)
+            child.live(job, slot, theirs, launcher)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, child.STOPS)
         os.close(theirs)
-        self.running[ours] = Child(unit, slot, pid)
+        self.running[ours] = Child(job, slot, pid)
         self._selector.register(ours, selectors.EVENT_READ)
-        for job in unit.jobs:
-            job.outcome = Outcome.running
+        job.outcome = Outcome.running
 
     def _listen(self) -> None:
         if not self.running:
@@ -115,25 +105,24 @@ class Pool:
         _, status = os.waitpid(ended.pid, 0)
         self.free.append(ended.slot)
         code = os.waitstatus_to_exitcode(status)
-        if code == child.TAKEN and self._try_later(ended.unit):
+        job = ended.job
+        if code == TAKEN and self._try_later(job):
             return
-        for job in ended.unit.jobs:
-            set_outcome(job, code, str(ended.messages.get("message", "")), stopping=self.stopping)
-            self.progress.advance(1)
-        if self.fail_fast and any(job.outcome is Outcome.failed for job in ended.unit.jobs):
+        set_outcome(job, code, str(ended.messages.get("message", "")), stopping=self.stopping)
+        self.progress.advance(1)
+        if self.fail_fast and job.outcome is Outcome.failed:
             self._stop(signal.SIGTERM)
 
-    def _try_later(self, unit: Unit) -> bool:
+    def _try_later(self, job: Job) -> bool:
         """Whether to try a run later that another process holds now."""
         now = time.monotonic()
-        if unit.given_up is None or self.running:
-            unit.given_up = now + PATIENCE_SECONDS
-        if self.stopping or now > unit.given_up:
+        if id(job) not in self._given_up or self.running:
+            self._given_up[id(job)] = now + PATIENCE_SECONDS
+        if self.stopping or now > self._given_up[id(job)]:
             return False
-        unit.not_before = now + 0.5
-        self.waiting.append(unit)
-        for job in unit.jobs:
-            job.outcome = Outcome.waiting
+        self._not_before[id(job)] = now + 0.5
+        self.waiting.append(job)
+        job.outcome = Outcome.waiting
         return True
 
     def _show(self) -> None:
@@ -141,7 +130,7 @@ class Pool:
         figures: dict[str, object] = {"running": len(self.running), "failed": failed}
         for running in self.running.values():
             if loss := running.messages.get("figures", {}).get("loss"):
-                figures[running.unit.jobs[0].name] = loss
+                figures[running.job.name] = loss
         self.progress.advance(0, **figures)
 
     @contextmanager

@@ -9,9 +9,9 @@ import pytest
 from omegaconf import OmegaConf
 
 from ntkexp.launch import slurm
-from ntkexp.launch.cluster import queue
-from ntkexp.launch.cluster.queue import Queue
+from ntkexp.launch import slurm as queue
 from ntkexp.launch.job import Job, Outcome
+from ntkexp.launch.slurm import Queue
 from ntkexp.progress import Progress
 
 

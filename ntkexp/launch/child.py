@@ -10,35 +10,42 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from ntkexp import progress
 from ntkexp.errors import UserError
 from ntkexp.execution import threads
-from ntkexp.launch.job import LOG
-from ntkexp.launch.processes.slots import Slot
+from ntkexp.execution.run import run
+from ntkexp.launch.job import BAD_INPUT, BROKEN, LOG, TAKEN, Job
 from ntkexp.machine import gpus
 from ntkexp.results.atomic import cannot_write, make_folder
 from ntkexp.results.commits.lock import RunTakenError
 
-BAD_INPUT, TAKEN, BROKEN = 2, 3, 1
 STOPS = (signal.SIGINT, signal.SIGTERM)
 REPORT_SECONDS = 0.3
 SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 
-def live(work: Callable[[], int], folder: Path, slot: Slot, report: int, launcher: int) -> NoReturn:
-    """Do `work` and report its progress to the file descriptor `report`; what it prints is its
-    log."""
+@dataclass(frozen=True)
+class Slot:
+    """Room for one job: the threads it may have at most, which small work leaves unused."""
+
+    threads: int
+    gpu: str | None
+
+
+def live(job: Job, slot: Slot, report: int, launcher: int) -> NoReturn:
+    """Carry out a job and report its progress to the file descriptor `report`; what it prints is
+    its log."""
     code = BROKEN
     try:
         _stand_alone(slot, launcher)
-        make_folder(folder)
-        _print_to(folder / LOG)
+        make_folder(job.folder)
+        _print_to(job.folder / LOG)
         progress.tell(_Reporter(report))
-        code = work()
+        code = run(job.config, job.folder, job.typed)
     except RunTakenError as error:
         code = TAKEN
         _send(report, {"message": str(error)})
@@ -47,7 +54,7 @@ def live(work: Callable[[], int], folder: Path, slot: Slot, report: int, launche
         _send(report, {"message": str(error)})
         with contextlib.suppress(OSError):  # the disk of the log may be what is full
             print(f"ntkexp: {error}", file=sys.stderr)
-        _forget_unbegun(folder)
+        _forget_unbegun(job.folder)
     except BaseException as error:
         _send(report, {"message": f"{type(error).__name__}: {error}"})
         with contextlib.suppress(OSError):

@@ -7,8 +7,9 @@ from itertools import product
 import pytest
 
 from ntkexp.config import LauncherConfig
-from ntkexp.launch.processes import slots as module
-from ntkexp.launch.processes.slots import Slot, slots
+from ntkexp.launch import local as module
+from ntkexp.launch.child import Slot
+from ntkexp.launch.local import slots
 from ntkexp.machine.gpus import visible_gpus
 
 

@@ -1,0 +1,218 @@
+"""The life of a run on one page: skipped where it is done, else begun or resumed, and finished.
+
+1. Done already, or failed for good: its exit code is known    outcome.py
+2. Runs that it needs are made first                           needed.py
+3. Data, network and probes are built: what is wrong is known
+   before a folder is made                                     kinds.py
+4. Its lock is taken, and the first question asked again: it
+   may have been done by another process meanwhile             ntkexp/results/commits/lock.py
+5. It is begun, or resumed where its last commit left it       ntkexp/results/store.py
+6. The loop goes to its end                                    ntkexp/training/loop.py
+7. Its files are published, and its status says how it ended
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.compose.finalise import parents
+from ntkexp.errors import Diverged, Interrupted, UserError
+from ntkexp.execution import threads
+from ntkexp.execution.kinds import kind_of, refuse_unknown_metric
+from ntkexp.execution.needed import refuse_unmet
+from ntkexp.execution.outcome import DONE, FAILED, compare_data, done_already, has_diverged
+from ntkexp.execution.process import as_program
+from ntkexp.identity import hashed, plain
+from ntkexp.keys import EXECUTION_KEYS
+from ntkexp.members import expanded
+from ntkexp.results.card import Card
+from ntkexp.results.configs import flattened
+from ntkexp.results.status import read_status
+
+if TYPE_CHECKING:
+    from ntkexp.loggers import Logger
+    from ntkexp.loggers.mirror import Mirror
+    from ntkexp.results.store import Run
+    from ntkexp.training.loop import Loop
+    from ntkexp.training.prepared import Ready
+
+Process = Callable[[], AbstractContextManager[Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What somebody typed for a run: the keys that they set, and those over which a sweep goes."""
+
+    keys: frozenset[str] = frozenset()
+    axes: frozenset[str] = frozenset()
+
+
+NOTHING_TYPED = Typed()
+
+
+def run(
+    config: DictConfig, folder: Path, typed: Typed = NOTHING_TYPED, process: Process = as_program
+) -> int:
+    """Bring the run of a final config to its end, in `folder`. Returns its exit code.
+
+    `process` surrounds the work and gives the signals that ask it to stop.
+    """
+    kind = kind_of(config)
+    if (code := done_already(config, folder, kind.data)) is not None:
+        return code
+    refuse_unmet(config)
+    for parent in parents(config):
+        if parent.finished:
+            continue
+        assert parent.how is not None
+        if code := run(parent.how.config, parent.folder, Typed(parent.how.typed), process):
+            return code
+    with process() as signals:
+        began = time.monotonic()
+        ready = kind.prepare(config)
+        refuse_unknown_metric(config, ready.tables)
+        if signals:
+            print("interrupted before the run began", file=sys.stderr)
+            return 128 + signals[0]
+        return _live(ready, config, folder, typed, signals, began)
+
+
+def _live(
+    ready: Ready,
+    config: DictConfig,
+    folder: Path,
+    typed: Typed,
+    signals: Sequence[int],
+    began: float,
+) -> int:
+    """One life of a run, from taking its lock to the status it ends with."""
+    from ntkexp.results.store import Run
+    from ntkexp.tangent.checks.independence import checking
+
+    with Run(folder, ready.tables) as stored, checking(ready.check, "probing.check=warn"):
+        if (code := done_already(config, folder, lambda _: ready.data)) is not None:
+            return code
+        checkpoint = begin(stored, config, ready, typed)
+        try:
+            with mirror_of(stored, config) as mirror:
+                loop = loop_of(ready, stored, config, checkpoint, mirror)
+                loop.go(lambda: bool(signals))
+            stored.note({"seconds": time.monotonic() - began})
+            stored.finish()
+        except Exception as error:
+            return _cut_short(stored, error, signals)
+    # Which of several limits ended it, where there is something to tell.
+    limit = ready.limit if loop.work.step >= loop.work.last else ""
+    print(f"finished {folder}" + (f"  (at {limit})" if limit else ""))
+    return DONE
+
+
+def begin(
+    stored: Run, config: DictConfig, ready: Ready, typed: Typed = NOTHING_TYPED
+) -> bytes | None:
+    """Write down what the run is. Returns the checkpoint to go on from, None for a new run.
+
+    From here on the process computes with the number of threads of the run's first life.
+    """
+    from ntkexp.results.provenance import provenance
+
+    if config.rerun or has_diverged(read_status(stored.folder)):
+        stored.clear()
+    checkpoint = stored.resume()
+    if checkpoint is not None:
+        compare_data(stored.folder, "was begun", stored.facts.get("data", {}), ready.data)
+        print(f"resuming {stored.folder}")
+    number, line = threads.of_life(stored.facts.get("threads"), threads.wanted(config))
+    if line is not None:
+        print(line, file=sys.stderr)
+    threads.use(number)
+    facts = provenance() | {"data": dict(ready.data)} | dict(ready.about) | {"threads": number}
+    text = OmegaConf.to_yaml(config, resolve=True)
+    card = Card(
+        experiment=config.name,
+        command=kind_of(config).name,
+        hashed=hashed(plain(config)),
+        axes=tuple(sorted(typed.axes)),
+        typed=tuple(sorted(typed.keys - {"exp"})),
+        facts={"data": dict(ready.data), "threads": number},
+    )
+    stored.begin(text, facts, card)
+    return checkpoint
+
+
+def mirror_of(stored: Run, config: DictConfig) -> Mirror:
+    """The loggers that a config chooses, for this run."""
+    from ntkexp.loggers.mirror import Mirror
+
+    values = flattened(plain(config))
+    settings = {key: value for key, value in values.items() if _is_told(key)}
+    members = expanded(config.members) if config.members else ()
+    loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
+    return Mirror(loggers, stored, config.name, settings, tuple(members))
+
+
+def _is_told(key: str) -> bool:
+    return key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
+
+
+def loop_of(
+    ready: Ready, stored: Run, config: DictConfig, checkpoint: bytes | None, mirror: Mirror
+) -> Loop:
+    """The loop of a run, where the checkpoint left it."""
+    from ntkexp.training.loop import Loop
+
+    loop = Loop(
+        ready.work,
+        stored,
+        looks=ready.looks,
+        probes=ready.probes,
+        keep_at=ready.keep_at,
+        device=ready.device,
+        commit_every_seconds=config.checkpoint.every_seconds,
+        label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
+        shown=config.progress,
+        after_commit=mirror.catch_up if mirror else None,
+    )
+    if checkpoint is not None:
+        loop.restore(checkpoint)
+    return loop
+
+
+def _cut_short(stored: Run, error: Exception, signals: Sequence[int]) -> int:
+    """Write down why a run did not come to its end; returns the exit code."""
+    if isinstance(error, Interrupted):
+        stored.write_status("interrupted", reason=signal.Signals(signals[0]).name)
+        _tell(f"interrupted {stored.folder}; the same command goes on from here")
+        return 128 + signals[0]
+    if isinstance(error, Diverged):
+        stored.finish("failed", reason=str(error), diverged_at=error.step)
+        _tell(f"failed {stored.folder}: {error}")
+        return FAILED
+    if isinstance(error, UserError):
+        # Once that is mended, the same command goes on from the last commit. To say so may fail
+        # for the very reason (a full disk, a run taken over); the first word is the one to hear.
+        with contextlib.suppress(UserError):
+            stored.write_status("interrupted", reason=str(error))
+        raise error
+    reason = f"{type(error).__name__}: {error}"
+    stored.write_text("traceback.txt", "".join(traceback.format_exception(error)))
+    stored.write_status("failed", reason=reason, traceback="traceback.txt")
+    _tell(f"failed {stored.folder}: {reason}\nits traceback: {stored.folder / 'traceback.txt'}")
+    return FAILED
+
+
+def _tell(line: str) -> None:
+    """On standard error, if somebody still reads it: what is to be told is in the status, too."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr)

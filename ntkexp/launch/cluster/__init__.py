@@ -1,1 +1,0 @@
-"""What a job of a sweep does on a cluster, and what SLURM says of it."""
