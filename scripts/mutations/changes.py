@@ -17,8 +17,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "ntkexp/results/*.py",
             "ntkexp/results/*/*.py",
-            "ntkexp/execution/execute.py",
-            "ntkexp/execution/life.py",
+            "ntkexp/execution/run.py",
             "ntkexp/execution/outcome.py",
         ),
         (

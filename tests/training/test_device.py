@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ntkexp.errors import UserError
-from ntkexp.execution.as_found import as_found
+from ntkexp.execution.process import as_found
 from ntkexp.machine import gpus
 from ntkexp.training import device as devices
 
