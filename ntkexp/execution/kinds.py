@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a composed config of this kind needs to become a run.
+    """Training runs or studies.
 
     Args:
         name: the subcommand.

@@ -1,4 +1,4 @@
-"""What a run needs of other runs: refused, before anything is made, where it cannot be had."""
+"""Refuses a run that needs files of other runs which are not there and not asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a run is done already, and whether it is the run that is asked for now."""
+"""Tells a run that is done already, and refuses one that was made from another config or data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def done_already(
 
 
 def has_diverged(status: Mapping[str, Any] | None) -> bool:
-    """Whether a run ended because its loss was not finite; it has nothing to go on from."""
+    """True if a run ended because its loss was not finite; it has nothing to go on from."""
     return status is not None and status["state"] == "failed" and "diverged_at" in status
 
 

@@ -1,4 +1,4 @@
-"""What a run does to its process: signals, memory, threads, precision; and how it is undone."""
+"""Signals, memory, threads and precision of the process of a run; and how they are set back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def as_program() -> Iterator[list[int]]:
 
 @contextmanager
 def undisturbed() -> Iterator[list[int]]:
-    """The same in a process that goes on afterwards, and is left as it was."""
+    """Surrounds the life of a run in a process that goes on afterwards and is left as it was; gives
+    the signals that ask the run to stop."""
     with as_found(), stop_signals(again=_stop_here) as signals:
         yield signals
 

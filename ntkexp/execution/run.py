@@ -52,7 +52,7 @@ Process = Callable[[], AbstractContextManager[Sequence[int]]]
 
 @dataclass(frozen=True)
 class Typed:
-    """What somebody typed for a run: the keys that they set, and those over which a sweep goes."""
+    """The keys that somebody typed for a run, and those over which a sweep goes."""
 
     keys: frozenset[str] = frozenset()
     axes: frozenset[str] = frozenset()

@@ -99,7 +99,7 @@ def look_up(job: Job, *, retry_failed: bool) -> None:
 
 
 def _came_from_outside(status: dict[str, Any]) -> bool:
-    """Whether a failure came from outside. A job that was killed may succeed the next time; one
+    """True if a failure came from outside. A job that was killed may succeed the next time; one
     that raised an error will raise it again."""
     return "killed_by" in status
 

@@ -1,4 +1,4 @@
-"""What Hydra sees of all this: two sweepers and one launcher, registered by name.
+"""Two sweepers and one launcher for Hydra, registered by name.
 
 Hydra finds plugins by walking the namespace package hydra_plugins, which editable installs do not
 take part in, and it only makes objects of classes that live there. So these are registered

@@ -114,7 +114,7 @@ class Pool:
             self._stop(signal.SIGTERM)
 
     def _try_later(self, job: Job) -> bool:
-        """Whether to try a run later that another process holds now."""
+        """Put a run that another process holds back among the waiting; False after too long."""
         now = time.monotonic()
         if id(job) not in self._given_up or self.running:
             self._given_up[id(job)] = now + PATIENCE_SECONDS

@@ -1,4 +1,4 @@
-"""What the jobs of a sweep return to a sweeper: a number each, or why there is none.
+"""The numbers that the jobs of a sweep return to a sweeper, or why there is none.
 
 Hydra's sweepers expect one return a job, in the order in which they asked.
 """

@@ -147,12 +147,12 @@ class Search:
 
 
 def _decides(override: str) -> bool:
-    """Whether an override says what is computed, not how or where."""
+    """True for an override that decides what is computed, not how or where."""
     return override.lstrip("+").partition("=")[0].partition(".")[0] not in EXECUTION_KEYS
 
 
 def space_of(arguments: Sequence[str]) -> tuple[dict[str, BaseDistribution], list[str]]:
-    """What a search chooses, by key, and the overrides that all its runs share."""
+    """The distributions to draw from, by key, and the overrides that all runs share."""
     # What is typed comes after what an experiment sweeps by itself, and takes its place.
     last = {
         override.get_key_element(): override

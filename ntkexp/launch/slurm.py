@@ -173,7 +173,7 @@ class Queue:
         self._missed: dict[str, float] = {}  # since when
 
     def left(self, ids: Collection[str]) -> set[str]:
-        """Those of `ids` that were in no list for `PATIENCE_SECONDS`."""
+        """The `ids` that were in no list for `PATIENCE_SECONDS`."""
         now = time.monotonic()
         if now - self._asked >= LOOK_SECONDS:
             self._asked = now

@@ -1,4 +1,4 @@
-"""What runs on a node of a cluster: one job, which comes back when it is preempted."""
+"""One job on a node of a cluster, which comes back when it is preempted."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def summary(jobs: Sequence[Job]) -> str:
 
 
 def forecast(jobs: Sequence[Job], needed: Sequence[Job] = ()) -> str:
-    """What a sweep would do (--dry-run): a line a job, those that are needed first."""
+    """The plan of a sweep (--dry-run): a line a job, after the runs that are needed first."""
     if needed:
         return f"needed first: {forecast(needed)}\n{forecast(jobs)}"
     counts = Counter(_plan(job) for job in jobs)

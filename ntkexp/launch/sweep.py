@@ -121,7 +121,7 @@ def _level(config: DictConfig, levels: dict[Path, int], found: dict[Path, Parent
 
 
 def engine_of(launcher: LauncherConfig) -> Engine:
-    """What carries out jobs; a heavy one is imported only when it is asked for."""
+    """The `run` of the launcher's module, imported only when it is asked for."""
     name = launcher.name
     if name not in ENGINES:
         raise UserError(f"launcher.name={name}: there are {', '.join(ENGINES)}")

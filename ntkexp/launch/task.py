@@ -1,4 +1,4 @@
-"""What Hydra calls with a composed config."""
+"""The function that Hydra calls with a composed config."""
 
 from __future__ import annotations
 

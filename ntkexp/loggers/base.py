@@ -1,4 +1,4 @@
-"""What a logger is: options, and a sink that takes the numbers of a run commit by commit.
+"""A logger: its options, and a sink that takes the numbers of a run commit by commit.
 
 @dataclass
 class Print(Logger):                       # ntkexp/loggers/print.py: logger=[print]
@@ -70,7 +70,7 @@ class Sink(Protocol):
         """Take a batch in; it is with the other program, or on disk, when this returns."""
 
     def state(self) -> State:
-        """What `open` needs to go on from here, as JSON."""
+        """The facts that `open` needs to go on from here, as JSON."""
 
     def close(self, finished: bool) -> None:
         """The life is over; `finished` says whether the run is."""

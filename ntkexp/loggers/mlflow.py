@@ -104,5 +104,5 @@ def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _name(text: str) -> str:
-    """As MLflow takes names: letters, digits and _ - . / and spaces."""
+    """A name as MLflow takes it: letters, digits and _ - . / and spaces."""
     return "".join(one if one.isalnum() or one in "_-./ " else "_" for one in text)

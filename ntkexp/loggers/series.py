@@ -15,7 +15,7 @@ STEP = "step"
 def scalar_tables(
     tables: Mapping[str, pd.DataFrame], members: Sequence[str] = ()
 ) -> dict[str, pd.DataFrame]:
-    """Those with one row a step and choice of words; not a spectrum, nor values at points.
+    """The tables with one row a step and choice of words; not a spectrum, nor values at points.
 
     `members` are the columns that tell the networks of a run apart.
     """

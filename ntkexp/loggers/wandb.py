@@ -17,7 +17,7 @@ NAME = Rule(lambda name: bool(name.strip()), "a name")
 
 @dataclass
 class Wandb(Logger):
-    """Of each table at most `points` steps a commit: a number costs a tenth of a millisecond."""
+    """Logs at most `points` steps of a table a commit: a number costs a tenth of a millisecond."""
 
     needs: ClassVar[str] = "wandb"
 

@@ -1,4 +1,4 @@
-"""What an array on disk is of (ntkexp/results/arrays.py): its record, its tiles, its empty file."""
+"""The record, the tiles and the empty file of an array on disk (ntkexp/results/arrays.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class ArrayRecord:
-    """What a file must be to be gone on with. Of a symmetric array the tiles on and below the
+    """The facts by which a file is known again. Of a symmetric array the tiles on and below the
     diagonal are put; their mirror images are written with them."""
 
     description: str
@@ -41,12 +41,12 @@ class ArrayRecord:
         return rows, columns
 
     def text(self, **more: object) -> str:
-        """As it is written to a file, with what else stands there."""
+        """The record as a file holds it, with further facts."""
         return json.dumps({**asdict(self), "format": FORMAT, **more})
 
     @classmethod
     def parsed(cls, text: str) -> ArrayRecord:
-        """What `text` gave; an error of a kind that damaged text brings."""
+        """The record in a file. Damaged text raises ValueError, KeyError or TypeError."""
         found = json.loads(text)
         if found["format"] != FORMAT:
             raise KeyError("format")

@@ -139,7 +139,7 @@ class TiledArray:
 
     @property
     def _published(self) -> bool:
-        """What may be left of the folder, while it is removed, does not count any more."""
+        """True once the whole array is at its path; what is left of the folder does not count."""
         return self._final.exists() and self.path.exists()
 
     def _create(self, record: ArrayRecord) -> None:
@@ -210,7 +210,7 @@ class TiledArray:
         }
 
     def _checksum(self, values: Array, tile: Tile) -> int:
-        """Of a tile and of its mirror image."""
+        """The checksum of a tile and of its mirror image."""
         rows, columns = self.record.place(tile)
         found = zlib.crc32(np.ascontiguousarray(values[rows, columns]).data)
         if self.record.symmetric and tile[0] != tile[1]:

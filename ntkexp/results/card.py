@@ -1,4 +1,4 @@
-"""What a run is: the content of its run.json.
+"""The card of a run, run.json: which run it is.
 
 Choosing and reading runs needs no more than this and the tables: nothing is composed, and nothing
 that a run names is imported.

@@ -36,7 +36,7 @@ def table_of(content: bytes) -> pa.Table:
 
 
 def frame_of(content: bytes) -> pd.DataFrame:
-    """The same as a frame, with the attributes that pandas wrote."""
+    """The rows of a parquet file as a frame, with the attributes that pandas wrote."""
     table = table_of(content)
     frame: pd.DataFrame = table.to_pandas(use_threads=False)
     frame.attrs = json.loads((table.schema.metadata or {}).get(b"PANDAS_ATTRS", "{}"))

@@ -56,7 +56,8 @@ class Record:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """What its experiment sweeps over on purpose; runs that differ in more are not compared."""
+        """The values of the keys that its experiment sweeps. Runs that differ in others are not
+        compared."""
         return axes(self.experiment)
 
     @property
@@ -99,7 +100,7 @@ class Record:
 
     @property
     def horizon_typed(self) -> bool:
-        """Whether its command said when it ends."""
+        """True if its command said when it ends."""
         return any(among(word, HORIZON_KEYS) for word in self.typed)
 
     @property
@@ -139,7 +140,7 @@ class Record:
         return tuple(sorted(setting.items())) + tuple(sorted(self.data.items()))
 
     def _without_seed(self, key: str, value: object) -> object:
-        """Of a file of another run what makes that run, but for its seed and what is swept."""
+        """Of a file of another run: what makes that run, without its seed and what is swept."""
         if not (isinstance(value, str) and value.startswith("run:")):
             return value
         reference = f"{key.removesuffix('.from')}."
@@ -156,7 +157,7 @@ class Record:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know: provenance's remarks, what was altered, how far it came."""
+        """Lines for a reader: remarks of the provenance, altered options, how far it came."""
         changes = (f"{self.experiment}: {' '.join(self.altered)}",) if self.altered else ()
         going = f"{self.experiment}, recipe={self.recipe}: goes on, kept at {self.iteration:,}"
         instead = f"{self.experiment}: stands in for {self.stands_in_for}"
@@ -169,6 +170,6 @@ class Record:
 
 
 def among(word: str, keys: Iterable[str]) -> bool:
-    """Whether a key, or the key of an override, is one of `keys` or lies below one of them."""
+    """True if a key, or the key of an override, is one of `keys` or lies below one of them."""
     key = word.lstrip("+~").partition("=")[0]
     return any(key == known or key.startswith(f"{known}.") for known in keys if known)

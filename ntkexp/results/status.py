@@ -28,7 +28,7 @@ UNFINISHED = "unfinished"
 
 
 def read_status(folder: Path) -> dict[str, Any] | None:
-    """What a run's status.json says; None when there is no run."""
+    """The content of a run's status.json; None when there is no run."""
     path = folder / "status.json"
     try:
         found = json.loads(path.read_bytes())
@@ -90,7 +90,7 @@ def begun_with(folder: Path) -> dict[str, Any]:
 
 
 def begun(folder: Path) -> bool:
-    """Whether an unfinished run has a commit to go on from."""
+    """True if an unfinished run has a commit to go on from."""
     return any(name.endswith(".json") for name in names_in(folder / UNFINISHED / "committed"))
 
 

@@ -1,4 +1,4 @@
-"""What a table of results looks like: its name, its columns and their types."""
+"""Tables of results: name, columns and their types."""
 
 from __future__ import annotations
 

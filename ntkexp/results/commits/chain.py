@@ -1,4 +1,4 @@
-"""What a run has written down for good: a chain of commits, each naming its files.
+"""The chain of a run's commits. Each names its files; what none of them names does not count.
 
     unfinished/committed/00000003.0001.losses.parquet   rows since commit 2, written by life 1
     unfinished/committed/00000003.0001.checkpoint       the state to go on from
@@ -58,7 +58,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def is_plain_name(name: object) -> bool:
-    """Whether it names a file of the folder it stands for, and nothing outside."""
+    """True for the name of a file in a folder, false for a path that leads elsewhere."""
     return isinstance(name, str) and name == Path(name).name and name not in ("", "..")
 
 
@@ -82,7 +82,7 @@ class StoredFile:
 
     @property
     def published(self) -> str:
-        """Its name without commit and life: that of the run's file."""
+        """The name that the file has in a finished run: without commit and life."""
         return self.name.split(".", 2)[2]
 
     def read(self, folder: Path) -> bytes:
@@ -122,7 +122,7 @@ class Commit:
 
 
 def prefix(number: int, life: int) -> str:
-    """What the names of all files of one commit begin with."""
+    """The beginning of the names of all files of one commit."""
     return f"{number:08d}.{life:04d}"
 
 

@@ -106,7 +106,7 @@ class Lock:
 
 
 def held(path: Path) -> bool:
-    """Whether a living process holds the lock at `path`."""
+    """True if a living process holds the lock at `path`."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -146,7 +146,7 @@ def _removed_if_stale(path: Path) -> bool:
 
 
 def _free(path: Path, descriptor: int, how: int) -> bool:
-    """Whether the owner of an open lock file is gone; afterwards `descriptor` holds it."""
+    """True if the owner of an open lock file is gone; `descriptor` then holds the lock."""
     owner = owner_of(descriptor)
     try:
         answered = _flock(descriptor, how | fcntl.LOCK_NB)
@@ -226,7 +226,7 @@ def this_process() -> dict[str, object]:
 
 
 def kernel() -> str:
-    """What all processes of one running kernel have in common, in all containers."""
+    """The id of the running kernel, the same in all containers of this machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -234,7 +234,7 @@ def kernel() -> str:
 
 
 def alive(owner: dict[str, Any]) -> bool:
-    """Whether a process of this kernel lives: asked only where files cannot be locked."""
+    """True if the owner, a process of this kernel, lives; asked where files cannot be locked."""
     try:
         pid = int(owner["pid"])
         os.kill(pid, 0)

@@ -113,7 +113,7 @@ def _has_steps(frame: pd.DataFrame) -> bool:
 
 
 def _tables(run: Path) -> dict[str, pd.DataFrame]:
-    """Those of a finished run, or what another has committed."""
+    """The tables of a finished run, or the committed rows of an unfinished one."""
     from ntkexp.results.reading import committed_tables, read_table, table_files
 
     if (read_status(run) or {}).get("state") != "finished":
