@@ -97,18 +97,18 @@ def _carried_out(
 
 def _command(experiment: str | None, words: list[str], config_dir: Path | None) -> str:
     """train or study: which of them an experiment, or what is typed without one, is for."""
-    for one in words:
-        key = one.lstrip("+").partition("=")[0]
+    for override in words:
+        key = override.lstrip("+").partition("=")[0]
         if key == "exp" or key.startswith("hydra"):
             accepted = "ntkexp.run('NAME', ...)" if key == "exp" else "keys of the run alone"
-            raise UserError(f"{one}: cannot be set here; expected {accepted}")
+            raise UserError(f"{override}: cannot be set here; expected {accepted}")
     if experiment is None:
         return "study" if "study" in typed_keys(words) else "train"
-    known = [*experiments(), *(experiments_of(config_dir) if config_dir else ())]
-    for found in known:
-        if found.name == experiment:
-            return found.command
-    names = [found.name for found in known]
+    there_are = [*experiments(), *(experiments_of(config_dir) if config_dir else ())]
+    for one in there_are:
+        if one.name == experiment:
+            return one.command
+    names = [one.name for one in there_are]
     raise UserError(f"{experiment}: no such experiment{meant(experiment, names)} (see ntkexp list)")
 
 

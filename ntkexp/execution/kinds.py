@@ -73,7 +73,7 @@ def _prepare_training(config: DictConfig) -> Ready:
     many = members.of_config(config) if config.members else []
     ready = experiment.prepare(
         _training(located(config)),
-        [(values, _training(located(one))) for values, one in many],
+        [(values, _training(located(member))) for values, member in many],
     )
     return _with_parents(ready, config)
 
@@ -113,7 +113,7 @@ def _prepare_study(config: DictConfig) -> Ready:
 
     many = members.of_config(config) if config.members else []
     ready = study.prepare(
-        _study(located(config)), [(values, _study(located(one))) for values, one in many]
+        _study(located(config)), [(values, _study(located(member))) for values, member in many]
     )
     return _with_parents(ready, config)
 

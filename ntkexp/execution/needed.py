@@ -72,13 +72,13 @@ def _tables(made: object) -> list[str]:
     if isinstance(made, TrainConfig):
         from ntkexp.training import experiment
 
-        found = experiment.tables(made, experiment.build_probes(made))
+        tables = experiment.tables(made, experiment.build_probes(made))
     else:
         from ntkexp.training import study
 
         assert isinstance(made, StudyConfig)
-        found = study.tables_of(made)
-    names = [*(table.name for table in found), *(["members"] if made.members else [])]
+        tables = study.tables_of(made)
+    names = [*(table.name for table in tables), *(["members"] if made.members else [])]
     return [f"{name}.parquet" for name in names]
 
 
@@ -89,10 +89,10 @@ def _refuse_other_network(parent: Parent, config: DictConfig, child: DictConfig)
     """
     if parent.key != "weights" or config.members or child.members or child.weights.fresh:
         return
-    theirs, own = parameters(config), parameters(child)
-    if theirs and own and theirs != own and theirs[1] == own[1]:
+    theirs, ours = parameters(config), parameters(child)
+    if theirs and ours and theirs != ours and theirs[1] == ours[1]:
         raise UserError(
             f"weights: the network of {config.name} has {theirs[0]:,} parameters, this one "
-            f"{own[0]:,}; expected a network like this, or weights.fresh=[...] for layers that "
+            f"{ours[0]:,}; expected a network like this, or weights.fresh=[...] for layers that "
             "begin anew"
         )

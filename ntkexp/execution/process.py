@@ -111,7 +111,7 @@ def _precision() -> Iterator[None]:
     cudnn: Any = torch.backends.cudnn
     flags = (cudnn.deterministic, cudnn.benchmark)
     strictness = torch.get_deterministic_debug_mode()
-    settings = [(one, one.fp32_precision) for one in _settings()]
+    settings = [(setting, setting.fp32_precision) for setting in _settings()]
     matmul, tf32 = _readable(torch.get_float32_matmul_precision), _readable(_tf32_of_cudnn)
     try:
         yield
@@ -122,9 +122,9 @@ def _precision() -> Iterator[None]:
             torch.set_float32_matmul_precision(matmul)
         if tf32 is not None:
             cudnn.allow_tf32 = tf32
-        for one, precision in settings:
-            if one.fp32_precision != precision:
-                one.fp32_precision = precision
+        for setting, precision in settings:
+            if setting.fp32_precision != precision:
+                setting.fp32_precision = precision
 
 
 def _settings() -> tuple[Any, ...]:

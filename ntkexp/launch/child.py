@@ -36,7 +36,7 @@ class Slot:
     gpu: str | None
 
 
-def live(job: Job, slot: Slot, report: int, launcher: int) -> NoReturn:
+def carry_out(job: Job, slot: Slot, report: int, launcher: int) -> NoReturn:
     """Carry out a job and report its progress to the file descriptor `report`; what it prints is
     its log."""
     code = BROKEN

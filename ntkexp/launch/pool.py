@@ -84,7 +84,7 @@ class Pool:
         signal.pthread_sigmask(signal.SIG_BLOCK, child.STOPS)
         pid = os.fork()
         if pid == 0:
-            child.live(job, slot, theirs, launcher)
+            child.carry_out(job, slot, theirs, launcher)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, child.STOPS)
         os.close(theirs)
         self.running[ours] = Child(job, slot, pid)

@@ -25,9 +25,9 @@ def returns(
 
     `metric` is the path of the number that a job gives; without one it gives None.
     """
-    found = {words: job for job in jobs for words in job.batch}
+    job_of = {words: job for job in jobs for words in job.batch}
     numbers = {id(job): _number(job, metric) for job in jobs}
-    return [_return(found[tuple(words)], words, numbers) for words in batch]
+    return [_return(job_of[tuple(words)], words, numbers) for words in batch]
 
 
 def tell(jobs: Sequence[Job], metric: str | None) -> None:

@@ -26,7 +26,7 @@ from hydra.core.override_parser.types import (
 )
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from ntkexp.compose.words import word
 from ntkexp.errors import UserError
@@ -79,16 +79,16 @@ class Search:
             batch, begun = begun[: self._at_once], begun[self._at_once :]
             new = max(0, min(room, self._at_once - len(batch)))
             batch += [_asked(study, space) for _ in range(new)]
-            words = [[*fixed, *one.user_attrs[WORDS]] for one in batch]
+            words = [[*fixed, *trial.user_attrs[WORDS]] for trial in batch]
             try:
-                found = self.launcher.launch(words, initial_job_idx=batch[0].number)
+                returned = self.launcher.launch(words, initial_job_idx=batch[0].number)
             except UserError:
                 # No call after this one could make them.
                 for trial in batch:
                     study.tell(trial.number, state=_optuna().trial.TrialState.FAIL)
                 raise
-            for trial, one in zip(batch, found, strict=True):
-                _tell(study, trial, one)
+            for trial, number in zip(batch, returned, strict=True):
+                _tell(study, trial, number)
             if self.config.launcher.fail_fast and _in_state(study, "FAIL"):
                 break
         print(_summary(study, self.metric))
@@ -158,8 +158,12 @@ def space_of(arguments: Sequence[str]) -> tuple[dict[str, BaseDistribution], lis
         override.get_key_element(): override
         for override in OverridesParser.create().parse_overrides(list(arguments))
     }
-    space = {key: _distribution(one) for key, one in last.items() if one.is_sweep_override()}
-    return space, [str(one.input_line) for key, one in last.items() if key not in space]
+    space = {
+        key: _distribution(override)
+        for key, override in last.items()
+        if override.is_sweep_override()
+    }
+    return space, [str(override.input_line) for key, override in last.items() if key not in space]
 
 
 def _distribution(override: Override) -> BaseDistribution:
@@ -215,8 +219,8 @@ def _in_state(study: Study, *names: str) -> list[Any]:
 
     Of one that a kill cut off while it was asked for it is not: it counts for nothing.
     """
-    trials = [one for one in study.get_trials(deepcopy=False) if WORDS in one.user_attrs]
-    return [one for one in trials if not names or one.state.name in names]
+    trials = [trial for trial in study.get_trials(deepcopy=False) if WORDS in trial.user_attrs]
+    return [trial for trial in trials if not names or trial.state.name in names]
 
 
 def _summary(study: Study, metric: str) -> str:
@@ -243,10 +247,3 @@ def _optuna() -> Any:
     except ImportError as error:
         raise UserError("hydra/sweeper=search: needs pip install 'ntkexp[optuna]'") from error
     return optuna
-
-
-def options_of(sweeper: DictConfig) -> dict[str, Any]:
-    """The options of `hydra.sweeper`, as plain values."""
-    found = OmegaConf.to_container(sweeper, resolve=True)
-    assert isinstance(found, dict)
-    return {str(key): value for key, value in found.items() if not str(key).startswith("_")}

@@ -38,7 +38,9 @@ def same_run(jobs: Sequence[Job]) -> Iterator[str]:
         several = list(dict.fromkeys(job.batch))
         if len(several) > 1:
             common = set(several[0]).intersection(*several)
-            names = [" ".join(word for word in one if word not in common) for one in several]
+            names = [
+                " ".join(word for word in overrides if word not in common) for overrides in several
+            ]
             yield f"{', '.join(names)}: one run, since its id does not depend on these"
 
 

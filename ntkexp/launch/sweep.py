@@ -87,17 +87,17 @@ def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
 
 def needed_by(jobs: Sequence[Job]) -> list[Job]:
     """The runs that would be made before `jobs`, in order."""
-    return [one for needed in _in_order(jobs) for one in needed]
+    return [job for needed in _in_order(jobs) for job in needed]
 
 
 def _in_order(jobs: Sequence[Job]) -> list[list[Job]]:
     """The runs that `jobs` need, in groups: those of each need only runs of the groups before."""
     levels: dict[Path, int] = {}
-    found: dict[Path, Parent] = {}
+    parents_by_folder: dict[Path, Parent] = {}
     for job in jobs:
-        _level(job.config, levels, found)
+        _level(job.config, levels, parents_by_folder)
     grouped: dict[tuple[int, str], list[Job]] = {}  # by level and subcommand
-    for folder, parent in found.items():
+    for folder, parent in parents_by_folder.items():
         assert parent.how is not None
         how = parent.how
         name = " ".join(how.words)

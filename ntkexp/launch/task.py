@@ -42,9 +42,9 @@ class Task:
             folder = folder_of(config)
             self.codes.append(code := run(config, folder, typed))
             if code == DONE and config.objective_metric is not None:
-                found = metric_of(folder, config.objective_metric)
-                print(f"{config.objective_metric} = {found:.6g}")
-                return found
+                number = metric_of(folder, config.objective_metric)
+                print(f"{config.objective_metric} = {number:.6g}")
+                return number
         except UserError as error:
             self.complaints.append(error)
         except PermissionError as error:

@@ -99,13 +99,13 @@ class Mirror:
 
     def _begin(self, name: str, logger: Logger) -> None:
         noted = self._noted(name) if self.run.commits else None
-        own = self.folder / name
-        if own.is_symlink():
-            raise UserError(f"{own} is a link; expected a folder of this run, or none")
+        folder = self.folder / name
+        if folder.is_symlink():
+            raise UserError(f"{folder} is a link; expected a folder of this run, or none")
         if noted is None:
-            remove_tree(own)
-        make_folder(own)
-        about = About(self.experiment, self.run.folder.name, own, self.config)
+            remove_tree(folder)
+        make_folder(folder)
+        about = About(self.experiment, self.run.folder.name, folder, self.config)
         if noted is None:
             self._open[name] = Open(logger.open(about, None), commits=0, again=False)
             return

@@ -58,7 +58,7 @@ class MlflowSink:
         from ntkexp.loggers.series import thinned
 
         now, waiting = int(time.time() * 1000), []
-        for series in (thinned(one, self.points) for one in batch.series):
+        for series in (thinned(whole, self.points) for whole in batch.series):
             for name, numbers in series.values.items():
                 key = _name(f"{series.name}/{name}")
                 there = self._steps(key) if batch.again else set[int]()
@@ -80,20 +80,22 @@ class MlflowSink:
         """The jobs of a sweep all look for it, and one of them makes it."""
         from mlflow.exceptions import MlflowException
 
-        found = self.client.get_experiment_by_name(name)
-        if found is None:
+        experiment = self.client.get_experiment_by_name(name)
+        if experiment is None:
             with suppress(MlflowException):
                 return str(self.client.create_experiment(name))
-            found = self.client.get_experiment_by_name(name)
-        return str(found.experiment_id)
+            experiment = self.client.get_experiment_by_name(name)
+        return str(experiment.experiment_id)
 
     def _steps(self, key: str) -> set[int]:
-        return {one.step for one in self.client.get_metric_history(self.id, key)}
+        return {metric.step for metric in self.client.get_metric_history(self.id, key)}
 
     def _describe(self, about: About) -> None:
         from mlflow.entities import Param
 
-        parameters = [Param(_name(key), str(one)[:LONGEST]) for key, one in about.config.items()]
+        parameters = [
+            Param(_name(key), str(value)[:LONGEST]) for key, value in about.config.items()
+        ]
         for part in _parts(parameters, PARAMETERS_AT_ONCE):
             self.client.log_batch(self.id, params=part)
 
@@ -105,4 +107,4 @@ def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
 
 def _name(text: str) -> str:
     """A name as MLflow takes it: letters, digits and _ - . / and spaces."""
-    return "".join(one if one.isalnum() or one in "_-./ " else "_" for one in text)
+    return "".join(letter if letter.isalnum() or letter in "_-./ " else "_" for letter in text)

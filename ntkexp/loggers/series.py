@@ -30,7 +30,7 @@ def scalar_tables(
 
 def series_of(tables: Mapping[str, pd.DataFrame], members: Sequence[str] = ()) -> list[Series]:
     """The numbers of scalar tables, a series for every choice of words: evals/test/all."""
-    return [one for name, frame in tables.items() for one in _series(name, frame, members)]
+    return [series for name, frame in tables.items() for series in _series(name, frame, members)]
 
 
 def _series(table: str, frame: pd.DataFrame, members: Sequence[str]) -> Iterator[Series]:
@@ -39,8 +39,8 @@ def _series(table: str, frame: pd.DataFrame, members: Sequence[str]) -> Iterator
     for chosen, rows in parts:
         rows = rows.sort_values(STEP, kind="stable")
         labels = [
-            f"{word}={one}" if word in members else str(one)
-            for word, one in zip(words, chosen, strict=True)
+            f"{word}={value}" if word in members else str(value)
+            for word, value in zip(words, chosen, strict=True)
         ]
         yield Series(
             "/".join([table, *labels]),

@@ -62,7 +62,7 @@ class WandbSink:
 
         if batch.again:
             return
-        for series in (thinned(one, self.points) for one in batch.series):
+        for series in (thinned(whole, self.points) for whole in batch.series):
             for place, step in enumerate(series.steps.tolist()):
                 logged = {f"{series.name}/{k}": float(v[place]) for k, v in series.values.items()}
                 self.run.log({"step": step, **logged})

@@ -47,15 +47,15 @@ class ArrayRecord:
     @classmethod
     def parsed(cls, text: str) -> ArrayRecord:
         """The record in a file. Damaged text raises ValueError, KeyError or TypeError."""
-        found = json.loads(text)
-        if found["format"] != FORMAT:
+        values = json.loads(text)
+        if values["format"] != FORMAT:
             raise KeyError("format")
         return cls(
-            found["description"],
-            tuple(found["shape"]),
-            found["dtype"],
-            tuple(found["tile"]),
-            found["symmetric"],
+            values["description"],
+            tuple(values["shape"]),
+            values["dtype"],
+            tuple(values["tile"]),
+            values["symmetric"],
         )
 
 

@@ -46,16 +46,16 @@ def make_folder(path: Path) -> None:
 
 def refuse_unwritable(folder: Path) -> None:
     """Refuse a folder that cannot be written to, before the minutes of work for it; leaves none."""
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     make_folder(folder)
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise cannot_write(folder, error) from error
     finally:
-        for one in made:
+        for parent in made:
             with contextlib.suppress(OSError):
-                one.rmdir()
+                parent.rmdir()
 
 
 def remove_tree(path: Path) -> None:

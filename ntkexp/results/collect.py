@@ -49,20 +49,20 @@ def collect(roots: Iterable[Path]) -> list[Record]:
     places = [place for root in roots for place in (root, root / REFERENCE)]
     kept = {identity(folder): folder for folder in reversed(_kept_unfinished(places))}
     done = {identity(folder): folder for folder in reversed(list(finished(places)))}
-    found = sorted((kept | done).items())
-    return [record for one, folder in found for record in _record(folder, one in done)]
+    by_identity = sorted((kept | done).items())
+    return [record for key, folder in by_identity for record in _record(folder, key in done)]
 
 
 def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
-    found = []
+    kept = []
     for folder in runs(places):
         try:
             if "kept_at" in (read_status(folder) or {}):
                 identity(folder)  # or refused, as damaged
-                found.append(folder)
+                kept.append(folder)
         except DamagedRunError:
             pass  # `finished` looks at the same folders, and says so
-    return found
+    return kept
 
 
 def read(folder: Path | str) -> Record:

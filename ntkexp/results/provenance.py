@@ -70,9 +70,9 @@ def last_life(folder: Path) -> dict[str, Any]:
 
 def code_facts() -> dict[str, Any]:
     """Version, hash of the files and commit of this package; hashes of projects of one's own."""
-    own = {name: hash_of_files(home) for name, home in projects.own()}
+    hashes = {name: hash_of_files(home) for name, home in projects.own()}
     facts = {"ntkexp": ntkexp.__version__, "code": hash_of_files(HOME), "git": git_state(HOME)}
-    return facts | ({"projects": own} if own else {})
+    return facts | ({"projects": hashes} if hashes else {})
 
 
 @cache

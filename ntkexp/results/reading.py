@@ -61,11 +61,11 @@ def load(
 def committed_tables(folder: Path) -> dict[str, pa.Table]:
     """The tables of an unfinished run up to its last commit; none before the first."""
     committed = folder / UNFINISHED / "committed"
-    found: dict[str, list[pa.Table]] = {}
+    parts: dict[str, list[pa.Table]] = {}
     for commit in read_chain(committed):
         for part in commit.parts:
-            found.setdefault(str(part.table), []).append(table_of(part.read(committed)))
-    return {name: pa.concat_tables(tables) for name, tables in found.items()}
+            parts.setdefault(str(part.table), []).append(table_of(part.read(committed)))
+    return {name: pa.concat_tables(tables) for name, tables in parts.items()}
 
 
 def table_files(folder: Path) -> dict[str, TableFile]:
@@ -114,8 +114,8 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
             status = read_status(folder)
             if status is None or status["state"] != "finished":
                 continue
-            one = identity(folder)
-            if one in seen:
+            run = identity(folder)
+            if run in seen:
                 continue
             _refuse_other_schema(folder, status)
             refuse_damaged(folder, status)
@@ -123,7 +123,7 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
         except DamagedRunError as error:
             print(f"skipped: {error}", file=sys.stderr)
             continue
-        seen.add(one)
+        seen.add(run)
         yield folder
 
 

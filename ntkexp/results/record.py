@@ -144,9 +144,9 @@ class Record:
         if not (isinstance(value, str) and value.startswith("run:")):
             return value
         reference = f"{key.removesuffix('.from')}."
-        own = {k: v for k, v in self.config.items() if k.startswith(reference)}
+        options = {k: v for k, v in self.config.items() if k.startswith(reference)}
         free = (".id", ".seed", ".folder")
-        others = {k: v for k, v in own.items() if not k.endswith(free) and k not in self.axes}
+        others = {k: v for k, v in options.items() if not k.endswith(free) and k not in self.axes}
         return sorted(others.items())
 
     @property

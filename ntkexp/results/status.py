@@ -31,7 +31,7 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     """The content of a run's status.json; None when there is no run."""
     path = folder / "status.json"
     try:
-        found = json.loads(path.read_bytes())
+        status = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
@@ -40,14 +40,14 @@ def read_status(folder: Path) -> dict[str, Any] | None:
         raise UnreadableRunError(path, error) from error
     except ValueError as error:
         raise DamagedRunError(path, "is damaged (no JSON)") from error
-    if not isinstance(found, dict) or found.get("state") not in get_args(State):
+    if not isinstance(status, dict) or status.get("state") not in get_args(State):
         raise DamagedRunError(path, "is damaged (it names no state)")
     # Runs that were kept early carry no checksum here.
-    if "check" in found and found.pop("check") != _check(found):
+    if "check" in status and status.pop("check") != _check(status):
         raise DamagedRunError(path, "is damaged (its checksum is another)")
-    if not all(map(is_plain_name, found.get("files", ()))):
+    if not all(map(is_plain_name, status.get("files", ()))):
         raise DamagedRunError(path, "is damaged (it lists files outside of its folder)")
-    return found
+    return status
 
 
 def status_text(status: Mapping[str, Any]) -> str:
@@ -100,8 +100,8 @@ def refuse_damaged(folder: Path, status: Mapping[str, Any]) -> None:
         path = folder / name
         try:
             with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise not_read(path, error) from error
-        if found != facts["sha256"]:
+        if sha256 != facts["sha256"]:
             raise DamagedRunError(path, "is damaged (its checksum is another)")

@@ -216,8 +216,8 @@ class Run:
         self._kept = {}
         for frames in self._pending.values():
             frames.clear()
-        for one in earlier:
-            remove(self.committed / one.checkpoint.name)
+        for replaced in earlier:
+            remove(self.committed / replaced.checkpoint.name)
 
     def stage(self, name: str, content: bytes) -> None:
         """Another file of the run, published when the run finishes."""

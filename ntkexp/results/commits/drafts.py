@@ -43,10 +43,10 @@ class Drafts:
         """Shut out every earlier life, then begin one with a higher number than any."""
         make_folder(self.work)
         names = names_in(self.work)
-        earlier = [found for name in names if (found := LIFE.fullmatch(name))]
-        self.life = 1 + max([after, *(int(found[1]) for found in earlier)])
-        for found in earlier:
-            _shut_out(self.work / found[0])
+        earlier = [match for name in names if (match := LIFE.fullmatch(name))]
+        self.life = 1 + max([after, *(int(match[1]) for match in earlier)])
+        for match in earlier:
+            _shut_out(self.work / match[0])
         for left in names:
             if left.startswith("dead."):
                 remove_tree(self.work / left)

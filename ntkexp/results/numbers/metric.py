@@ -65,9 +65,9 @@ def parsed(path: str) -> Metric:
 def refuse_unknown(path: str, tables: Iterable[Table]) -> None:
     """Refuse a table, a column or a word that a run will not have, before it is trained."""
     metric = parsed(path)
-    known = {table.name: [*table.columns] for table in tables}
+    columns = {table.name: [*table.columns] for table in tables}
     types = {table.name: table.columns for table in tables}
-    _refuse_missing(metric, known)
+    _refuse_missing(metric, columns)
     if types[metric.table][metric.column].type == "string":
         raise UserError(f"{KEY}={path}: {metric.column} holds words; expected a column of numbers")
     _refuse_unknown_words(metric, types[metric.table])
@@ -75,12 +75,12 @@ def refuse_unknown(path: str, tables: Iterable[Table]) -> None:
 
 def _refuse_unknown_words(metric: Metric, columns: Mapping[str, Column]) -> None:
     """Only where it is known for every column which words may stand in it."""
-    words = {name: one.choices for name, one in columns.items() if one.type == "string"}
+    words = {name: column.choices for name, column in columns.items() if column.type == "string"}
     if not all(words.values()):
         return
-    known = [word for choices in words.values() for word in choices]
+    possible = [word for choices in words.values() for word in choices]
     for word in metric.chosen:
-        if word not in known and word.partition(":")[0] not in columns:
+        if word not in possible and word.partition(":")[0] not in columns:
             there = "; ".join(f"{name}: {', '.join(choices)}" for name, choices in words.items())
             raise UserError(
                 f"{KEY}={metric.path}: no row of {metric.table} has {word}; expected one of {there}"
@@ -91,10 +91,10 @@ def value(path: str, tables: Mapping[str, pd.DataFrame]) -> float:
     """The number itself, from the tables of a finished run."""
     curve = curve_of(path, tables)
     metric = parsed(path)
-    found = float(_of_steps(metric)(curve))
-    if not math.isfinite(found):
-        raise UserError(f"{KEY}={path}: is {found}, which is no number")
-    return found
+    number = float(_of_steps(metric)(curve))
+    if not math.isfinite(number):
+        raise UserError(f"{KEY}={path}: is {number}, which is no number")
+    return number
 
 
 def curve_of(path: str, tables: Mapping[str, pd.DataFrame]) -> Sequence[float]:
@@ -111,7 +111,7 @@ def curve_of(path: str, tables: Mapping[str, pd.DataFrame]) -> Sequence[float]:
         frame = frame.sort_values(STEP, kind="stable")
         if frame[STEP].duplicated().any():
             _refuse_several(metric, frame)
-    return [float(one) for one in frame[metric.column]]
+    return [float(number) for number in frame[metric.column]]
 
 
 def _of_steps(metric: Metric) -> Callable[[Sequence[float]], float]:
@@ -189,5 +189,5 @@ def _refuse_several(metric: Metric, frame: pd.DataFrame) -> None:
 
 def _values(frame: pd.DataFrame, column: str) -> list[str]:
     plain = frame[column].dtype.kind in "iu"
-    found = [f"{column}:{one}" if plain else str(one) for one in frame[column].unique()]
-    return [*found[:5], "..."] if len(found) > 6 else found
+    values = [f"{column}:{value}" if plain else str(value) for value in frame[column].unique()]
+    return [*values[:5], "..."] if len(values) > 6 else values

@@ -104,7 +104,7 @@ def compared(first: Path, second: Path) -> list[tuple[str, str, str]]:
     configs = [flat_config(first), flat_config(second)]
     rows = [(key, *(brief(config.get(key, "-")) for config in configs)) for key in varied(configs)]
     numbers = [dict(last_numbers(_tables(run))) for run in (first, second)]
-    rows += [(key, *(own.get(key, "-") for own in numbers)) for key in varied(numbers)]
+    rows += [(key, *(of_run.get(key, "-") for of_run in numbers)) for key in varied(numbers)]
     return [(key, a, b) for key, a, b in rows]
 
 
@@ -121,13 +121,13 @@ def _tables(run: Path) -> dict[str, pd.DataFrame]:
             name: table.to_pandas(use_threads=False)
             for name, table in committed_tables(run).items()
         }
-    found = {}
+    tables = {}
     for name, file in table_files(run).items():
         try:
-            found[name] = read_table(file)
+            tables[name] = read_table(file)
         except UserError:
             continue  # `ntkexp show` tells of damaged files
-    return found
+    return tables
 
 
 def brief(value: object) -> str:
