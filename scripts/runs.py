@@ -14,7 +14,7 @@ from ntkexp.results import packaged
 from ntkexp.results.collect import collect
 from ntkexp.results.folders import OUTPUTS
 from ntkexp.results.record import Record
-from ntkexp.results.select import has_rows, of_recipe, shown
+from ntkexp.results.select import has_rows, of_recipe, runs_to_show
 
 MISSING_RUNS = 3
 
@@ -33,7 +33,7 @@ def chosen(
         if record.experiment == experiment and record.one_of_its_experiment
     ]
     complete = has_rows(own, tables)
-    found = shown(complete)
+    found = runs_to_show(complete)
     settings = {record.setting for record in complete}
     if len(settings) > 1:
         print(

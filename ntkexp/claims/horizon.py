@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ntkexp.results.numbers.curves import accuracy, has_fitted
 from ntkexp.results.record import Record
-from ntkexp.results.select import own_end
+from ntkexp.results.select import reached_its_end
 
 # Test accuracies are taken on 5,000 images or more, with a standard error of .7 points at most.
 FALLEN = 0.05
@@ -65,4 +65,4 @@ def has_overfitted(record: Record) -> bool:
 
 FITTED_TRAINING = Horizon("100 % training accuracy", has_fitted)
 OVERFITTED = Horizon(f"a test accuracy {100 * FALLEN:g} points below its best", has_overfitted)
-OWN_END = Horizon("the experiment's own end", own_end)
+OWN_END = Horizon("the experiment's own end", reached_its_end)

@@ -12,7 +12,7 @@ from ntkexp.experiments import MAIN, axes, experiments
 from ntkexp.papers.found import named
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.record import Record
-from ntkexp.results.select import of_recipe, shown
+from ntkexp.results.select import of_recipe, runs_to_show
 
 RELEASED = "recipe=released"
 # How the stem of a figure of that recipe ends.
@@ -103,11 +103,11 @@ def groups(records: Sequence[Record]) -> list[ShownRuns]:
     found = []
     for known in experiments():
         own = [record for record in records if record.experiment == known.name]
-        chosen = sorted(shown(of_recipe(own, "paper")), key=_order)
+        chosen = sorted(runs_to_show(of_recipe(own, "paper")), key=_order)
         found.append(ShownRuns(known.name, known.about, tuple(chosen)))
         released = [record for record in own if record.recipe == "released"]
         if released:
-            chosen = sorted(shown(released), key=_order)
+            chosen = sorted(runs_to_show(released), key=_order)
             found.append(ShownRuns(known.name, known.about, tuple(chosen), "released"))
     return found
 

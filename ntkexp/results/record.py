@@ -56,8 +56,7 @@ class Record:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The values of the keys that its experiment sweeps. Runs that differ in others are not
-        compared."""
+        """The keys that its experiment sweeps. Runs that differ in other keys are not compared."""
         return axes(self.experiment)
 
     @property

@@ -8,10 +8,10 @@ from typing import Any
 from ntkexp.results.numbers.curves import has_collapsed, has_fitted
 from ntkexp.results.record import SCALES, Record
 
-Carries = Callable[[Record], bool]
+Counts = Callable[[Record], bool]
 # Most of what is said of a curve along training is decided by then; a run that came less far is
 # shown only where there is no other.
-CARRIES = 3000
+FAR_ENOUGH = 3000
 
 
 def of_recipe(records: Iterable[Record], recipe: str) -> list[Record]:
@@ -19,14 +19,18 @@ def of_recipe(records: Iterable[Record], recipe: str) -> list[Record]:
     return [record for record in records if record.recipe in (recipe, None)]
 
 
-def choose(records: Sequence[Record], carries: Carries = lambda _: True) -> list[Record]:
-    """Of one experiment's runs those of one setting: of the best scale, then the most seeds, then
-    the furthest. Of two runs of one seed and swept value, the one that came further.
+def choose(records: Sequence[Record], counts: Counts = lambda _: True) -> list[Record]:
+    """The runs of one setting among those of one experiment.
 
-    `carries`: only runs that come far enough for what is asked of them. Runs whose training
-    collapsed say nothing of networks that learn, and are left out.
+    It is the setting of the best scale, then with the most seeds, then with the run that came
+    furthest. Of two runs of one seed and swept value the one counts that came further.
+
+    Args:
+        records: the runs of one experiment.
+        counts: tells whether a run came far enough for what is asked of it. A run whose training
+            collapsed never counts: it says nothing of networks that learn.
     """
-    return _best(record for record in records if carries(record) and not has_collapsed(record))
+    return _best(record for record in records if counts(record) and not has_collapsed(record))
 
 
 def _best(records: Iterable[Record]) -> list[Record]:
@@ -45,12 +49,14 @@ def _rank(members: Sequence[Record]) -> tuple[int, bool, int, int]:
     return SCALES.index(first.scale), first.recipe == "released", -len(members), -farthest
 
 
-def shown(records: Iterable[Record], tables: Iterable[str] = ()) -> list[Record]:
-    """Of one experiment's runs by one recipe those that a figure and the report show: as the ledger
-    chooses, of those that came far enough and have rows in every one of `tables`. Where there is no
-    other, also one whose training collapsed."""
+def runs_to_show(records: Iterable[Record], tables: Iterable[str] = ()) -> list[Record]:
+    """The runs that a figure and the report show, among those of one experiment by one recipe.
+
+    They are chosen as the ledger chooses, among runs that came far enough and have rows in every
+    one of `tables`. Where there is no other, a run counts whose training collapsed.
+    """
     complete = has_rows(records, tables)
-    return choose(complete, carries) or choose(complete) or _best(complete)
+    return choose(complete, came_far_enough) or choose(complete) or _best(complete)
 
 
 def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:
@@ -62,25 +68,25 @@ def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:
     ]
 
 
-def carries(record: Record) -> bool:
-    """Whether a run came to its experiment's own end, or far enough for most of what is said."""
-    return own_end(record) or record.iteration >= CARRIES
+def came_far_enough(record: Record) -> bool:
+    """True if a run came to its experiment's end, or far enough for most of what is said."""
+    return reached_its_end(record) or record.iteration >= FAR_ENOUGH
 
 
-def own_end(record: Record) -> bool:
-    """Whether a run came to the end its experiment sets, and no command set another."""
+def reached_its_end(record: Record) -> bool:
+    """True if a run came to the end that its experiment sets, and no command set another."""
     return record.finished and (not record.horizon_typed or has_fitted(record))
 
 
 def choose_jointly(
-    records: Mapping[str, Sequence[Record]], carries: Carries = lambda _: True
+    records: Mapping[str, Sequence[Record]], counts: Counts = lambda _: True
 ) -> list[Record]:
-    """Runs of every experiment at the best scale that all of them have, on the same images; nothing
-    without one."""
+    """The runs of every experiment at the best scale that all of them have, on the same images;
+    none where there is no such scale."""
     for scale in SCALES:
         chosen = [
-            choose([record for record in found if record.scale == scale], carries)
-            for found in records.values()
+            choose([record for record in of_one if record.scale == scale], counts)
+            for of_one in records.values()
         ]
         together = [record for members in chosen for record in members]
         if all(chosen) and _same_images(together):
@@ -90,9 +96,9 @@ def choose_jointly(
 
 def _each_once(members: Iterable[Record]) -> list[Record]:
     farthest: dict[tuple[int, tuple[Any, ...]], Record] = {}
-    for record in sorted(members, key=lambda one: one.iteration):
+    for record in sorted(members, key=lambda record: record.iteration):
         farthest[record.seed, record.swept] = record
-    return sorted(farthest.values(), key=lambda one: one.run)
+    return sorted(farthest.values(), key=lambda record: record.run)
 
 
 def _same_images(records: Iterable[Record]) -> bool:

@@ -93,10 +93,12 @@ class Run:
 
     def __exit__(self, *error: object) -> None:
         self._drafts.close()
-        if not (self.folder / "status.json").exists() and not begun(self.folder):
-            # Nothing began here: nothing stays.
-            forget_work(self.folder)
-        self._lock.release()
+        try:
+            if not (self.folder / "status.json").exists() and not begun(self.folder):
+                # Nothing began here: nothing stays.
+                forget_work(self.folder)
+        finally:
+            self._lock.release()
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 

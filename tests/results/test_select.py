@@ -10,7 +10,7 @@ import pytest
 from ntkexp.results.collect import typed
 from ntkexp.results.numbers.curves import has_collapsed
 from ntkexp.results.record import Record
-from ntkexp.results.select import carries, choose, choose_jointly, shown
+from ntkexp.results.select import came_far_enough, choose, choose_jointly, runs_to_show
 from tests.papers.alignment.claim_examples import disk, ranks, record
 
 
@@ -44,9 +44,9 @@ def test_a_run_that_lost_again_what_it_had_learned_counts_only_for_a_figure_with
     learned = lossy(2.3, 0.8, 0.9, 0.7)
     memory_lost = lossy(2.3, 0.8, 0.3, 0.9, 2.2)
     assert choose([learned, memory_lost]) == [learned]
-    assert shown([learned, memory_lost]) == [learned]
+    assert runs_to_show([learned, memory_lost]) == [learned]
     assert choose([memory_lost]) == []
-    assert shown([memory_lost]) == [memory_lost]
+    assert runs_to_show([memory_lost]) == [memory_lost]
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_the
 ):
     tables = disk()[0].tables
     short = replace(record("disk", tables), typed=("optim.steps=20",))
-    assert shown([short]) == [short]
+    assert runs_to_show([short]) == [short]
     far = record("disk", tables, **{"model.width": 512})
-    assert shown([short, far]) == [far]
-    assert shown([short, far], tables=["spectrum"]) == []
+    assert runs_to_show([short, far]) == [far]
+    assert runs_to_show([short, far], tables=["spectrum"]) == []
 
 
 @pytest.mark.parametrize(("iteration", "far"), [(2999, False), (3000, True)])
@@ -170,8 +170,8 @@ def test_three_thousand_iterations_are_far_whatever_the_command_set(
     tables = {"evals": pd.DataFrame({"step": [0, iteration], "split": "train", "accuracy": 0.5})}
     tables["evals"]["subset"] = "all"
     stopped = replace(record("disk", tables), typed=("optim.steps=9999",))
-    assert carries(stopped) is far
-    assert carries(record("disk", tables))  # its experiment's own end
+    assert came_far_enough(stopped) is far
+    assert came_far_enough(record("disk", tables))  # its experiment's own end
 
 
 def test_a_sweep_over_files_of_one_run_is_one_setting() -> None:

@@ -17,7 +17,7 @@ from ntkexp.claims.horizon import Horizon, either
 from ntkexp.papers.lazy import noise_curves
 from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, networks, pairs, smoothed
 from ntkexp.results.record import Record
-from ntkexp.results.select import own_end
+from ntkexp.results.select import reached_its_end
 
 MLP, MLP_LAZY = "lazy/noise_mlp", "lazy/noise_mlp_lazy"
 RESNET, VGG = "lazy/noise_resnet18", "lazy/noise_vgg11"
@@ -59,7 +59,7 @@ def has_left(record: Record) -> bool:
 # What is said of a whole run.
 THROUGHOUT = Horizon(
     f"the experiment's own end, with a loss below {LEARNED:g}",
-    lambda record: own_end(record) and has_learned(record),
+    lambda record: reached_its_end(record) and has_learned(record),
 )
 STAYS = either(THROUGHOUT, Horizon(f"a measure below {NEAR_1:g}", has_left))
 
