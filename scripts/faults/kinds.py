@@ -131,7 +131,7 @@ def not_writable(c: Campaign) -> None:
         if finished and ending.code != 0:
             c.count("stuck", f"code {ending.code} for a finished run: {ending.err.strip()[:200]}")
         # A kill at the very end leaves nothing to write.
-        elif not finished and ending.code not in (0, 1 if work.sweep else 2):
+        elif not finished and ending.code not in ((0, 1, 2) if work.sweep else (0, 2)):
             c.count("unclear", f"code {ending.code}: {ending.err.strip()[:200]}")
         machines.enlarge(c.outputs)
         c.until_finished(work)
