@@ -22,13 +22,21 @@ def evals(*accuracies: float, split: str = "train") -> pd.DataFrame:
 
 
 def spectrum() -> pd.DataFrame:
-    """The layer's kernel and that on test examples have other eigenvalues than the whole's."""
+    """The layer's kernel, the one on test examples and the uncentred one have other eigenvalues
+    than the whole network's."""
+    kernels = (
+        ("train", "total", "class", 1),
+        ("train", "total", "none", 5),
+        ("train", "a", "class", 7),
+        ("test", "total", "class", 3),
+    )
     return pd.DataFrame(
         [
-            {"step": step, "split": split, "layer": layer, "rank": rank, "eigenvalue": value * by}
+            {"step": step, "split": split, "layer": layer, "centring": centring}
+            | {"rank": rank, "eigenvalue": value * by}
             for step, values in SPECTRA.items()
             for rank, value in enumerate(values, start=1)
-            for split, layer, by in (("train", "total", 1), ("train", "a", 7), ("test", "total", 3))
+            for split, layer, centring, by in kernels
         ]
     )
 
