@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, Inputs, mapped, parts_of
 from ntkexp.tangent.checks.models import refuse_unsupported, trainable
 from ntkexp.tangent.outputs import Outputs, chosen, select
 from ntkexp.tangent.passes.batch_of_one import read_right
@@ -58,11 +58,13 @@ class NetworkFunction:
 
         A forward known to do no harm needs no guard.
         """
-        inputs = batch.inputs.clone(memory_format=layout)
+        inputs = mapped(batch.inputs, lambda part: part.clone(memory_format=layout))
         return self._guarded(inputs, None) if guarded else self._in_one_line(inputs, None)
 
     def select(self, raw: object, batch: Batch) -> Tensor:
-        return chosen(raw, self.outputs, batch.indices)
+        values = chosen(raw, self.outputs, batch.indices)
+        read_right(values)
+        return values
 
     def outputs_at(
         self,
@@ -76,47 +78,46 @@ class NetworkFunction:
 
         `double` computes in float64; `stirred` moves what is drawn at random in the forward.
         """
-        inputs = batch.inputs.clone()
+        inputs = mapped(batch.inputs, torch.clone)
         if double:
             own = [*self.model.named_parameters(), *self.model.named_buffers()]
             weights = {n: _double(value) for n, value in (dict(own) | dict(weights or {})).items()}
-            inputs = _double(inputs)
+            inputs = mapped(inputs, _double)
         with self.guard.looking(stirred=stirred, double=double):
             return self.select(self._guarded(inputs, weights), batch).detach()
 
     def of_one_example(
-        self, parameters: Mapping[str, Tensor], example: Tensor, index: Tensor
+        self, parameters: Mapping[str, Tensor], example: Inputs, index: Tensor
     ) -> Tensor:
         """(k,), as a function of parameters given by name: for torch.func."""
-        raw = self._guarded(example.unsqueeze(0).clone(), parameters)
-        assert isinstance(raw, Tensor)
+        raw = self._guarded(mapped(example, lambda part: part.unsqueeze(0).clone()), parameters)
         return select(raw, self.outputs, index.unsqueeze(0))[0]
 
-    def _guarded(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
+    def _guarded(self, inputs: Inputs, parameters: Mapping[str, Tensor] | None) -> object:
         with self.guard:
             return self._in_one_line(inputs, parameters)
 
-    def _in_one_line(self, inputs: Tensor, parameters: Mapping[str, Tensor] | None) -> object:
+    def _in_one_line(self, inputs: Inputs, parameters: Mapping[str, Tensor] | None) -> object:
         """The model's outputs; an error is raised again as one line with layer and reason."""
         try:
             with self._lstm:
+                words = dict(inputs) if isinstance(inputs, Mapping) else {}
+                given = (inputs,) if isinstance(inputs, Tensor) else () if words else tuple(inputs)
                 if parameters is None:
-                    found = self.model(inputs)
-                    if isinstance(found, Tensor):
-                        read_right(found)
-                    return found
-                return functional_call(self.model, dict(parameters), (inputs,))
+                    return self.model(*given, **words)
+                return functional_call(self.model, dict(parameters), given, words)
         except UserError:
             raise
         except FAILURES as error:
             if parameters is not None:
                 raise  # what vmap cannot follow is done without it
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            shape, dtype = tuple(inputs.shape), str(inputs.dtype).removeprefix("torch.")
+            shapes = " and ".join(
+                f"{tuple(part.shape)} of type {str(part.dtype).removeprefix('torch.')}"
+                for part in parts_of(inputs)
+            )
             where = layer_at_work(self.model, error)
-            raise UserError(
-                f"{where}: the forward fails on inputs {shape} of type {dtype}: {reason}"
-            ) from error
+            raise UserError(f"{where}: the forward fails on inputs {shapes}: {reason}") from error
 
 
 def _double(value: Tensor) -> Tensor:

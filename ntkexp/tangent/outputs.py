@@ -5,15 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from math import isfinite
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
 
-Outputs = (
-    Sequence[int] | Tensor | Callable[[Tensor], Tensor] | Callable[[Tensor, Tensor], Tensor] | None
-)
+Outputs = Sequence[int] | Tensor | Callable[[Any], Tensor] | Callable[[Any, Tensor], Tensor] | None
 INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
 TAKE_INDICES = (
     "let it take (f, indices), where indices are the positions of the examples of f in the batch "
@@ -36,10 +35,10 @@ def takes_indices(outputs: Callable[..., Tensor]) -> bool:
     return len(needed) >= 2
 
 
-def chosen(raw: object, outputs: Outputs, indices: Tensor) -> Tensor:
+def chosen(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
     """The model's (n, c) outputs -> the (n, k) functions whose gradients are the features.
 
-    `outputs` is None (all classes), a list of classes, or a function of the outputs:
+    `outputs` is None (all classes), a list of classes, or a function of what the model returns:
 
     >>> logits, labels = torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([1])
     >>> chosen(logits, lambda f: f[:, 2] - f[:, 0], torch.arange(1))
@@ -47,8 +46,11 @@ def chosen(raw: object, outputs: Outputs, indices: Tensor) -> Tensor:
     >>> chosen(logits, lambda f, i: f.gather(1, labels[i, None]), torch.arange(1))
     tensor([[2.]])
     """
-    if not isinstance(raw, Tensor):
-        raise UserError(f"the model returns a {type(raw).__name__}; a tensor (n, c) is needed")
+    if not callable(outputs) and not isinstance(raw, Tensor):
+        raise UserError(
+            f"the model returns a {type(raw).__name__}; a tensor (n, c) is needed, which outputs= "
+            "may take out of it, as outputs=lambda found: found[0]"
+        )
     picked = select(raw, outputs, indices) if callable(outputs) else _matrix(raw)
     whose = "outputs= of the model's output" if callable(outputs) else "the model's output"
     if picked.dim() != 2 or picked.shape[0] != len(indices) or picked.shape[1] == 0:
@@ -75,7 +77,7 @@ def check_finite(gram: Tensor) -> None:
         )
 
 
-def select(raw: Tensor, outputs: Outputs, indices: Tensor) -> Tensor:
+def select(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
     """`chosen` without the checks of values: inside vmap there are no values to check."""
     if outputs is None:
         return _matrix(raw)
@@ -84,7 +86,7 @@ def select(raw: Tensor, outputs: Outputs, indices: Tensor) -> Tensor:
     arguments = (raw, indices) if takes_indices(outputs) else (raw,)
     try:
         picked = outputs(*arguments)
-    except (RuntimeError, IndexError, TypeError) as error:
+    except (RuntimeError, IndexError, KeyError, TypeError, AttributeError) as error:
         reason = str(error).partition("\n")[0]
         raise UserError(
             f"outputs= fails on the outputs of {len(indices)} examples ({reason}); if it needs to "

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.checks.models import check_examples_independent, check_shapes, trainable
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.fallback import jacobians
@@ -26,7 +26,7 @@ DENSE_ROWS = 3000
 
 def push_forward(
     model: nn.Module,
-    inputs: Tensor,
+    inputs: Inputs,
     direction: Mapping[str, Tensor],
     *,
     outputs: Outputs = None,
@@ -90,7 +90,7 @@ def _twice_differentiated(
 
 
 def pull_back(
-    model: nn.Module, inputs: Tensor, cotangent: Tensor, *, outputs: Outputs = None
+    model: nn.Module, inputs: Inputs, cotangent: Tensor, *, outputs: Outputs = None
 ) -> dict[str, Tensor]:
     """Phi^T u = sum_ic u_ic grad f_ic by parameter, u (n, k) or flat: one backward."""
     check_examples_independent(model)
@@ -146,7 +146,7 @@ def top_eigenvectors(gram: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 def right_singular_vectors(
     model: nn.Module,
-    inputs: Tensor,
+    inputs: Inputs,
     count: int,
     *,
     outputs: Outputs = None,

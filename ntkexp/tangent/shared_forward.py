@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.machine.gpus import sent
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.checks.independence import Check, check_independent
 from ntkexp.tangent.checks.models import (
     coupling_modules,
@@ -93,15 +93,13 @@ class SharedForward:
     def __exit__(self, *error: object) -> None:
         self._open.__exit__(*error)  # type: ignore[arg-type]
 
-    def run(self, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
+    def run(self, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
         """Forward and estimate in one, for a caller with no use for the forward."""
         with self:
             raw = NetworkFunction(self.model, self.outputs).raw(Batch.of(inputs))
-        if not isinstance(raw, Tensor):
-            raise UserError(f"the model returns a {type(raw).__name__}; a tensor (n, c) is needed")
         return self.trace(raw, inputs, generator)
 
-    def trace(self, raw: Tensor, inputs: Tensor, generator: torch.Generator | None) -> Tensor:
+    def trace(self, raw: object, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
         """The estimate for the shared forward: `raw` is what the model returned for `inputs`."""
         batch = Batch.of(inputs)
         values = chosen(raw, self.outputs, batch.indices)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.batch_function import batch_kernels
 from ntkexp.tangent.checks.independence import Check
 from ntkexp.tangent.checks.models import check_examples_independent
@@ -36,10 +36,11 @@ class TangentFeatures:
     """Phi of a model: kernels Phi Phi^T, their trace, and the factors they are made of.
 
     Args:
-        model: any module from a batch to (n, c) in which examples do not interact.
-        outputs: None for all classes, a list of classes, or a function of the (n, c) outputs to
-            (n,) or (n, k): a class difference. A function (f, indices) is told which examples it
-            is given, as positions in all inputs of a call, in their order:
+        model: any module in which examples do not interact. Its inputs are a tensor, or a tuple or
+            a dict of tensors, with the examples first; its outputs are (n, c).
+        outputs: None for all classes, a list of classes, or a function of whatever the model
+            returns to (n,) or (n, k), as lambda found: found.logits. A function (f, indices) is
+            told which examples it is given, as positions in all inputs of a call, in their order:
             lambda f, i: f.gather(1, labels[i, None]) is each example's own class.
         budget_bytes: memory for activations, gradients and workspace; larger batches are cut into
             blocks of examples, at the price of repeated passes.
@@ -70,7 +71,7 @@ class TangentFeatures:
         self._known: dict[Hashable, Known] = {}
 
     def kernel(
-        self, inputs: Tensor, other: Tensor | None = None, *, layers: bool = True
+        self, inputs: Inputs, other: Inputs | None = None, *, layers: bool = True
     ) -> TangentKernel:
         """The kernel of `inputs` with themselves, or with `other`; `layers` splits it by layer."""
         if other is None:
@@ -80,19 +81,19 @@ class TangentFeatures:
             return Request(self._checked(batches), layers).cross(*batches)
 
     def kernels(
-        self, batches: Mapping[str, Tensor], *, layers: bool = True
+        self, batches: Mapping[str, Inputs], *, layers: bool = True
     ) -> dict[str, TangentKernel]:
         """The kernel of each batch with itself, from one forward and one set of backwards."""
         found = self._symmetric([*batches.values()], layers)
         return dict(zip(batches, found, strict=True))
 
-    def factors(self, inputs: Tensor) -> Features:
+    def factors(self, inputs: Inputs) -> Features:
         """The factors of every parameter. The batch is not cut: it must fit into memory."""
         with self._looking():
             batch = Batch.of(inputs)
             return self._checked([batch]).of(batch, True)
 
-    def trace(self, inputs: Tensor) -> Tensor:
+    def trace(self, inputs: Inputs) -> Tensor:
         """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
         with self._looking():
             batch = Batch.of(inputs)
@@ -106,7 +107,7 @@ class TangentFeatures:
                 total += squared_norms(factors, workspace)
             return total
 
-    def _symmetric(self, inputs: list[Tensor], layers: bool) -> list[TangentKernel]:
+    def _symmetric(self, inputs: list[Inputs], layers: bool) -> list[TangentKernel]:
         with self._looking():
             batches = Batch.several(inputs)
             return Request(self._checked(batches), layers).symmetric(batches)
@@ -126,15 +127,15 @@ class TangentFeatures:
 def _form(function: NetworkFunction, batch: Batch) -> Hashable:
     """What may not change for what is known to hold: modes, what is trained, the inputs' form."""
     modes = tuple(module.training for module in function.model.modules())
-    inputs = (batch.inputs.shape[1:], batch.inputs.dtype)
+    inputs = tuple((part.shape[1:], part.dtype) for part in batch.parts())
     trained = tuple((name, p.dtype) for name, p in function.parameters.items())
     return modes, trained, function.device, inputs, torch.get_default_dtype()
 
 
 def tangent_kernel(
     model: nn.Module,
-    inputs: Tensor,
-    other: Tensor | None = None,
+    inputs: Inputs,
+    other: Inputs | None = None,
     *,
     outputs: Outputs = None,
     layers: bool = True,
@@ -168,7 +169,7 @@ def tangent_kernel(
 
 def tangent_kernels(
     model: nn.Module,
-    batches: Mapping[str, Tensor],
+    batches: Mapping[str, Inputs],
     *,
     outputs: Outputs = None,
     layers: bool = True,
@@ -188,7 +189,7 @@ def tangent_kernels(
 
 def layer_factors(
     model: nn.Module,
-    inputs: Tensor,
+    inputs: Inputs,
     *,
     outputs: Outputs = None,
     budget_bytes: int | None = None,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.checks.independence import ROWS, Check
 from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
@@ -59,7 +59,7 @@ class TileStore(Protocol):
 
 def tangent_kernel_tiles(
     model: nn.Module,
-    inputs: Tensor,
+    inputs: Inputs,
     path: Path | str | TileStore,
     *,
     outputs: Outputs = None,
@@ -117,7 +117,7 @@ class _Tiles:
         fits = self.budget_bytes // (4 * self.sizes.bytes_per_example)
         step = examples_per_tile or max(1, min(MOST_EXAMPLES, fits, n))
         dtype = str(self.sizes.like.dtype).removeprefix("torch.")
-        identity = description(self.function, self.batch.inputs)
+        identity = description(self.function, *self.batch.parts())
         rows, columns = store.begin(
             identity, (n * k, n * k), dtype, (step * k, step * k), symmetric=True
         )
@@ -136,7 +136,7 @@ class _Tiles:
             {row * self.step for row in chosen}
             | {min(row * self.step + self.step, len(self.batch)) - 1 for row in chosen}
         )[:3]
-        few = self._moved(torch.tensor(examples, device=self.batch.inputs.device))
+        few = self._moved(torch.tensor(examples, device=self.batch.indices.device))
         gram = self._product(self.features.of(few, False), None)
         k, size = self.sizes.outputs, float(gram.abs().max()) + 1e-30
         for one, i in enumerate(examples):
@@ -180,10 +180,11 @@ class _Tiles:
         return self.batch[examples].to(self.function.device)
 
 
-def description(function: NetworkFunction, inputs: Tensor) -> str:
+def description(function: NetworkFunction, *inputs: Tensor) -> str:
     """A digest of weights, buffers, inputs and classes; code is compared by its numbers."""
     digest = hashlib.sha256()
-    for name, value in [*sorted(function.model.state_dict().items()), ("inputs", inputs)]:
+    given = [("inputs", part) for part in inputs]
+    for name, value in [*sorted(function.model.state_dict().items()), *given]:
         if not isinstance(value, Tensor):
             continue
         digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.checks.independence import Check
 from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.function import NetworkFunction
@@ -22,7 +22,7 @@ Estimate: TypeAlias = Literal["signs", "hutchinson"]
 
 def tangent_trace(
     model: nn.Module,
-    inputs: Tensor,
+    inputs: Inputs,
     *,
     outputs: Outputs = None,
     estimate: Estimate | None = None,

@@ -75,7 +75,12 @@ def fastest_layout(
 ) -> torch.memory_format:
     """Channels last for a convolutional net in float32 on a CPU that gives the same outputs so."""
     image = few.inputs
-    if image.dim() != 4 or image.device.type != "cpu" or image.dtype != torch.float32:
+    if (
+        not isinstance(image, Tensor)
+        or image.dim() != 4
+        or image.device.type != "cpu"
+        or image.dtype != torch.float32
+    ):
         return torch.contiguous_format
     convolutions = [call.module for call in calls if isinstance(call.module, nn.Conv2d)]
     if not convolutions or any(map(_narrow_and_strided, convolutions)):

@@ -132,14 +132,18 @@ def drawn(values: Tensor) -> Tensor:
     return cotangent.to(values.device, values.dtype)
 
 
-def first_few(batch: Batch) -> Batch:
-    """Two examples. Of a batch of two it is one: it must not see the same neighbours as in the
-    batch."""
-    return batch[: EXAMPLES if len(batch) != EXAMPLES else 1]
+def few_of(batch: Batch) -> Batch:
+    """The first two examples; of fewer than three, as many more that its size is another.
+
+    >>> few_of(Batch.of(torch.zeros(2, 4))).indices
+    tensor([0, 1, 0])
+    """
+    size = EXAMPLES if len(batch) > EXAMPLES else len(batch) + 1
+    return batch[torch.arange(size, device=batch.indices.device) % len(batch)]
 
 
 def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
-    few = first_few(batch)
+    few, own = few_of(batch), min(EXAMPLES, len(batch))
     saved = SavedBytes(function.model)
     with recorded(parameterised(function.model)) as calls, saved.counting():
         values = function(few)
@@ -147,12 +151,13 @@ def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
     if layout is not torch.contiguous_format:
         values = function(few, layout)
     cotangent = drawn(values)
+    cotangent[own:] = 0
     truth = gradients(values, function.parameters, cotangent)
     kept = saved.bytes + bytes_of_calls(calls, values, function.parameters)
     return ReferencePass(
         batch=few,
         values=values.detach(),
-        cotangent=cotangent,
+        cotangent=cotangent[:own],
         gradients=truth,
         length=length(truth.values()),
         sizes=Sizes(

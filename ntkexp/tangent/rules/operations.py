@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 from torch.autograd.graph import Node
+from torch.nn import functional
 
 from ntkexp.tangent.factors.factor import Direct, Factor, Outer
 from ntkexp.tangent.factors.positions import Columns, Patches
@@ -64,6 +65,15 @@ class Operation:
         if name == "NativeLayerNormBackward0" and self.index in (1, 2):
             centred = self._saved("input") - self._saved("result1")
             return self._broadcast(None if self.index == 2 else centred * self._saved("result2"))
+        if name == "NativeBatchNormBackward0" and self.index in (1, 2):
+            if self._saved("training"):
+                raise UnfitError
+            mean, var = self._saved("running_mean"), self._saved("running_var")
+            x, eps = self._saved("input").detach(), self._saved("eps")
+            return self._channels(functional.batch_norm(x, mean, var, eps=eps))
+        if name == "NativeGroupNormBackward0" and self.index in (1, 2):
+            x, groups, eps = (self._saved(one) for one in ("input", "group", "eps"))
+            return self._channels(functional.group_norm(x.detach(), groups, eps=eps))
         if name in ("ExpandBackward0", "RepeatBackward0"):
             return self._broadcast(None)
         if name == "ConvolutionBackward0" and self.index in (1, 2):
@@ -109,6 +119,19 @@ class Operation:
             parts = self._apart(values, 1 + axis, examples_first)  # (n, T, k, *rest)
             parts = parts.sum([1, *summed])
             return Direct(sign * parts.reshape(self.examples, len(grads), -1))
+
+        return build
+
+    def _channels(self, normalised: Tensor) -> Build:
+        """Scale (index 1) or shift (2) of the channels, axis 1."""
+        if self.axis.axis != 0:
+            raise UnfitError
+        scale = normalised if self.index == 1 else None
+
+        def build(grads: Tensor, examples_first: bool) -> Factor:
+            parts = self._apart(grads if scale is None else grads * scale, 1, examples_first)
+            summed = parts.flatten(4).sum(4) if parts.dim() > 4 else parts  # (n, T, k, C)
+            return Direct(summed.sum(1))
 
         return build
 
