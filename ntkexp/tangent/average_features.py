@@ -35,11 +35,10 @@ from ntkexp.tangent.factors.positions import everything
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.kernel import TangentKernel
-from ntkexp.tangent.memory.available import budget_or_default, default_budget
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace, budget_or_default, default_budget
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.routes.blocks import mirror
 from ntkexp.tangent.routes.plan import add_layer
+from ntkexp.tangent.routes.shape import mirror
 from ntkexp.tangent.tangent_features import TangentFeatures
 
 Rule: TypeAlias = Literal["linspace", "midpoint", "trapezoid"]

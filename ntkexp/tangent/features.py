@@ -65,8 +65,7 @@ def passes_cost(calls: list[Call], outputs: int) -> Cost:
         if isinstance(module, nn.Linear):
             one = 2.0 * call.shape.numel() * module.in_features
         elif isinstance(module, _ConvNd):
-            numel = call.input.numel() if module.transposed else call.shape.numel()
-            one = 2.0 * numel * module.weight[0].numel()
+            one = 2.0 * call.shape.numel() * module.weight[0].numel()
         else:
             one = 0.0
         flops += one * (1 + (outputs if call.input_node is not None else 0))

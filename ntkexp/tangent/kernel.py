@@ -13,11 +13,10 @@ from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.features import Features, layer_of
 from ntkexp.tangent.gradients.checked import CheckedFeatures
-from ntkexp.tangent.memory.available import blocks, in_huge_pages, refuse_beyond_memory
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace, blocks, in_huge_pages, refuse_beyond_memory
 from ntkexp.tangent.outputs import check_finite
-from ntkexp.tangent.routes.blocks import mirror, times
 from ntkexp.tangent.routes.plan import Plan, Step, add_layer
+from ntkexp.tangent.routes.shape import mirror, times
 
 Centring: TypeAlias = Literal["class", "joint", "none"]
 

@@ -16,7 +16,7 @@ from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.fallback import jacobians
 from ntkexp.tangent.memory.available import default_budget
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.passes.guard import preserve_model_state
 from ntkexp.tangent.passes.reference import drawn
 from ntkexp.tangent.tangent_features import tangent_kernel
 

@@ -25,11 +25,10 @@ from ntkexp.tangent.gradients.by_use import factors_by_use
 from ntkexp.tangent.gradients.chain import chain_of, squared_length
 from ntkexp.tangent.gradients.fallback import jacobians
 from ntkexp.tangent.gradients.graph import moves_rows
-from ntkexp.tangent.memory.available import default_budget
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace, default_budget
 from ntkexp.tangent.outputs import Outputs, chosen
 from ntkexp.tangent.passes.calls import Call, parameterised, recorded, refuse_overwritten
-from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.passes.guard import preserve_model_state
 from ntkexp.tangent.passes.reference import (
     allowed,
     drawn,

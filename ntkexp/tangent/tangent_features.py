@@ -29,7 +29,7 @@ from ntkexp.tangent.gradients.checked import CheckedFeatures, Known
 from ntkexp.tangent.kernel import Request, TangentKernel
 from ntkexp.tangent.memory.available import blocks, budget_or_default
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.passes.guard import preserve_model_state
 
 
 class TangentFeatures:

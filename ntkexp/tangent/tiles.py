@@ -20,11 +20,11 @@ from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.checked import CheckedFeatures, Known
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.preserve import preserve_model_state
-from ntkexp.tangent.routes.blocks import mirror
+from ntkexp.tangent.passes.guard import preserve_model_state
 from ntkexp.tangent.routes.plan import add_layer
+from ntkexp.tangent.routes.shape import mirror
 
 MOST_EXAMPLES = 1000
 # A few examples round otherwise than a tile does, and a ReLU may open in one and not in the other.

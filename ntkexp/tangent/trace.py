@@ -13,7 +13,7 @@ from ntkexp.tangent.checks.independence import Check
 from ntkexp.tangent.checks.models import check_examples_independent
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.passes.guard import preserve_model_state
 from ntkexp.tangent.shared_forward import SharedForward, signs
 from ntkexp.tangent.tangent_features import TangentFeatures
 

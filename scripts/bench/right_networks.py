@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.passes.preserve import preserve_model_state
+from ntkexp.tangent.passes.guard import preserve_model_state
 
 try:
     from ntkexp.tangent.checks.independence import Look, moved

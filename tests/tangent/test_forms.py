@@ -99,7 +99,7 @@ def test_outputs_are_taken_from_whatever_the_model_returns(name: str) -> None:
     model.wrap = lambda f: f
     assert distance(found.gram, tangent_kernel(model, inputs).gram) < EXACT
     model.wrap = wrap
-    with pytest.raises(UserError, match=r"a tensor .* is needed, which outputs= may take out of it"):
+    with pytest.raises(UserError, match="which outputs= may take out of it"):
         tangent_kernel(model, inputs)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.factors.factor import Factor, Outer
 from ntkexp.tangent.factors.positions import everything
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace
 
 # Gradients of a few examples at a time stay in the processor's cache.
 CPU_BYTES = 16 * 2**20

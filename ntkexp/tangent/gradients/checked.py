@@ -5,24 +5,78 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.checks.independence import Check, check_independent
 from ntkexp.tangent.factors.factor import Factor, Outer, merged
 from ntkexp.tangent.features import Features, by_layer, layer_of, passes_cost
 from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.gradients.by_use import Forward, forward_of, one_output
 from ntkexp.tangent.gradients.fallback import jacobians
-from ntkexp.tangent.gradients.forward import Forward, forward_of
-from ntkexp.tangent.gradients.graph import Signature
-from ntkexp.tangent.gradients.graph_uses import graph_factor
-from ntkexp.tangent.gradients.trusted import better_order, second_attempt, trusted
+from ntkexp.tangent.gradients.graph import Graph, Signature
+from ntkexp.tangent.gradients.graph_uses import GraphUse, graph_factor, graph_uses
 from ntkexp.tangent.memory.available import budget_or_default
+from ntkexp.tangent.passes.backwards import receive_gradients
 from ntkexp.tangent.passes.calls import (
     parameterised,
     recorded,
 )
 from ntkexp.tangent.passes.reference import ReferencePass, Sizes, reference_pass
+
+
+def trusted(
+    offered: dict[str, Factor],
+    reference: ReferencePass,
+    values: Tensor,
+    function: NetworkFunction,
+) -> dict[str, Factor]:
+    """The factors that give the true gradient, of the reference pass or of this very forward.
+
+    The two round differently, since the batch has another size. A ReLU whose input is nearly zero
+    may open in one and close in the other, which changes the gradients of all layers below it.
+    """
+    doubted = [name for name, factor in offered.items() if not reference.agrees(name, factor)]
+    if not doubted:
+        return offered
+    same = reference.of_same_forward(function, values)
+    wrong = {name for name in doubted if not same.agrees(name, offered[name])}
+    return {name: factor for name, factor in offered.items() if name not in wrong}
+
+
+def better_order(
+    uses: list[GraphUse], name: str, parameter: nn.Parameter, reference: ReferencePass
+) -> tuple[Factor, bool]:
+    """Of rows that count examples and time: the examples first (True) or last."""
+    first = graph_factor(uses, parameter, examples_first=True)
+    error = reference.error(name, first)
+    if error <= reference.allowed(name):
+        return first, True
+    last = graph_factor(uses, parameter, examples_first=False)
+    return (last, False) if reference.error(name, last) < error else (first, True)
+
+
+def second_attempt(
+    graph: Graph,
+    names: list[str],
+    values: Tensor,
+    reference: ReferencePass,
+    function: NetworkFunction,
+) -> dict[str, Factor]:
+    """Parameters whose module's rule took the wrong axis for the examples, from their uses in
+    the graph."""
+    parameters = {id(function.parameters[name]): function.parameters[name] for name in names}
+    found = graph_uses(graph, parameters, values, values.shape[1])
+    places = {id(use): use for one in found.values() for use in one}
+    receivers = [(use, use) for use in places.values()]
+    together = reference.sizes.is_small(len(values))
+    receive_gradients(values, receivers, [*one_output(values)], together)
+    offered = {
+        name: better_order(found[id(function.parameters[name])], name, parameter, reference)[0]
+        for name in names
+        if id(parameter := function.parameters[name]) in found
+    }
+    return trusted(offered, reference, values, function)
 
 
 @dataclass(frozen=True)

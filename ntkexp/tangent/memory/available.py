@@ -1,4 +1,4 @@
-"""How much memory there is, and how many examples fit into it."""
+"""How much memory there is, how many examples fit into it, and scratch memory for products."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 from functools import cache
+from math import prod
 
 import torch
 from torch import Tensor
@@ -86,3 +87,26 @@ def in_huge_pages(fresh: Tensor) -> Tensor:
 @cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None)
+
+
+class Workspace:
+    """Lends tensors of the type and device of `like`. Each loan is valid until the next one."""
+
+    def __init__(self, like: Tensor, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self._flat = like.new_empty(0)
+
+    def tensor(self, *shape: int) -> Tensor:
+        return self.tensors(shape)[0]
+
+    def tensors(self, *shapes: tuple[int, ...]) -> list[Tensor]:
+        """Uninitialised tensors, side by side."""
+        sizes = [prod(shape) for shape in shapes]
+        if self._flat.numel() < sum(sizes):
+            self._flat = self._flat.new_empty(0)  # free the old before taking the new
+            self._flat = in_huge_pages(self._flat.new_empty(sum(sizes)))
+        lent, start = [], 0
+        for shape, size in zip(shapes, sizes, strict=True):
+            lent.append(self._flat[start : start + size].view(shape))
+            start += size
+        return lent

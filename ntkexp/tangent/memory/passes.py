@@ -9,7 +9,7 @@ from math import prod
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import Node
-from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
+from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.gradients.graph import output_shape
 from ntkexp.tangent.passes.calls import Call, graph_nodes
@@ -102,9 +102,6 @@ def _without_module_rule(values: Tensor, wanted: dict[int, int]) -> int:
 def _outer_numbers(call: Call) -> tuple[int, int]:
     """Numbers of output gradients v (of one output) and of inputs u, copied out of their image."""
     module = call.module
-    if isinstance(module, _ConvTransposeNd):
-        per_position = module.weight[0].numel() * module.groups
-        return call.input[:, 0].numel() * per_position, call.input.numel()
     if isinstance(module, _ConvNd):
         positions = call.shape[0] * prod(call.shape[2:])
         return call.shape.numel(), positions * module.weight[0].numel() * module.groups

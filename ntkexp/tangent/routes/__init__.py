@@ -7,7 +7,7 @@ from typing import Protocol
 from torch import Tensor
 
 from ntkexp.tangent.factors.factor import Outer
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace
 from ntkexp.tangent.routes.jacobians import Jacobians
 from ntkexp.tangent.routes.pairs import Pairs
 from ntkexp.tangent.routes.shape import Cost, Shape

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from ntkexp.tangent.factors.factor import Outer
 from ntkexp.tangent.factors.positions import split_features
-from ntkexp.tangent.memory.workspace import Workspace
-from ntkexp.tangent.routes.blocks import lower_blocks
-from ntkexp.tangent.routes.shape import OPERATION, SMALL_PRODUCT, Cost, Shape
+from ntkexp.tangent.memory.available import Workspace
+from ntkexp.tangent.routes.shape import OPERATION, SMALL_PRODUCT, Cost, Shape, lower_blocks
 
 LEAST_ROWS = 128
 CHUNK_BYTES = 192 * 2**20

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from ntkexp.tangent.factors.factor import Outer
 from ntkexp.tangent.factors.positions import Positions
-from ntkexp.tangent.memory.workspace import Workspace
-from ntkexp.tangent.routes.blocks import lower_blocks, times
-from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
+from ntkexp.tangent.memory.available import Workspace
+from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape, lower_blocks, times
 
 # Products of fewer rows than this run below the full rate: 32 examples of 10 outputs, 320 of one.
 LEAST_ROWS = 320

@@ -11,9 +11,9 @@ from torch import Tensor
 from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.factors.factor import Factor, Outer
 from ntkexp.tangent.factors.positions import WithOne
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace
 from ntkexp.tangent.routes import ROUTES, Cost, Jacobians, Route, Shape
-from ntkexp.tangent.routes.blocks import lower_blocks
+from ntkexp.tangent.routes.shape import lower_blocks
 
 # Operations the machine does in the time it moves a byte: about 140 GFLOP/s over 14 GB/s on two
 # CPU cores, 50 TFLOP/s over 3 TB/s on a large GPU.

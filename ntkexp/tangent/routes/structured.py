@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.factors.factor import Outer
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace
 from ntkexp.tangent.routes.shape import OPERATION, Cost, Shape
 
 # T is written by one product and read by the next, so it should stay near a core. The products of

@@ -11,10 +11,9 @@ from torch import Tensor, nn
 
 from ntkexp.tangent.factors.factor import Factor
 from ntkexp.tangent.passes.calls import Call
-from ntkexp.tangent.rules.conv import ConvRule, TransposedConvRule
-from ntkexp.tangent.rules.embedding import EmbeddingRule
-from ntkexp.tangent.rules.linear import LinearRule
-from ntkexp.tangent.rules.norm import BatchNormRule, GroupNormRule, InstanceNormRule, LayerNormRule
+from ntkexp.tangent.rules.conv import ConvRule
+from ntkexp.tangent.rules.linear import EmbeddingRule, LinearRule
+from ntkexp.tangent.rules.norm import BatchNormRule, GroupNormRule, LayerNormRule
 from ntkexp.tangent.rules.uses import UnfitError
 
 
@@ -37,17 +36,11 @@ RULES: dict[type[nn.Module], type[Rule]] = {
     nn.Conv1d: ConvRule,
     nn.Conv2d: ConvRule,
     nn.Conv3d: ConvRule,
-    nn.ConvTranspose1d: TransposedConvRule,
-    nn.ConvTranspose2d: TransposedConvRule,
-    nn.ConvTranspose3d: TransposedConvRule,
     nn.BatchNorm1d: BatchNormRule,
     nn.BatchNorm2d: BatchNormRule,
     nn.BatchNorm3d: BatchNormRule,
     nn.GroupNorm: GroupNormRule,
     nn.LayerNorm: LayerNormRule,
-    nn.InstanceNorm1d: InstanceNormRule,
-    nn.InstanceNorm2d: InstanceNormRule,
-    nn.InstanceNorm3d: InstanceNormRule,
     nn.Embedding: EmbeddingRule,
 }
 

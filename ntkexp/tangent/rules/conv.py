@@ -9,7 +9,6 @@ from torch.nn.modules.conv import _ConvNd
 
 from ntkexp.tangent.factors.factor import Direct, Factor, Outer
 from ntkexp.tangent.factors.positions import Columns, Patches, Positions, everything
-from ntkexp.tangent.factors.windows import padded, windows
 from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.uses import Received, UnfitError, copies, fold
 
@@ -59,52 +58,6 @@ class ConvRule:
         return found
 
 
-class TransposedConvRule:
-    """y[:, stride i + dilation k - padding] += W[., ., k]^T x[i]: inputs and gradients swap roles.
-
-    The positions are those of the input; v is the windows of the output gradient under the kernel.
-    """
-
-    def __init__(self, call: Call, wanted: frozenset[str], examples: int, outputs: int) -> None:
-        module = self.module = _module(call)
-        copies(call, examples)
-        self.examples = examples
-        self.space = tuple(call.input.shape[2:])
-        self.image = call.input.flatten(2)  # (n T, C, D)
-        positions = prod(self.space) * (call.shape[0] // examples)
-        features = module.out_channels // module.groups * prod(module.kernel_size)
-        size = (examples, outputs, module.groups, features, positions)
-        self.v = Received(size, call.input) if "weight" in wanted else None
-        sums = (examples, outputs, module.out_channels)
-        self.bias = Received(sums, call.input) if "bias" in wanted else None
-
-    def receive(self, output: int, grad: Tensor) -> None:
-        module = self.module
-        if self.bias is not None:
-            whole = fold(grad.flatten(2), self.examples)
-            self.bias.take(output, whole.sum(2))
-        if self.v is not None:
-            image = padded(grad, _reach(module, self.space, tuple(grad.shape[2:]))).contiguous()
-            seen = windows(
-                image,
-                tuple(module.kernel_size),
-                tuple(module.stride),
-                tuple(module.dilation),
-                self.space,
-            )
-            seen = seen.reshape(grad.shape[0], module.groups, -1, prod(self.space))
-            self.v.take(output, fold(seen, self.examples))
-
-    def factors(self) -> dict[str, Factor]:
-        found: dict[str, Factor] = {}
-        if self.v is not None:
-            inputs = _grouped(fold(self.image, self.examples), 1, self.module.groups)
-            found["weight"] = Outer(Columns(inputs), self.v.values, swapped=True)
-        if self.bias is not None:
-            found["bias"] = Direct(self.bias.values)
-        return found
-
-
 def _module(call: Call) -> _ConvNd:
     module = call.module
     assert isinstance(module, _ConvNd)
@@ -120,23 +73,6 @@ def _padding(module: _ConvNd) -> list[tuple[int, int]]:
         totals = [d * (k - 1) for d, k in zip(module.dilation, module.kernel_size, strict=True)]
         return [(total // 2, total - total // 2) for total in totals]
     return [(int(amount), int(amount)) for amount in module.padding]
-
-
-def _reach(
-    module: _ConvNd, inputs: tuple[int, ...], outputs: tuple[int, ...]
-) -> list[tuple[int, int]]:
-    """Padding of the output gradient so that every input position has its whole window.
-
-    Never negative in total: with padding p the window of input 0 starts at output -p.
-    """
-    amounts = []
-    for axis, (kernel, stride, dilation) in enumerate(
-        zip(module.kernel_size, module.stride, module.dilation, strict=True)
-    ):
-        before = int(module.padding[axis])
-        needed = (inputs[axis] - 1) * stride + dilation * (kernel - 1) + 1
-        amounts.append((before, max(0, needed - before - outputs[axis])))
-    return amounts
 
 
 def _grouped(values: Tensor, axis: int, groups: int) -> Tensor:

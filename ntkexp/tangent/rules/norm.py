@@ -13,8 +13,6 @@ from ntkexp.tangent.factors.factor import Direct, Factor
 from ntkexp.tangent.passes.calls import Call
 from ntkexp.tangent.rules.uses import UnfitError, copies
 
-INSTANCE_AXES = {nn.InstanceNorm1d: 3, nn.InstanceNorm2d: 4, nn.InstanceNorm3d: 5}
-
 
 class NormRule:
     """Scale and shift over axis 1 (channels), everything after it summed."""
@@ -80,22 +78,6 @@ class GroupNormRule(NormRule):
 
     def _summed(self, values: Tensor, examples: int) -> Tensor:
         return super()._summed(values if values.dim() > 2 else values.unsqueeze(2), examples)
-
-
-class InstanceNormRule(NormRule):
-    """Statistics of the example itself, or the running ones when they are tracked and in eval."""
-
-    def _normalise(self, call: Call) -> Tensor:
-        module = call.module
-        assert isinstance(module, nn.modules.instancenorm._InstanceNorm)
-        axes = next(axes for kind, axes in INSTANCE_AXES.items() if isinstance(module, kind))
-        if call.input.dim() != axes:
-            raise UnfitError  # an unbatched image
-        own = module.training or not module.track_running_stats
-        mean, variance = (None, None) if own else (module.running_mean, module.running_var)
-        return functional.instance_norm(
-            call.input, mean, variance, use_input_stats=own, eps=module.eps
-        )
 
 
 class LayerNormRule(NormRule):

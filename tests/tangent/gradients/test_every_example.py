@@ -10,7 +10,7 @@ from torch.func import functional_call, jacrev, vmap
 from ntkexp.tangent import tangent_kernel, tangent_trace
 from ntkexp.tangent.factors.factor import Direct, Outer
 from ntkexp.tangent.factors.positions import Columns
-from ntkexp.tangent.memory.workspace import Workspace
+from ntkexp.tangent.memory.available import Workspace
 from ntkexp.tangent.routes.plan import add_layer
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
