@@ -42,23 +42,15 @@ class NetworkFunction:
         draws = PrivateDraws([p.device for p in self.parameters.values()])
         return Guard(self.model, draws)
 
-    def __call__(
-        self, batch: Batch, layout: torch.memory_format = torch.contiguous_format
-    ) -> Tensor:
-        return self.select(self.raw(batch, layout), batch)
+    def __call__(self, batch: Batch) -> Tensor:
+        return self.select(self.raw(batch), batch)
 
-    def raw(
-        self,
-        batch: Batch,
-        layout: torch.memory_format = torch.contiguous_format,
-        *,
-        guarded: bool = True,
-    ) -> object:
+    def raw(self, batch: Batch, *, guarded: bool = True) -> object:
         """What the model returns. It gets a copy: it may overwrite its input.
 
         A forward known to do no harm needs no guard.
         """
-        inputs = mapped(batch.inputs, lambda part: part.clone(memory_format=layout))
+        inputs = mapped(batch.inputs, torch.clone)
         return self._guarded(inputs, None) if guarded else self._in_one_line(inputs, None)
 
     def select(self, raw: object, batch: Batch) -> Tensor:

@@ -151,7 +151,7 @@ def features(
     """Record one forward, pull each output back to the layers, and check the factors."""
     sizes, parameters = reference.sizes, function.parameters
     with recorded(parameterised(function.model)) as calls:
-        values = function(batch, sizes.layout)
+        values = function(batch)
     forward = forward_of(function, values, calls, sizes)
     # Rows in another order may be in a third one next time.
     certain = forward.graph is None or not forward.graph.may_move_rows
@@ -196,7 +196,7 @@ def _as_before(
 ) -> Features | None:
     """The features as they were found and checked before; None if the graph is another one."""
     with recorded(parameterised(function.model)) as calls:
-        raw = function.raw(batch, covered.sizes.layout, guarded=False)
+        raw = function.raw(batch, guarded=False)
     values = function.select(raw, batch)
     del raw
     forward = forward_of(function, values, calls, covered.sizes, covered.outside)

@@ -23,7 +23,6 @@ from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.gradients.graph import Signature, signature
 from ntkexp.tangent.memory.passes import SavedBytes, bytes_of_calls
 from ntkexp.tangent.passes.calls import parameterised, recorded
-from ntkexp.tangent.passes.memory_format import fastest_layout
 
 EXAMPLES = 2
 # Whose inputs a comparison cuts out of their images together.
@@ -45,7 +44,6 @@ class Sizes:
     outputs: int
     like: Tensor  # of no length, of the outputs' type and device
     bytes_per_example: int
-    layout: torch.memory_format
     signature: Signature  # of the graph
 
     def is_small(self, examples: int) -> bool:
@@ -147,9 +145,6 @@ def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
     saved = SavedBytes(function.model)
     with recorded(parameterised(function.model)) as calls, saved.counting():
         values = function(few)
-    layout = fastest_layout(function, few, values, calls)
-    if layout is not torch.contiguous_format:
-        values = function(few, layout)
     cotangent = drawn(values)
     cotangent[own:] = 0
     truth = gradients(values, function.parameters, cotangent)
@@ -165,7 +160,6 @@ def reference_pass(function: NetworkFunction, batch: Batch) -> ReferencePass:
             outputs=values.shape[1],
             like=values.detach().new_empty(0),
             bytes_per_example=kept // len(few) + 1,
-            layout=layout,
             signature=signature(values),
         ),
     )
