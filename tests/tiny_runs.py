@@ -26,6 +26,7 @@ from ntkexp.execution.kinds import kind_of
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
 from ntkexp.studies import c_scores
+from ntkexp.tangent.checks.independence import checking
 from ntkexp.training import supervised
 from ntkexp.training.loop import Loop
 from ntkexp.training.members import side_by_side as members
@@ -113,7 +114,7 @@ def _train(outputs: Path, words: Sequence[str], stop_at: int | None, command: st
     def stop_asked() -> bool:
         return next(questions) == stop_at
 
-    with Run(folder_of(config), ready.tables) as run:
+    with Run(folder_of(config), ready.tables) as run, checking(ready.check, "probing.check=warn"):
         checkpoint = run.resume()
         run.begin(OmegaConf.to_yaml(config, resolve=True), {})
         try:

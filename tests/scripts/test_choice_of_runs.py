@@ -53,6 +53,7 @@ def kept(root: Path, seed: int, base: int, last: int, recipe: str = "paper") -> 
                         "split": [split] * 2,
                         "rank": [1, 2],
                         "layer": ["total"] * 2,
+                        "centring": ["class"] * 2,
                         "eigenvalue": [2.0, 1.0],
                     },
                 )
