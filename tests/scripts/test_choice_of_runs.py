@@ -23,6 +23,7 @@ SPECTRUM = Table(
         "step": int64("x"),
         "split": string("x"),
         "layer": string("x"),
+        "centring": string("how it is centred"),
         "rank": int64("x"),
         "eigenvalue": float64("x"),
     },
