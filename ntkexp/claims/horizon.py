@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from ntkexp.results.numbers.curves import accuracy, has_fitted
 from ntkexp.results.record import Record
 from ntkexp.results.select import reached_its_end
 
-# Test accuracies are taken on 5,000 images or more, with a standard error of .7 points at most.
-FALLEN = 0.05
+# The looks at the end of which a test accuracy must be lower than at its best.
+LAST_LOOKS = 2
+# The images of a test set, where a run is evaluated on all of them.
+ALL_IMAGES = 10_000
 
 
 @dataclass(frozen=True)
@@ -56,13 +60,17 @@ def either(first: Horizon, second: Horizon) -> Horizon:
 
 
 def has_overfitted(record: Record) -> bool:
-    """Says whether the test accuracy has fallen from its best by more than it fluctuates."""
+    """Says whether the test accuracy has begun to fall, for good: at the last two looks it lies
+    below its best by more than its standard error."""
     if "evals" not in record.tables:
         return False
     curve = accuracy(record, "test")
-    return bool(curve.max() - curve.iloc[-1] >= FALLEN)
+    best = float(curve.max())
+    images = record.config.get("evaluate.test_examples") or ALL_IMAGES
+    fallen = curve < best - np.sqrt(best * (1 - best) / images)
+    return len(curve) > LAST_LOOKS and bool(fallen.iloc[-LAST_LOOKS:].all())
 
 
 FITTED_TRAINING = Horizon("100 % training accuracy", has_fitted)
-OVERFITTED = Horizon(f"a test accuracy {100 * FALLEN:g} points below its best", has_overfitted)
+OVERFITTED = Horizon("a test accuracy that falls, beyond its standard error", has_overfitted)
 OWN_END = Horizon("the experiment's own end", reached_its_end)

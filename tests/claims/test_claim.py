@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -24,7 +23,7 @@ from ntkexp.claims.claim import (
     times,
     within_factor,
 )
-from ntkexp.claims.horizon import either, has_overfitted, iteration, memorised
+from ntkexp.claims.horizon import either, iteration, memorised
 from ntkexp.results.record import Record
 from tests.papers.alignment.claim_examples import evals, record
 
@@ -144,10 +143,3 @@ def test_either_of_two_horizons_is_enough() -> None:
     assert horizon(come(5000, train=0.0))
     assert horizon(come(4000, train=0.9))
     assert not horizon(come(4000, train=0.1))
-
-
-def test_a_network_has_overfitted_five_points_below_its_best_test_accuracy() -> None:
-    assert has_overfitted(come(10000, test=(0.5, 0.4)))
-    assert not has_overfitted(come(10000, test=(0.5, 0.46)))
-    assert not has_overfitted(come(10000, test=(0.4, 0.5)))
-    assert not has_overfitted(replace(come(10000), tables={}))

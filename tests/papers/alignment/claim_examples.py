@@ -74,6 +74,7 @@ def disk_functions(at_start: bool, at_end: bool) -> list[Record]:
 LEARNING = (0.1, 0.2, 0.4, 0.8, 1.0)
 OVERFITTING = (0.1, 0.3, 0.7, 0.6, 0.5)
 ALL = ("vgg19_clean", "vgg19_noise20", "vgg19_noise50")
+VARIOUS = (*ALL, "mlp_mnist", "resnet18_cifar10")
 
 
 def evals(train: Curve = LEARNING, test: Curve = OVERFITTING) -> pd.DataFrame:
@@ -121,9 +122,9 @@ def early_anisotropic(holds: bool) -> list[Record]:
     return vgg(ALL, first, first, first, early, late)
 
 
-def early_anisotropy(holds: bool) -> list[Record]:
+def early_anisotropy(holds: bool, experiments: Sequence[str] = ALL) -> list[Record]:
     spread = np.where(np.arange(KERNEL_SIZE) == 0, 50.0, 1.0)
-    return vgg(ALL, flat(KERNEL_SIZE), *4 * [spread if holds else flat(KERNEL_SIZE, 3.0)])
+    return vgg(experiments, flat(KERNEL_SIZE), *4 * [spread if holds else flat(KERNEL_SIZE, 3.0)])
 
 
 def growth(holds: bool) -> list[Record]:
@@ -155,6 +156,12 @@ def slow(fast: str, holds: bool) -> list[Record]:
     return ranks([fast], 600, 40, 40, 40, 40) + ranks(
         [f"{fast}_lr003"], 600, lowest, lowest, lowest, lowest
     )
+
+
+def lower(fast: str, holds: bool) -> list[Record]:
+    """The effective rank at the small rate stays above that at the large one, or falls below it."""
+    lowest = 120 if holds else 30
+    return ranks([fast], 600, *4 * [40]) + ranks([f"{fast}_lr003"], 600, *4 * [lowest])
 
 
 def rates(fast: str, holds: bool) -> list[Record]:
@@ -427,8 +434,10 @@ def _fig02() -> dict[str, Example]:
             noise50, 600, *((300, 100, 200, 250) if holds else (100, 300, 200, 150))
         ),
         "fig02-late-rise": lambda holds: ranks(
-            noise50, 600, 300, 100, *2 * [250 if holds else 100]
+            noise50, *((600, 100, 100, 300, 400) if holds else (50, 100, 300, 400, 500))
         ),
+        "fig02-various-anisotropy": lambda holds: early_anisotropy(holds, VARIOUS),
+        "fig02-various-drop": lambda holds: ranks(VARIOUS, 600, *4 * [200 if holds else 500]),
         "fig14-early-drop": lambda holds: ranks(
             ("vgg19_clean_lr003", "vgg19_noise50_lr003"), 600, *4 * [200 if holds else 500]
         ),
@@ -436,6 +445,7 @@ def _fig02() -> dict[str, Example]:
     for name in ("clean", "noise50"):
         found[f"fig14-level-{name}"] = partial(slow, f"vgg19_{name}")
         found[f"fig14-rate-enhances-{name}"] = partial(rates, f"vgg19_{name}")
+        found[f"fig14-rate-lowers-rank-{name}"] = partial(lower, f"vgg19_{name}")
     return found
 
 

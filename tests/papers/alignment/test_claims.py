@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.claim import Case, Section, above, percent, plain
+from ntkexp.claims.horizon import has_overfitted
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import commands
 from ntkexp.claims.verdict import Finding, Verdict, judge, judge_all
@@ -29,66 +30,6 @@ LEDGER = ledger(["alignment"])
 BY_ID = {claim.id: claim for claim in LEDGER}
 
 
-# What the tables of an example show, where it holds and where it fails: the numbers of the claims
-# that no kept run decides for good (test_reference.py has the others).
-SHOWN = {
-    "fig02-notebook-early-minimum-clean": ("110", "50"),
-    "fig02-notebook-level-clean-10000": ("300", "240"),
-    "fig02-notebook-level-clean-40000": ("270", "210"),
-    "fig02-notebook-level-clean-100000": ("270", "210"),
-    "fig02-notebook-early-minimum-noise20": ("140", "80"),
-    "fig02-notebook-level-noise20-10000": ("170", "110"),
-    "fig02-notebook-level-noise20-40000": ("310", "250"),
-    "fig02-notebook-level-noise20-100000": ("490", "430"),
-    "fig02-notebook-early-minimum-noise50": ("150", "90"),
-    "fig02-notebook-level-noise50-10000": ("180", "120"),
-    "fig02-notebook-level-noise50-40000": ("280", "220"),
-    "fig02-notebook-level-noise50-100000": ("520", "460"),
-    "fig02-notebook-second-rise-noise20": ("2.89", "1"),
-    "fig02-notebook-second-rise-noise50": ("2.89", "1"),
-    "fig02-notebook-second-rise-clean": ("1", "2.89"),
-    "fig02-notebook-accuracy-falls": ("0.26", "0.01"),
-    "fig02-early-increase": ("3", "1.5"),
-    "fig02-max-growth": ("200", "2"),
-    "fig02-mean-growth": ("200", "2"),
-    "fig02-anisotropic-growth": ("2.5", "0.5"),
-    "fig02-anisotropic-growth-fitted": ("50", "0.1"),
-    "fig02-early-drop": ("0.333", "0.833"),
-    "fig02-early-anisotropy": ("50", "1"),
-    "fig02-erank-drop-clean": ("0.05", "0.375"),
-    "fig02-erank-drop-noise50": ("0.05", "0.375"),
-    "fig02-t40": ("0.8", "0.4"),
-    "fig02-train-test-likeness": ("1.1", "4"),
-    "fig02-low-while-learning": ("0", "0.667"),
-    "fig02-late-rise": ("2.5", "1"),
-    "fig02-erank-against-accuracy": ("-1", "1"),
-    "fig03-train-cka-rises": ("12.5", "1"),
-    "fig03-test-cka-rises": ("12.5", "1"),
-    "fig03-intermediate-layers": ("0.6", "0.3"),
-    "fig03-top-layers": ("0.286", "1"),
-    "fig03-test-above-train": ("5", "1"),
-    "fig03-peaks-together": ("1", "99"),
-    "fig03-notebook-total": ("0.25", "0.1"),
-    "fig03-notebook-layers": ("0.5", "0.3"),
-    "fig03-notebook-train-low": ("0.05", "0.1"),
-    "fig03-notebook-test-falls": ("0.5", "0.9"),
-    "fig06-better": ("2", "-2"),
-    "fig06-complexity": ("1", "-1"),
-    "fig06-neyshabur-core": ("1", "-1"),
-    "fig06-neyshabur-bound": ("1", "-1"),
-    "fig06-others": ("0", "1"),
-    "fig06-four-million": ("1", "-1"),
-    "fig11-rise": ("12.5", "0.08"),
-    "fig12-rise-none": ("12.5", "0.08"),
-    "fig12-rise-labels": ("12.5", "0.08"),
-    "fig14-early-drop": ("0.333", "0.833"),
-    "fig14-level-clean": ("3", "1"),
-    "fig14-level-noise50": ("3", "1"),
-    "fig14-rate-enhances-clean": ("0.08", "12.5"),
-    "fig14-rate-enhances-noise50": ("0.08", "12.5"),
-}
-
-
 def test_every_claim_has_its_own_id_and_examples() -> None:
     assert len(BY_ID) == len(LEDGER)
     assert set(EXAMPLES) == set(BY_ID)
@@ -103,8 +44,6 @@ def test_a_claim_holds_with_tables_that_show_it(name: str) -> None:
     found = judge(BY_ID[name], EXAMPLES[name](True))
     assert found.verdict is Verdict.holds, found.measured
     assert found.missing == ()
-    if name in SHOWN:
-        assert {plain.formatted(case.value) for case in found.cases} == {SHOWN[name][0]}
 
 
 @pytest.mark.parametrize("name", BY_ID)
@@ -116,8 +55,6 @@ def test_a_claim_fails_with_tables_that_show_its_opposite(name: str) -> None:
     ]
     found = judge(BY_ID[name], runs)
     assert found.verdict is Verdict.fails, found.measured
-    if name in SHOWN:
-        assert {plain.formatted(case.value) for case in found.cases} == {SHOWN[name][1]}
 
 
 @pytest.mark.parametrize("name", BY_ID)
@@ -169,10 +106,19 @@ def test_what_is_said_of_fitted_networks_needs_one(name: str) -> None:
     assert judge(BY_ID[name], runs).verdict is Verdict.no_runs
 
 
-@pytest.mark.parametrize("name", ["fig02-late-rise", "fig02-low-while-learning"])
+@pytest.mark.parametrize("name", ["fig02-late-rise", "fig03-peaks-together"])
 def test_what_is_said_of_overfitting_needs_it(name: str) -> None:
     runs = [without_fall(run) for run in EXAMPLES[name](True)]
     assert judge(BY_ID[name], runs).verdict is Verdict.no_runs
+
+
+def test_a_fall_within_the_standard_error_or_of_one_look_is_no_overfitting() -> None:
+    curves = {True: (0.1, 0.3, 0.7, 0.69, 0.69), False: (0.1, 0.3, 0.7, 0.697, 0.69)}
+    for overfitted, test in curves.items():
+        (run,) = ranks(["vgg19_noise50"], 600, 300, 100, 200, 300, test=test)
+        assert has_overfitted(run) is overfitted  # .7 of 10,000 images: .0046
+    (one,) = ranks(["vgg19_noise50"], 600, 300, 100, 200, 300, test=(0.1, 0.3, 0.7, 0.7, 0.5))
+    assert not has_overfitted(one)
 
 
 def without_fit(run: Record) -> Record:
