@@ -44,6 +44,12 @@ def cosine_of_fit(rows: pd.DataFrame) -> float:
     )
 
 
+def added_by_label_kernel(rows: pd.DataFrame) -> float:
+    """The share that K_label explains of what K_0 alone leaves of the adapted kernel."""
+    alone, together = cosine("average", "initial")(rows), cosine_of_fit(rows)
+    return float((together**2 - alone**2) / (1 - alone**2))
+
+
 def fit_r2(rows: pd.DataFrame) -> float:
     """The share that the same fit explains of the variance of the entries about their mean."""
     chosen = rows[(rows["label"] == "residual") & (rows["parts"] == 2)]
@@ -126,14 +132,17 @@ CLAIMS = (
         says="On the linear task the adapted kernel very closely resembles a linear combination of "
         "the initial kernel and the label kernel",
         paper="very closely",
-        number="cosine of the adapted kernel with the best a K0 + b K_label",
+        number="share that K_label explains of what K0 alone leaves of the adapted kernel",
         tables=("adapted_cosines", "adapted_fits"),
-        statistic=of_tasks("adapted_cosines", cosine_of_fit, (LINEAR,)),
-        holds=above(0.95),
-        threshold="ours, as for `closely` in section 4: 0.95; K0 alone has 0.957",
-        seen="this took the place of the share of the variance of the entries about their mean, "
-        "≥ 90 %, by which it fails",
-        also=("that share", of_tasks("adapted_fits", fit_r2, (LINEAR,))),
+        statistic=of_tasks("adapted_cosines", added_by_label_kernel, (LINEAR,)),
+        holds=above(0.5),
+        threshold="ours, for `very closely`: at least half; K0 alone has a cosine of 0.957 with "
+        "the adapted kernel, so a bound on that of the combination says nothing of K_label",
+        seen="this took the place of the cosine of the combination, ≥ 0.95, by which it holds, and "
+        "that of the share of the variance of the entries about their mean, ≥ 90 %, by which it "
+        "fails",
+        unit=percent,
+        also=("that variance", of_tasks("adapted_fits", fit_r2, (LINEAR,))),
     ),
     of_networks(
         id="adaptive-fig1-three-kernels",
