@@ -15,10 +15,12 @@ from ntkexp.papers import found
 
 
 class Cost(NamedTuple):
-    """`words`: what the command needs beside its experiment for that cost."""
+    """`words`: what the command needs beside its experiment for that cost. `reached`: whether it is
+    known to come to the horizon; where it is not, `time` says why."""
 
     time: str
     words: str = ""
+    reached: bool = True
 
 
 # Of an experiment: in words, or by recipe and horizon.
@@ -40,6 +42,9 @@ def command(experiment: str, recipe: str, horizon: Horizon) -> str:
     """
     cost = _costs(_paper_of(experiment)).get(experiment, "not measured")
     known = Cost(cost) if isinstance(cost, str) else cost(recipe, horizon)
+    if not known.reached:
+        made = f"{experiment}, recipe={recipe}"
+        return f"nothing is known to bring {made}, to {horizon.description}: {known.time}"
     words = [line(experiment), *(["recipe=released"] if recipe == "released" else []), known.words]
     return f"{' '.join(filter(None, words))}  ({known.time})"
 

@@ -17,7 +17,9 @@ COLUMNS = ("figure", "claim", "paper", "holds if", "measured", "verdict", "scale
 # What each column takes of the terminal's width: weights, but for the narrow ones their characters.
 FIXED = {"figure": 6, "verdict": 7, "scale": 8}
 SHARES = {"claim": 10, "paper": 4, "holds if": 4, "measured": 7}
-LEAST_WIDTH = 110
+# A terminal narrower than this has four columns, the claim's with paper and interval in it.
+WIDE, LEAST_WIDTH = 110, 60
+NARROW_COLUMNS = ("figure", "claim", "measured", "verdict")
 ABOUT = {
     Section.paper: "What the text says. Only these decide whether the paper reproduces.",
     Section.notebooks: "Curves of the authors' notebooks, judged on runs of their code's recipe.",
@@ -62,27 +64,41 @@ def recipe_note(finding: Finding) -> str:
 
 def as_text(findings: Sequence[Finding], width: int) -> str:
     """For each section a table with wrapped cells and the counts; then what is missing."""
-    free = max(width, LEAST_WIDTH) - sum(FIXED.values()) - 2 * (len(COLUMNS) - 1)
-    widths = FIXED | {name: free * part // sum(SHARES.values()) for name, part in SHARES.items()}
+    columns = COLUMNS if width >= WIDE else NARROW_COLUMNS
+    fixed = {name: FIXED[name] for name in columns if name in FIXED}
+    shares = {name: SHARES[name] for name in columns if name in SHARES}
+    free = max(width, LEAST_WIDTH) - sum(fixed.values()) - 2 * (len(columns) - 1)
+    widths = {name: fixed.get(name) or free * shares[name] // sum(shares.values())
+              for name in columns}  # fmt: skip
     lines: list[str] = []
     for work, found in works(findings).items():
         lines += [work.title, ""]
         for section, members in sections(found).items():
-            lines += [section.value.upper(), ABOUT[section], ""]
-            lines += [_line({name: name for name in COLUMNS}, widths)]
-            lines += [_line(row(finding), widths) for finding in members]
-            lines += ["", summary(members), ""]
-    lines += [f"note: {word}" for word in notes(findings)]
+            lines += [section.value.upper(), *textwrap.wrap(ABOUT[section], width), ""]
+            lines += [_line({name: name for name in columns}, widths)]
+            lines += [_line(_fitted(row(finding), columns), widths) for finding in members]
+            lines += ["", *textwrap.wrap(summary(members), width), ""]
+    for word in notes(findings):
+        lines += textwrap.wrap(f"note: {word}", width, subsequent_indent="  ")
+    # A command stays on one line: it is there to be copied.
     return "\n".join([*lines, *(f"to make: {word}" for word in commands(findings))])
 
 
+def _fitted(cells: dict[str, str], columns: Sequence[str]) -> dict[str, str]:
+    if "paper" in columns:
+        return cells
+    beside = f"paper: {cells['paper']}; holds if {cells['holds if']}"
+    scale = f"; {cells['scale']}" if cells["scale"] else ""
+    return cells | {"claim": f"{cells['claim']} ({beside}{scale})"}
+
+
 def _line(cells: dict[str, str], widths: dict[str, int]) -> str:
-    wrapped = [textwrap.wrap(cells[name], widths[name]) or [""] for name in COLUMNS]
+    wrapped = [textwrap.wrap(cells[name], widths[name]) or [""] for name in widths]
     height = max(map(len, wrapped))
     return "\n".join(
         "  ".join(
             (cell[number] if number < len(cell) else "").ljust(widths[name])
-            for name, cell in zip(COLUMNS, wrapped, strict=True)
+            for name, cell in zip(widths, wrapped, strict=True)
         ).rstrip()
         for number in range(height)
     )
