@@ -246,6 +246,19 @@ def along_training(panels: Iterable[Axes], found: SeedRuns) -> None:
         axes.set_xlabel("")
 
 
+CENTRED = "kernels centred by class"
+
+
+def start(axes: Axes, frame: pd.DataFrame, value: str, colour: Any) -> None:
+    """A tick at the left edge for iteration 0, which a logarithmic axis does not reach."""
+    steps, values = over_runs(frame, value)
+    if steps[0] == 0:
+        mean = float(values.mean(axis=0)[0])
+        # Marker 1 is a tick to the right.
+        axes.plot([0], [mean], marker=1, markersize=6, markeredgewidth=1.4, color=colour,
+                  transform=axes.get_yaxis_transform(), clip_on=False)  # fmt: skip
+
+
 def layers(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """The layers of an alignment table, from input to output, without the total."""
     order = frame[frame["layer_index"] >= 0].groupby("layer_index")["layer"].first()

@@ -51,7 +51,11 @@ def draw(group: trained.SeedRuns) -> Figure:
         row[0].set_ylabel(f"iteration {step}", fontsize=7)
     for axes, rank in zip(panels[-1], ranks, strict=True):
         axes.set_xlabel(f"$u_{{{rank}}}$")
-    trained.note(figure, [group], f"seed {group.records[0].seed}; each image on a scale of its own")
+    trained.note(
+        figure,
+        [group],
+        f"seed {group.records[0].seed}; each image on a scale of its own; {trained.CENTRED}",
+    )
     return figure
 
 

@@ -2,9 +2,9 @@
 
 Columns: experiments. Rows: accuracy; largest, mean and median eigenvalue; effective rank; trace
 ratios T_k of the training kernel for every k, coloured by k, with T_40, T_80 and T_160 in red.
-Solid lines: training examples, dashed lines: test examples. Where there are runs of recipe=released
-(the authors' code: augmentation, weight decay, batch 128), a second figure shows those. --exp takes
-other experiments, separated by commas.
+Solid lines: training examples, dashed lines: test examples; ticks at the left edge: iteration 0.
+Where there are runs of recipe=released (the authors' code: augmentation, weight decay, batch 128),
+a second figure shows those. --exp takes other experiments, separated by commas.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     panels[2, 0].set_ylim(bottom=0)
     colours = ScalarMappable(LogNorm(1, size), "viridis")
     figure.colorbar(colours, ax=panels[3, :], label="$k$", aspect=12, pad=0.01)
-    trained.note(figure, found)
+    trained.note(figure, found, more=[f"{trained.CENTRED}; ticks at the left edge: iteration 0"])
     return figure
 
 
@@ -88,6 +88,8 @@ def eigenvalues(axes: Axes, spectrum: pd.DataFrame) -> None:
         for name, colour in EIGENVALUES:
             part = spectrum[spectrum["split"] == split]
             trained.curve(axes, part, name, colour=colour, linestyle=style)
+    for name, colour in EIGENVALUES:
+        trained.start(axes, spectrum[spectrum["split"] == "train"], name, colour)
     axes.set_yscale("log")
 
 
@@ -101,6 +103,7 @@ def ranks(axes: Axes, spectrum: pd.DataFrame) -> None:
     for split, style in (("train", trained.TRAIN), ("test", trained.TEST)):
         part = spectrum[spectrum["split"] == split]
         trained.curve(axes, part, "effective_rank", colour=drawing.BLACK, linestyle=style)
+    trained.start(axes, spectrum[spectrum["split"] == "train"], "effective_rank", drawing.BLACK)
 
 
 def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:

@@ -48,7 +48,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     bar = figure.colorbar(colours, ax=panels[2:, :], aspect=24, pad=0.01)
     bar.set_ticks([1, count], labels=["input", "output"])
     bar.ax.set_ylabel("layer", labelpad=-12)
-    trained.note(figure, found)
+    trained.note(figure, found, more=[trained.CENTRED])
     return figure
 
 

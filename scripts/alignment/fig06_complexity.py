@@ -38,7 +38,7 @@ NEYSHABUR = "neyshabur"
 # (measure, name, colour, marker)
 LARGE = (
     (GAP, "gap (error)", drawing.BLACK, "o"),
-    (OURS, "ours, (18)", drawing.VERMILION, "s"),
+    (OURS, "C, (18)", drawing.VERMILION, "s"),
     (NEYSHABUR, "Neyshabur 2018", drawing.BLUE, "D"),
 )
 OTHERS = (

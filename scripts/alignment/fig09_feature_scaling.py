@@ -53,10 +53,13 @@ def draw(found: Sequence[Record]) -> Figure:
         handletextpad=0.1,
         markerscale=2,
     )
-    panels[1, 0].legend(loc="upper left", borderaxespad=0)
-    top = max(axes.get_ylim()[1] for axes in panels[1])
+    # Between the bounds and the error.
+    panels[1, 0].legend(
+        loc="upper right", bbox_to_anchor=(1, 0.71), fontsize=6.5, labelspacing=0.2, borderaxespad=0
+    )
+    limits = np.array([axes.get_ylim() for axes in panels[1]])
     for axes in panels[1]:
-        axes.set_ylim(0, top)
+        axes.set_ylim(limits[:, 0].min(), limits[:, 1].max())
     subsamples = found[0].tables["scaling"]["subsample"].nunique()
     drawing.note(
         figure, [RATIO, f"{subsamples} subsamples; lower row: {drawing.band_label(subsamples)}"]
@@ -79,10 +82,12 @@ def _nearest(solutions: pd.DataFrame) -> list[float]:
 
 def scatter(axes: Axes, solutions: pd.DataFrame, reach: float) -> None:
     shown = _nearest(solutions)
-    # The wide cloud of the largest c below the others.
-    for c, colour in reversed(list(zip(shown, drawing.shades(len(shown)), strict=True))):
-        frame = solutions[solutions["c"] == c]
-        axes.scatter(frame["first"], frame["second"], s=3, color=colour, label=f"$c = {c:g}$")
+    clouds = {c: solutions[solutions["c"] == c][["first", "second"]] for c in shown}
+    # The wider a cloud, the lower it lies: none covers another.
+    lower = sorted(shown, key=lambda c: -float(clouds[c].std().max()))
+    for c, colour in zip(shown, drawing.shades(len(shown)), strict=True):
+        axes.scatter(*clouds[c].to_numpy().T, s=3, color=colour, label=f"$c = {c:g}$",
+                     zorder=2 + 0.1 * lower.index(c))  # fmt: skip
     axes.set(xlabel=r"$\langle \varphi_1, w^* \rangle$, centred")
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
 
@@ -94,7 +99,8 @@ def curves(axes: Axes, scaling: pd.DataFrame) -> None:
         drawing.mean_and_band(axes, factors, values, colour=colour, label=label)
     common = drawing.by_seed(scaling, "common_basis_bound", x="c", seed="subsample").mean(axis=0)
     axes.plot(factors, common, color=drawing.VERMILION, linestyle=":", linewidth=0.9)
-    axes.set(xlabel="scaling factor $c$", ylim=(0, None))
+    # The error falls from a half to a hundredth: on a linear axis it would be a line on zero.
+    axes.set(xlabel="scaling factor $c$", yscale="log")
 
 
 def make(given: drawing.Options) -> Figure:

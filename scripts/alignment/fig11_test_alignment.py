@@ -40,7 +40,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
         axes.set(title=group.title, xlabel="iteration")
     panels[0, 0].set(ylabel="CKA, test", ylim=(0, None))
     drawing.letter_panels(panels[0])
-    trained.note(figure, found)
+    trained.note(figure, found, more=[trained.CENTRED])
     return figure
 
 

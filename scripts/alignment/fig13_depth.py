@@ -55,7 +55,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     lines.append(plt.Line2D([], [], color=drawing.BLACK, linestyle=":"))
     names = [*(name for name, _ in SUBSETS), "easy / difficult (right axis)"]
     figure.legend(lines, names, loc="outside upper center", ncols=3)
-    trained.note(figure, found, f"{len(seeds)} seeds, one a column")
+    trained.note(figure, found, f"{len(seeds)} seeds, one a column; {trained.CENTRED}")
     return figure
 
 

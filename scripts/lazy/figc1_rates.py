@@ -20,9 +20,10 @@ from matplotlib.figure import Figure
 from ntkexp.papers.lazy.noise_curves import networks
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import (
+    STYLES,
+    TOLD,
     clean_axis,
     linearity,
-    measures_legend,
     note,
     records_of,
     rows,
@@ -31,8 +32,8 @@ from ntkexp.scripts.lazy.noise_panels import (
 FIGURE = "C.1"
 ROW = 2.4
 COLOURS = {
-    (1.0, 1e-2): ("α = 1, rate .01", drawing.BLACK),
-    (1.0, 3e-3): ("α = 1, rate .003", drawing.BLUE),
+    (1.0, 1e-2): ("α = 1, rate .01", drawing.BLUE),
+    (1.0, 3e-3): ("α = 1, rate .003", drawing.BLACK),
     (1.0, 1e-4): ("α = 1, rate 1e-4", drawing.GREEN),
     (1.0, 1e-6): ("α = 1, rate 1e-6", drawing.ORANGE),
     (100.0, 1e-2): ("α = 100, rate .01", drawing.VERMILION),
@@ -51,8 +52,11 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
         for label, colour in COLOURS.values()
         if label in labelled
     ]
-    figure.legend(handles=told, loc="outside upper center", ncols=3)
-    measures_legend(grid[0, 2])
+    told += [
+        plt.Line2D([], [], color="black", linestyle=style, label=f"c: {TOLD[name]}")
+        for name, style in STYLES.items()
+    ]
+    figure.legend(handles=told, loc="outside upper center", ncols=4)
     drawing.letter_panels(grid[0])
     return figure
 
@@ -85,7 +89,7 @@ def make(given: drawing.Options) -> Figure:
 
 
 EXPERIMENTS = (
-    *("lazy/noise_mlp", "lazy/rates_mlp"),
+    *("lazy/noise_mlp", "lazy/noise_mlp_lazy", "lazy/rates_mlp"),
     *("lazy/noise_vgg11", "lazy/noise_vgg11_lazy", "lazy/rates_vgg11"),
 )
 main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)

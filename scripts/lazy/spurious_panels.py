@@ -25,8 +25,9 @@ from ntkexp.results.record import Record
 from ntkexp.results.select import choose, has_rows, of_recipe
 from ntkexp.scripts import drawing, runs
 
-COLOURS = dict(zip(ALPHAS, (drawing.VERMILION, drawing.BLACK, drawing.BLUE), strict=True))
-COLOURS[LINEARISED] = drawing.SKY
+# In every figure of this paper alpha = 1 is blue, and the lazy regime vermilion.
+COLOURS = dict(zip(ALPHAS, (drawing.GREEN, drawing.BLUE, drawing.VERMILION), strict=True))
+COLOURS[LINEARISED] = drawing.ORANGE
 PANELS = (
     ("train_all", "test_all", "training accuracy", "test accuracy, balanced"),
     ("train_with", "train_without", "train, with the attribute", "train, without it"),
