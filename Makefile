@@ -71,7 +71,6 @@ pages: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.pages.results
 	$(BIN)/python -m scripts.pages.gallery
 	$(BIN)/python -m scripts.pages.verdicts
-	$(BIN)/python -m scripts.pages.thresholds
 	$(BIN)/python -m scripts.pages.networks
 	$(BIN)/python -m scripts.pages.tour
 

@@ -1,9 +1,9 @@
 """What `make docs` does beside what mkdocs does by itself (mkdocs.yml names this file).
 
 A folder in `nav` becomes its pages: README first, then those that it links in its order, then the
-rest. The notebook becomes a page. README's "Adding to it" is put in where a page says so. Anchors
-are those that GitHub makes, and links to files outside of docs/ become their text, as the site has
-none of them.
+rest. The notebook becomes a page. README's "Adding to it" and the tables of thresholds are put in
+where a page says so. Anchors are those that GitHub makes, and links to files outside of docs/
+become their text, as the site has none of them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 FROM_README = re.compile(r"<!-- README: (?P<title>.+?) -->.*?<!-- end -->", re.DOTALL)
 FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 NOTEBOOK = "tour.ipynb"
+THRESHOLDS = "<!-- thresholds -->"
 
 
 def on_config(config: Any) -> Any:
@@ -37,6 +38,10 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     markdown = FROM_README.sub(lambda found: of_readme(found["title"]), markdown)
+    if THRESHOLDS in markdown:
+        from ntkexp.scripts.pages.thresholds import tables
+
+        markdown = markdown.replace(THRESHOLDS, tables())
     folder = (DOCS / page.file.src_uri).parent
     parts = FENCED.split(markdown)
     return "".join(

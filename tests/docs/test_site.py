@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
+from ntkexp.claims.ledger import ledger
 from ntkexp.scripts.pages import site_hooks
 from tests.docs.pages import TOP
 
@@ -58,6 +60,13 @@ def test_a_paper_leads_to_all_of_its_pages() -> None:
         text = (DOCS / paper / "README.md").read_text(encoding="utf-8")
         for page in (DOCS / paper).glob("*.md"):
             assert page.name == "README.md" or f"({page.name})" in text, page.name
+
+
+def test_the_page_of_thresholds_has_every_claim() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="thresholds.md"))
+    text = (DOCS / "thresholds.md").read_text(encoding="utf-8")
+    shown = site_hooks.on_page_markdown(text, page)
+    assert all(f"| `{claim.id}` |" in shown for claim in ledger())
 
 
 def test_folders_become_their_pages() -> None:
