@@ -68,11 +68,11 @@ docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 pages: $(VENV)/.installed-dev
-	$(BIN)/python -m scripts.pages.results
-	$(BIN)/python -m scripts.pages.gallery
-	$(BIN)/python -m scripts.pages.verdicts
-	$(BIN)/python -m scripts.pages.networks
-	$(BIN)/python -m scripts.pages.tour
+	$(BIN)/python -m scripts.tools.pages.results
+	$(BIN)/python -m scripts.tools.pages.gallery
+	$(BIN)/python -m scripts.tools.pages.verdicts
+	$(BIN)/python -m scripts.tools.pages.networks
+	$(BIN)/python -m scripts.tools.pages.tour
 
 figures: $(VENV)/.installed-base
 	$(BIN)/ntkexp figures $(OF_PAPER) $(FIG)
@@ -82,7 +82,7 @@ report: $(VENV)/.installed-report
 	$(BIN)/ntkexp report
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python scripts/bench/tangent.py
+	$(BIN)/python scripts/tools/bench/tangent.py
 
 small: $(VENV)/.installed-base
 	$(BIN)/python scripts/small.py $(OF_PAPER)

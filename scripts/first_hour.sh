@@ -128,9 +128,9 @@ import torch, ntkexp
 torch.cuda.set_sync_debug_mode('warn')
 ntkexp.run('vgg19_clean', {'optim.epochs': None, 'optim.steps': 100, 'device': 'cuda'},
            runs='$FOLDER/waits')"
-step bench "seconds a kernel: write them down" "$PYTHON" scripts/bench/tangent.py --device cuda \
+step bench "seconds a kernel: write them down" "$PYTHON" scripts/tools/bench/tangent.py --device cuda \
     --case vgg19-100 resnet18-100 trace-vgg19-100
 step training "seconds a step, with a graph and without" \
-    "$PYTHON" scripts/bench/training.py --device cuda
+    "$PYTHON" scripts/tools/bench/training.py --device cuda
 
 [ -z "$FAILED" ] || { printf '\nfailed:%s\n' "$FAILED" >&2; exit 1; }

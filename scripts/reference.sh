@@ -120,7 +120,7 @@ gpu_checks() {
     local files
     mapfile -t files < <(grep -rl --include="test_*.py" "mark.cuda" tests)
     gpu_check tests -m pytest -q -m cuda "${files[@]}"
-    gpu_check bench scripts/bench/tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda"
+    gpu_check bench scripts/tools/bench/tangent.py --device cuda --out "$GPU_FOLDER/bench/cuda"
 }
 
 gpu_check() {
@@ -189,7 +189,7 @@ gpu_call() {
 
 benchmarks() {
     for name in tangent nets training members; do
-        "$PYTHON" scripts/bench/$name.py --out outputs/reference/bench
+        "$PYTHON" scripts/tools/bench/$name.py --out outputs/reference/bench
     done
 }
 

@@ -132,7 +132,7 @@ def test_an_editable_install(tmp_path: Path) -> None:
     holds_its_own(installed(tmp_path, "-e", TOP), tmp_path)
 
 
-TOOLS = ("bench", "faults", "mutations", "pages", "tools")
+TOOLS = ("mutations", "tools")
 
 
 def test_every_package_is_listed_for_installation() -> None:

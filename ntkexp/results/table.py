@@ -42,7 +42,7 @@ class Table:
         Table("losses", "the loss after a step", {"step": STEP, "loss": float64("mean, in nats")})
 
     `about` says in one sentence what a row is, `notes` what else there is to know. docs/results.md
-    is made of this by scripts/pages/results.py.
+    is made of this by scripts/tools/pages/results.py.
     """
 
     name: str

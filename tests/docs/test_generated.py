@@ -11,7 +11,7 @@ from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge
 from ntkexp.experiments import MAIN
-from ntkexp.scripts.pages import gallery, networks, verdicts
+from ntkexp.scripts.tools.pages import gallery, networks, verdicts
 from tests.papers.alignment.claim_examples import EXAMPLES
 
 ANEW = "make pages writes it anew"

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from ntkexp.claims.ledger import ledger
-from ntkexp.scripts.pages import site_hooks
+from ntkexp.scripts.tools.pages import site_hooks
 from tests.docs.pages import TOP
 
 DOCS = TOP / "docs"

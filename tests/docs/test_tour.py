@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.scripts.pages import site_hooks, tour
+from ntkexp.scripts.tools.pages import site_hooks, tour
 
 NUMBER = re.compile(r"\d+\.?\d*")
 

@@ -22,7 +22,7 @@ from ntkexp.report.markup import text
 from ntkexp.report.page import opening
 from ntkexp.report.panels import POINTS, rounded, sampled
 from ntkexp.results.record import Record
-from ntkexp.scripts.bench.timings import write_timings
+from ntkexp.scripts.tools.bench.timings import write_timings
 from tests.conftest import TINY_DISK
 from tests.report import browser
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from ntkexp.scripts.bench.nets import goal
-from ntkexp.scripts.bench.networks import NETS
-from ntkexp.scripts.bench.peers import PEERS, absent
-from ntkexp.scripts.bench.torch_func import in_row_blocks, of_torch_func
+from ntkexp.scripts.tools.bench.nets import goal
+from ntkexp.scripts.tools.bench.networks import NETS
+from ntkexp.scripts.tools.bench.peers import PEERS, absent
+from ntkexp.scripts.tools.bench.torch_func import in_row_blocks, of_torch_func
 from ntkexp.tangent import tangent_kernel
 
 

@@ -192,7 +192,7 @@ def test_depth_is_no_coupling() -> None:
 @pytest.mark.parametrize("seed", [713, 1, 2, 3])
 def test_large_weights_are_no_coupling(seed: int) -> None:
     """A narrow network of large weights was refused once for its rounding."""
-    from ntkexp.scripts.bench.right_networks import network
+    from ntkexp.scripts.tools.bench.right_networks import network
 
     _, model, inputs = network(seed)
     assert tangent_kernel(model, inputs).gram.isfinite().all()

@@ -1,7 +1,7 @@
 """Time the routes of lazy and linearised training, and a loop of torch.func beside them.
 
-    python scripts/bench/linearised.py                    some ten minutes on one core
-    python scripts/bench/linearised.py --examples 1000    one of them, and no large kernel
+    python scripts/tools/bench/linearised.py              some ten minutes on one core
+    python scripts/tools/bench/linearised.py --examples 1000    one of them, and no large kernel
 
 An MLP of 3 x 256 on MNIST at batch 128, SGD with momentum 0.9: with one logit (digits below 5
 against the others) and with ten classes. All ways start from the same weights and see the same
@@ -44,7 +44,7 @@ from ntkexp.compose.check import check
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.data.images.options import Augment
-from ntkexp.scripts.bench.timings import write_timings
+from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.training.device import threads_or_gpu
 from ntkexp.training.function_space import routes
 from ntkexp.training.prepared import Prepared

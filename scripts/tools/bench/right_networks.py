@@ -1,7 +1,7 @@
 """Random networks that keep their examples apart: does the engine refuse any of them?
 
-    python scripts/bench/right_networks.py               20,000 networks, one core
-    python scripts/bench/right_networks.py 1 5000        those of seeds 1 to 5000
+    python scripts/tools/bench/right_networks.py         20,000 networks, one core
+    python scripts/tools/bench/right_networks.py 1 5000    those of seeds 1 to 5000
 
 It prints, by family, how many networks were asked, how many were refused, and the largest
 difference in float64 of what was looked at twice. An engine of an older checkout runs with

@@ -1,6 +1,6 @@
 """Runs docs/tour.ipynb and keeps what its cells give, for those who read it without running it.
 
-    python -m scripts.pages.tour        half a minute; needs nbclient and ipykernel
+    python -m scripts.tools.pages.tour        half a minute; needs nbclient and ipykernel
 
 It runs in a folder of its own. Where the numbers come out as they were kept, the file stays.
 """
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-TOUR = Path(__file__).parents[2] / "docs" / "tour.ipynb"
+TOUR = Path(__file__).parents[3] / "docs" / "tour.ipynb"
 # Of what a cell gives, what a page shows.
 SHOWN = ("text/plain", "image/png")
 

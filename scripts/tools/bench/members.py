@@ -1,6 +1,6 @@
 """Time many networks of Figure 13, as the runs of a sweep and as the members of one run.
 
-    python scripts/bench/members.py [--steps 2000] [--members 1 2 4 8 16 32] [--jobs 2]
+    python scripts/tools/bench/members.py [--steps 2000] [--members 1 2 4 8 16 32] [--jobs 2]
 
 Runs the real commands, on 10,000 MNIST and 1,000 random-label digits without probes, in a temporary
 folder, each twice: for a tenth of the steps and for all. `updates /s` is updates of one network a
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ntkexp.scripts.bench.timings import write_timings
+from ntkexp.scripts.tools.bench.timings import write_timings
 
 SWEEP = (
     "+exp=easy_difficult_depth",

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ntkexp.scripts.faults.lives import TRACEBACK, Ending, Life
-from ntkexp.scripts.faults.verdict import Verdict, compare, compare_loaded, files
-from ntkexp.scripts.faults.watch import Fault, Operation
-from ntkexp.scripts.faults.works import JOBS_OF_SWEEP, Reference, Work
+from ntkexp.scripts.tools.faults.lives import TRACEBACK, Ending, Life
+from ntkexp.scripts.tools.faults.verdict import Verdict, compare, compare_loaded, files
+from ntkexp.scripts.tools.faults.watch import Fault, Operation
+from ntkexp.scripts.tools.faults.works import JOBS_OF_SWEEP, Reference, Work
 
 # How often somebody gives the same command again before they call it broken.
 PATIENCE = 6

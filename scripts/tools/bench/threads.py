@@ -1,8 +1,8 @@
 """Time steps and kernels with one thread and with all, idle and beside busy processes.
 
-    python scripts/bench/threads.py                    half an hour on two idle cores (not measured)
-    python scripts/bench/threads.py --case disk mlp    some cases; --list names them
-    python scripts/bench/threads.py --seconds 1 --rounds 3
+    python scripts/tools/bench/threads.py              half an hour on two idle cores (not measured)
+    python scripts/tools/bench/threads.py --case disk mlp    some cases; --list names them
+    python scripts/tools/bench/threads.py --seconds 1 --rounds 3
 
 Every case runs three ways: one thread; several, as many as ntkexp chooses (a thread a core where
 it chooses one), that soon sleep where they wait; a thread a core, spinning, as ntkexp had it
@@ -302,7 +302,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             work(given.work, given.threads)
         return 0
     os.environ.pop("OMP_NUM_THREADS", None)
-    from ntkexp.scripts.bench.timings import write_timings
+    from ntkexp.scripts.tools.bench.timings import write_timings
 
     cores = threads.cores()
     whole = given.case == [*CASES]

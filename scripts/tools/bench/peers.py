@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from ntkexp.scripts.bench.torch_func import of_torch_func
+from ntkexp.scripts.tools.bench.torch_func import of_torch_func
 
 Peer: TypeAlias = Callable[[nn.Module, Tensor], Tensor]
 

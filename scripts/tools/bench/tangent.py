@@ -1,9 +1,9 @@
 """Time the tangent kernel engine against other ways to the same matrix.
 
-    python scripts/bench/tangent.py                      every case: 30 minutes on two CPU cores
-    python scripts/bench/tangent.py --case vgg19-100     one case; --list names them
-    python scripts/bench/tangent.py --device cuda
-    OMP_NUM_THREADS=1 python scripts/bench/tangent.py --cpu-seconds    on a machine others use, too
+    python scripts/tools/bench/tangent.py                every case: 30 minutes on two CPU cores
+    python scripts/tools/bench/tangent.py --case vgg19-100     one case; --list names them
+    python scripts/tools/bench/tangent.py --device cuda
+    OMP_NUM_THREADS=1 python scripts/tools/bench/tangent.py --cpu-seconds    on a shared machine
 
 Each case runs in a process of its own, so that its peak memory is its own. Ours and a peer
 (peers.py) are both warm and take turns in it; medians are reported. Peers that are not
@@ -36,8 +36,8 @@ from ntkexp.models.base import Model
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Resnet18
 from ntkexp.models.vgg import Vgg
-from ntkexp.scripts.bench.peers import PEERS, absent, in_turns
-from ntkexp.scripts.bench.timings import write_timings
+from ntkexp.scripts.tools.bench.peers import PEERS, absent, in_turns
+from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.tangent import SharedForward, TangentKernel, tangent_kernel, tangent_trace
 from ntkexp.training.device import resolve, set_precision, threads_or_gpu
 

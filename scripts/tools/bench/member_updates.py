@@ -1,6 +1,6 @@
 """Processor time of an update of one network: by itself, and as a member of a stack.
 
-    python scripts/bench/member_updates.py [--members 16] [--turns 25]
+    python scripts/tools/bench/member_updates.py [--members 16] [--turns 25]
 
 One thread, one process, real training steps of the network of Figure 13 (6 x 60, minibatches of
 100 digits), without starting up, probes or evaluations; both ways take turns, medians. `gflops` is
@@ -26,8 +26,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from ntkexp.compose import composition
 from ntkexp.compose.finalise import finalise
 from ntkexp.execution import kinds
-from ntkexp.scripts.bench.members import SWEEP
-from ntkexp.scripts.bench.timings import write_timings
+from ntkexp.scripts.tools.bench.members import SWEEP
+from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.training.work import Work
 
 # Differing in the rate alone, members see the same inputs and share a first product.

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ntkexp.scripts.faults.lives import Life
-from ntkexp.scripts.faults.watch import Operation
+from ntkexp.scripts.tools.faults.lives import Life
+from ntkexp.scripts.tools.faults.watch import Operation
 
 DISK = (
     "+exp=disk",

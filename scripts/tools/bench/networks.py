@@ -1,4 +1,4 @@
-"""Today's networks, as scripts/bench/nets.py times them: name -> (build, shape of an input)."""
+"""Today's networks, as nets.py times them: name -> (build, shape of an input)."""
 
 from __future__ import annotations
 

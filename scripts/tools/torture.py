@@ -1,8 +1,8 @@
 """Disturbs runs in every way that a machine or a person might, and counts what is lost.
 
-    python scripts/torture.py 60                     an hour; the same seed draws the same faults
-    python scripts/torture.py --only killed/17       one campaign again, with all that was said
-    python scripts/torture.py 5 --kind lock_lost     one kind alone
+    python scripts/tools/torture.py 60               an hour; the same seed draws the same faults
+    python scripts/tools/torture.py --only killed/17    one campaign again, with all that was said
+    python scripts/tools/torture.py 5 --kind lock_lost     one kind alone
 
 Real processes of `ntkexp train`, `study` and `-m`, forked from this one, which has everything
 imported. In each campaign one of them is killed, stopped, told to stop or refused a file
@@ -36,11 +36,11 @@ import torch
 
 import ntkexp.training.experiment  # noqa: F401
 from ntkexp.cli import main as ntkexp_main
-from ntkexp.scripts.faults import table
-from ntkexp.scripts.faults.campaign import Campaign, Skipped
-from ntkexp.scripts.faults.kinds import KINDS
-from ntkexp.scripts.faults.lives import adopt_orphans, compose_once
-from ntkexp.scripts.faults.works import WORKS, Reference, Work, make_images
+from ntkexp.scripts.tools.faults import table
+from ntkexp.scripts.tools.faults.campaign import Campaign, Skipped
+from ntkexp.scripts.tools.faults.kinds import KINDS
+from ntkexp.scripts.tools.faults.lives import adopt_orphans, compose_once
+from ntkexp.scripts.tools.faults.works import WORKS, Reference, Work, make_images
 
 
 @dataclass

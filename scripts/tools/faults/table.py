@@ -31,7 +31,7 @@ def rendered(telling: Mapping[str, Any], seed: str) -> str:
     wrong = [f"{telling['counts'][w]} {t}" for w, t in WRONG.items() if telling["counts"].get(w)]
     lines = [
         f"{telling['name']}: {', '.join(wrong) or telling['skipped'] or 'nothing wrong'}",
-        f"    python scripts/torture.py --seed {seed} --only {telling['name']}",
+        f"    python scripts/tools/torture.py --seed {seed} --only {telling['name']}",
         *(f"    {note}" for note in telling["notes"]),
     ]
     return "\n".join(lines)

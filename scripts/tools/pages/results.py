@@ -1,6 +1,6 @@
 """Writes what docs/results.md says of the tables: every table, every column, in their own words.
 
-python scripts/pages/results.py      what stands above its first line stays as it is
+python scripts/tools/pages/results.py      what stands above its first line stays as it is
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ntkexp.results import Table
 from ntkexp.training.members.side_by_side import MEMBERS
 from ntkexp.training.supervised import TABLES
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "results.md"
-BEGINNING = "<!-- from here on made by scripts/pages/results.py -->"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "results.md"
+BEGINNING = "<!-- from here on made by scripts/tools/pages/results.py -->"
 LINE_WIDTH = 100
 
 

@@ -1,6 +1,6 @@
 """Writes the verdicts on the reference results wherever the documentation has them.
 
-    python -m scripts.pages.verdicts
+    python -m scripts.tools.pages.verdicts
 
 The end of docs/verdicts.md, README's table, the horizons of docs/reproduction.md and the verdicts
 in docs/statements.md. Counted from outputs/reference alone, whatever runs there are besides. A few
@@ -20,12 +20,12 @@ from ntkexp.claims.rendering import as_summary, works
 from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.experiments import MAIN
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 REFERENCE = TOP / "outputs" / "reference"
 PAGE, README = TOP / "docs" / "verdicts.md", TOP / "README.md"
 REPRODUCTION, STATEMENTS = TOP / "docs" / "reproduction.md", TOP / "docs" / "statements.md"
-BEGINNING = "<!-- from here on made by scripts/pages/verdicts.py -->"
-TABLE, END = "<!-- made by scripts/pages/verdicts.py -->", "<!-- end -->"
+BEGINNING = "<!-- from here on made by scripts/tools/pages/verdicts.py -->"
+TABLE, END = "<!-- made by scripts/tools/pages/verdicts.py -->", "<!-- end -->"
 FULL = "paper"
 # The verdicts on one claim: `fig02-t40`: fails / fails (2 of 3 experiments)
 ONE = rf"(?:{'|'.join(Verdict)})(?: \(\d+ of \d+ experiments\))?"

@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 DOCS = TOP / "docs"
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 FROM_README = re.compile(r"<!-- README: (?P<title>.+?) -->.*?<!-- end -->", re.DOTALL)
@@ -39,7 +39,7 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     markdown = FROM_README.sub(lambda found: of_readme(found["title"]), markdown)
     if THRESHOLDS in markdown:
-        from ntkexp.scripts.pages.thresholds import tables
+        from ntkexp.scripts.tools.pages.thresholds import tables
 
         markdown = markdown.replace(THRESHOLDS, tables())
     folder = (DOCS / page.file.src_uri).parent

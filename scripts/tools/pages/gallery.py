@@ -1,6 +1,6 @@
 """Writes the gallery, docs/gallery: a page a paper, every figure, and the commands that draw it.
 
-    python -m scripts.pages.gallery
+    python -m scripts.tools.pages.gallery
 
 Captions are the figures' own, the docstrings of their scripts; experiments and what they cost are
 what the scripts, configs/exp and the papers' costs.py say. The images are those of docs/figures.
@@ -22,7 +22,7 @@ from ntkexp.figures.command import chosen
 from ntkexp.papers.found import paper
 from ntkexp.papers.scripts import Script, folder_of, scripts
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 DOCS = TOP / "docs"
 GALLERY = DOCS / "gallery"
 REFERENCE = TOP / "outputs" / "reference"
@@ -37,7 +37,7 @@ It needs no run of your own: the results that come with ntkexp are enough. Below
 the seeds, what is smaller than in the paper, and how far the runs came. What was found in each
 figure, claim by claim: [what was reproduced]({link}).
 
-<!-- made by scripts/pages/gallery.py -->
+<!-- made by scripts/tools/pages/gallery.py -->
 <!-- page not run: tests/report/test_size.py draws every figure; its runs take seconds to days -->
 """
 
@@ -50,7 +50,7 @@ def main() -> None:
 
 def pages() -> dict[str, str]:
     """Name -> page, a paper each, and README; projects of one's own are theirs to document."""
-    own = Path(__file__).parents[1].resolve()
+    own = Path(__file__).parents[2].resolve()
     found = [script for script in scripts() if script.path.resolve().is_relative_to(own)]
     papers = list(dict.fromkeys(script.paper for script in found))
     each = {name: [script for script in found if script.paper == name] for name in papers}
@@ -71,7 +71,7 @@ def overview(each: dict[str, list[Script]]) -> str:
             "Every figure with its image, its caption, and the commands that draw it and make its",
             "runs. `ntkexp figures` draws all that have runs.",
             "",
-            "<!-- made by scripts/pages/gallery.py -->",
+            "<!-- made by scripts/tools/pages/gallery.py -->",
             "",
             "| paper | numbered figures | others |",
             "|---|---|---|",

@@ -1,8 +1,8 @@
 """Writes the table of today's networks in docs/measured/tangent.md.
 
-    python -m scripts.pages.networks
+    python -m scripts.tools.pages.networks
 
-Its rows are what scripts/bench/nets.py measured, kept in outputs/reference/bench; what stands
+Its rows are what scripts/tools/bench/nets.py measured, kept in outputs/reference/bench; what stands
 around it is written by hand.
 """
 
@@ -16,13 +16,13 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.report.benchmarks import read_timings
-from ntkexp.scripts.bench.nets import TABLE
-from ntkexp.scripts.bench.networks import NETS
+from ntkexp.scripts.tools.bench.nets import TABLE
+from ntkexp.scripts.tools.bench.networks import NETS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCUMENT = ROOT / "docs" / "measured" / "tangent.md"
 KEPT = ROOT / "outputs" / "reference" / "bench"
-BEGINNING = "<!-- made by scripts/pages/networks.py -->"
+BEGINNING = "<!-- made by scripts/tools/pages/networks.py -->"
 END = "<!-- end of what it made -->"
 COLUMNS = (
     "network",

@@ -1,9 +1,9 @@
 """Today's networks: our kernel against torch.func's, in turns, warm, in one process.
 
-    python scripts/bench/nets.py --out outputs/bench     all, about 20 minutes on two idle cores
-    python scripts/bench/nets.py --out outputs/bench --missing       those it has no row of
-    python scripts/bench/nets.py --net resnet18 --rounds 5
-    python scripts/bench/nets.py --net resnet18@224 mobilenet_v2@224 efficientnet_b0@224
+    python scripts/tools/bench/nets.py --out outputs/bench  all, about 20 minutes on two idle cores
+    python scripts/tools/bench/nets.py --out outputs/bench --missing    those it has no row of
+    python scripts/tools/bench/nets.py --net resnet18 --rounds 5
+    python scripts/tools/bench/nets.py --net resnet18@224 mobilenet_v2@224 efficientnet_b0@224
 
 For each network: n = 8 inputs, c = 10 outputs, 3 x 32 x 32 unless it says otherwise. The peer takes
 per-example Jacobians with vmap(jacrev) and multiplies them, by groups of parameters where the whole
@@ -14,8 +14,8 @@ two kernels in float64, relative to the largest entry. `peak` is what a call add
 memory of the process (Linux).
 
 Each row is written as soon as it is measured, so a long run may be cut into several of one table.
-`python -m scripts.pages.networks` writes the kept table, outputs/reference/bench/nets.parquet, into
-docs/measured/tangent.md.
+`python -m scripts.tools.pages.networks` writes the kept table, nets.parquet of
+outputs/reference/bench, into docs/measured/tangent.md.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.report.benchmarks import read_timings
-from ntkexp.scripts.bench.networks import NETS, built
-from ntkexp.scripts.bench.peers import in_turns, of_loops
-from ntkexp.scripts.bench.timings import commit, write_timings
-from ntkexp.scripts.bench.torch_func import ROOM_BYTES, of_torch_func
+from ntkexp.scripts.tools.bench.networks import NETS, built
+from ntkexp.scripts.tools.bench.peers import in_turns, of_loops
+from ntkexp.scripts.tools.bench.timings import commit, write_timings
+from ntkexp.scripts.tools.bench.torch_func import ROOM_BYTES, of_torch_func
 from ntkexp.tangent import tangent_kernel
 
 TABLE = "nets"

@@ -1,6 +1,6 @@
 """What loggers cost a run of the MLP on MNIST: their calls against the steps between them.
 
-    python scripts/bench/loggers.py csv tensorboard        a minute each
+    python scripts/tools/bench/loggers.py csv tensorboard    a minute each
 
 The two take turns within one run, so that what else the machine does slows both alike.
 """

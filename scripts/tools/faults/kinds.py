@@ -7,10 +7,10 @@ import signal
 import time
 from collections.abc import Callable
 
-from ntkexp.scripts.faults import machines
-from ntkexp.scripts.faults.campaign import SILENT_SECONDS, Campaign, Skipped
-from ntkexp.scripts.faults.lives import Life
-from ntkexp.scripts.faults.watch import Fault
+from ntkexp.scripts.tools.faults import machines
+from ntkexp.scripts.tools.faults.campaign import SILENT_SECONDS, Campaign, Skipped
+from ntkexp.scripts.tools.faults.lives import Life
+from ntkexp.scripts.tools.faults.watch import Fault
 
 
 def _lives_with(c: Campaign, action: str, most: int = 3) -> None:

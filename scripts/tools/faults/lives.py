@@ -19,8 +19,8 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from omegaconf import DictConfig
 
 from ntkexp.cli import main
-from ntkexp.scripts.faults import machines
-from ntkexp.scripts.faults.watch import Fault, Operation, Watch, operations
+from ntkexp.scripts.tools.faults import machines
+from ntkexp.scripts.tools.faults.watch import Fault, Operation, Watch, operations
 
 # Far beyond any undisturbed one, also on a busy machine.
 LIMIT_SECONDS = 120.0

@@ -1,8 +1,8 @@
 """How the time for a kernel grows: VGG11 with the number of images, an MLP with its width.
 
-    python scripts/bench/growth.py --out outputs/bench      half an hour on two idle cores
-    python scripts/bench/growth.py --quick --out /tmp/growth
-    python scripts/bench/growth.py --draw outputs/reference/bench      docs/measured/growth.png
+    python scripts/tools/bench/growth.py --out outputs/bench    half an hour on two idle cores
+    python scripts/tools/bench/growth.py --quick --out /tmp/growth
+    python scripts/tools/bench/growth.py --draw outputs/reference/bench    docs/measured/growth.png
 
 Ours and the peers are warm and take turns in one process; medians. A peer that takes more
 than `--most` seconds is timed once, and left out of what lets expect as much. `--draw`
@@ -28,8 +28,8 @@ from torch import Tensor, nn
 from ntkexp.models import Model, build
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.vgg import Vgg
-from ntkexp.scripts.bench.peers import PEERS, Peer, absent, in_turns, present
-from ntkexp.scripts.bench.timings import write_timings
+from ntkexp.scripts.tools.bench.peers import PEERS, Peer, absent, in_turns, present
+from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.tangent import tangent_kernel
 
 IMAGES, EXAMPLES = (10, 20, 40, 80, 160), 20

@@ -1,8 +1,8 @@
 """Time training in memory against a DataLoader, and what watching costs.
 
-    python scripts/bench/training.py                  five minutes on two CPU cores
-    python scripts/bench/training.py --only estimate  plain training, and what has this in its name
-    python scripts/bench/training.py --device cuda    VGG19 on CIFAR-10, as a graph and without
+    python scripts/tools/bench/training.py                    five minutes on two CPU cores
+    python scripts/tools/bench/training.py --only estimate    plain, and what has this in its name
+    python scripts/tools/bench/training.py --device cuda      VGG19, as a graph and without
 
 On a CPU an MLP of 6 x 80 on 10,000 MNIST digits at batch 100. An epoch's time is the difference of
 a long and a short run over their difference in epochs: starting up, first and last evaluation
@@ -45,7 +45,7 @@ from ntkexp.errors import UserError
 from ntkexp.launch import plugin
 from ntkexp.launch.job import BAD_INPUT
 from ntkexp.results import Run
-from ntkexp.scripts.bench.timings import write_timings
+from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.training import experiment
 from ntkexp.training.device import resolve, threads_or_gpu
 from ntkexp.training.loop import Loop

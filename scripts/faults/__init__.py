@@ -1,1 +1,0 @@
-"""What scripts/torture.py is made of: disturbed lives of real runs, and what became of them."""
