@@ -2,8 +2,8 @@
 
 f_i(x_1, ..., x_n) must be f(x_i). A batch is cut into two random halves, each in an order that
 moves every example to another place. An output that uses another example, its place in the batch
-or the size of the batch comes out differently then. So it does at weights that are moved a little,
-where no gate and no last layer is zero and hides it.
+or the size of the batch comes out differently then. The weights are moved a little for that: then
+no gate and no last layer is zero and hides it.
 
 Rounding differs too, since batches of two sizes are multiplied in two orders. In float64 it is
 smaller by 5e8, while a use of other examples stays as it is. So what differs by more than LIMIT is
@@ -63,7 +63,7 @@ def check_independent(
 ) -> None:
     """Refuse a function that is random or couples the examples of a batch; "warn" only warns.
 
-    It takes four forwards of the first `rows` examples. One example alone shows nothing.
+    It takes two forwards of the first `rows` examples. One example alone shows nothing.
     """
     if not (isinstance(check, bool) or check == "warn"):
         raise UserError(f"check={check!r}: True, False and 'warn' are accepted")
@@ -72,11 +72,10 @@ def check_independent(
     if check is False or len(batch) < 2:
         return
     part = batch[: max(FEWEST, min(rows, ROWS))].to(function.device)
-    fault = Look(function, part, None).fault()
-    if fault is None:
-        # Moved weights may be such as the model cannot have: a matrix that must be positive.
-        with suppress(*FAILURES):
-            fault = Look(function, part, moved(function)).fault()
+    try:
+        fault = Look(function, part, moved(function)).fault()
+    except FAILURES:  # weights that the model cannot have, as a matrix that must be positive
+        fault = Look(function, part, None).fault()
     if fault is None:
         return
     if fault.certain and check is True:
