@@ -45,14 +45,17 @@ def receive_gradients(
 
     `together` asks for all at once: in a small network an operation costs more to start than to do.
     """
+    if not receivers:  # torch 2.14 has no gradient of nothing
+        return
     if together and len(cotangents) > 1:
         try:
             grads = _together(values, [place.edge for place, _ in receivers], cotangents)
         except RuntimeError:  # an operation that vmap cannot follow
             pass
         else:
-            return _give(grads, receivers, len(cotangents), values)
-    return _one_by_one(values, receivers, cotangents)
+            _give(grads, receivers, len(cotangents), values)
+            return
+    _one_by_one(values, receivers, cotangents)
 
 
 def _together(

@@ -72,8 +72,11 @@ class Operation:
             x, eps = self._saved("input").detach(), self._saved("eps")
             return self._channels(functional.batch_norm(x, mean, var, eps=eps))
         if name == "NativeGroupNormBackward0" and self.index in (1, 2):
-            x, groups, eps = (self._saved(one) for one in ("input", "group", "eps"))
-            return self._channels(functional.group_norm(x.detach(), groups, eps=eps))
+            # Not every torch saves eps; all save the mean and 1 / deviation of each group.
+            x, mean, scale = (self._saved(one).detach() for one in ("input", "result1", "result2"))
+            in_groups = x.reshape(*mean.shape, -1)
+            normalised = (in_groups - mean.unsqueeze(2)) * scale.unsqueeze(2)
+            return self._channels(normalised.view(x.shape))
         if name in ("ExpandBackward0", "RepeatBackward0"):
             return self._broadcast(None)
         if name == "ConvolutionBackward0" and self.index in (1, 2):
