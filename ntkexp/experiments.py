@@ -53,6 +53,7 @@ def experiments() -> tuple[Experiment, ...]:
     return tuple(
         replace(
             _experiment(paper, config),
+            command="study" if _is_study(config, known) else "train",
             needs=_needs(config, known),
             figures=tuple(map(str, _first(config, "figures", known) or ())),
         )
@@ -103,6 +104,21 @@ def _needs(config: DictConfig, known: Mapping[str, DictConfig]) -> bool:
     return _names_a_run(config) or any(_needs(one, known) for one in _goes_on_from(config, known))
 
 
+def _is_study(config: DictConfig, known: Mapping[str, DictConfig]) -> bool:
+    """Says whether its file, or that of an experiment it goes on from, chooses a study."""
+    return _chooses_a_study(config) or any(
+        _is_study(above, known) for above in _goes_on_from(config, known)
+    )
+
+
+def _chooses_a_study(config: DictConfig) -> bool:
+    return any(
+        "override /study" in entry
+        for entry in config.get("defaults", [])
+        if not isinstance(entry, str)
+    )
+
+
 def _first(config: DictConfig, key: str, known: Mapping[str, DictConfig]) -> Any:
     """The value that its own file gives to a key, or the first that it goes on from."""
     above = (_first(one, key, known) for one in _goes_on_from(config, known))
@@ -126,13 +142,11 @@ def _names_a_run(config: DictConfig) -> bool:
 
 
 def _experiment(paper: str, config: DictConfig) -> Experiment:
-    entries = [entry for entry in config.get("defaults", []) if not isinstance(entry, str)]
-    overridden = {key for entry in entries for key in entry}
     return Experiment(
         name=config.name,
         about=config.get("about", ""),
         figures=tuple(map(str, config.get("figures", ()))),
-        command="study" if "override /study" in overridden else "train",
+        command="study" if _chooses_a_study(config) else "train",
         sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
         needs=_names_a_run(config),
         paper=paper,

@@ -120,6 +120,18 @@ def test_a_sweep_declared_in_the_experiment_runs_whole_and_a_typed_axis_override
     assert "6 jobs: 4 finished, 2 done already" in done.stdout
 
 
+def test_what_goes_on_from_a_study_is_a_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = "defaults:\n  - override /study: linear_modes\nname: base\n"
+    for name, text in (("base", study), ("more", "defaults: [base]\nname: more\n")):
+        (tmp_path / "exp").mkdir(exist_ok=True)
+        (tmp_path / "exp" / f"{name}.yaml").write_text(text)
+    monkeypatch.setattr("ntkexp.projects.configs", lambda: [("mine", tmp_path)])
+    commands = {one.name: one.command for one in experiments.__wrapped__()}
+    assert (commands["base"], commands["more"], commands["disk"]) == ("study", "study", "train")
+
+
 def test_no_two_experiments_are_the_same_run() -> None:
     """Sweeps apart: theirs may begin at the same point, and meet there."""
     names = [experiment.name for experiment in TRAINED if not experiment.sweep]

@@ -66,8 +66,12 @@ class Record:
 
     @property
     def swept(self) -> tuple[Any, ...]:
-        """The values of all that its experiment sweeps over."""
-        return tuple(self.config.get(key) for key in self.axes)
+        """The values of all that its experiment sweeps over; of a component all its options."""
+        return tuple(self._value(key) for key in self.axes)
+
+    def _value(self, key: str) -> Any:
+        below = sorted(option for option in self.config if option.startswith(f"{key}."))
+        return tuple((option, self.config[option]) for option in below) or self.config.get(key)
 
     @property
     def one_of_its_experiment(self) -> bool:

@@ -132,6 +132,14 @@ def test_a_sweep_over_two_keys_is_one_setting_with_every_pair_of_values(
     assert all(run.setting == runs[0].setting for run in chosen)
 
 
+def test_a_sweep_over_a_component_keeps_the_run_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ntkexp.results.record.axes", lambda name: ("optim",))
+    tables = disk()[0].tables
+    sgd = record("disk", tables, **{"optim.name": "sgd", "optim.momentum": 0.9})
+    adam = record("disk", tables, **{"optim.name": "adam", "optim.beta2": 0.999})
+    assert sorted(run.config["optim.name"] for run in choose([sgd, adam])) == ["adam", "sgd"]
+
+
 def test_members_of_other_seeds_are_the_experiment_as_it_stands() -> None:
     words = ["ntkexp", "train", "+exp=lazy/rates_mlp", "members.seed=range(1)", "optim.lr=1e-6"]
     assert typed(words, "lazy/rates_mlp") == ()
