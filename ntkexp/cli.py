@@ -149,7 +149,7 @@ def _report(words: list[str]) -> int:
 
 
 def _data(words: list[str]) -> int:
-    from ntkexp.data.images.inventory import inventory
+    from ntkexp.data.images.sources import inventory
 
     print(inventory(words))
     return 0

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
 
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.cifar10 import Cifar10
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.images.dataset import chosen_rows, normalised
+from ntkexp.data.images.files import LabelledImages
 from ntkexp.data.images.options import Augment
+from ntkexp.data.images.sources import checksums, files_here, read_images, remarks
 from ntkexp.errors import UserError
 from ntkexp.options import count, each, option, whole
-
-if TYPE_CHECKING:
-    import torch
-
-    from ntkexp.data.dataset import Dataset
 
 
 @dataclass
@@ -44,11 +46,41 @@ class CifarClasses(Data):
         return Shape(Cifar10.images.shape, outputs, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        from ntkexp.data.images.sources import files_here
-
         return files_here(Cifar10())
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.images.some_classes import load_cifar_classes
+        """Normalised as all of CIFAR-10 is, whichever classes are asked for."""
+        kind = Cifar10.images
+        assert kind.mean is not None and kind.std is not None
+        train = read_images(kind, "train", progress=progress)
+        test = read_images(kind, "test", progress=progress)
+        moments = kind.mean, kind.std
+        return Dataset(
+            name=self.name,
+            train=_split(self, train, "subset", "train_examples", seed, moments, device),
+            test=_split(self, test, "test_subset", "test_examples", seed, moments, device),
+            classes=len(self.classes),
+            input_shape=kind.shape,
+            checksums=checksums((*train.files, *test.files)),
+            remarks=(*remarks(kind, "train", train), *remarks(kind, "test", test)),
+            mean=kind.mean,
+            std=kind.std,
+            augment=self.augment,
+        )
 
-        return load_cifar_classes(self, seed, device, progress=progress)
+
+def _split(
+    config: CifarClasses,
+    images: LabelledImages,
+    purpose: str,
+    key: str,
+    seed: int,
+    moments: tuple[tuple[float, ...], tuple[float, ...]],
+    device: torch.device,
+) -> Split:
+    rows = np.flatnonzero(np.isin(images.labels, config.classes))
+    wanted = getattr(config, key)
+    rows = rows[chosen_rows(seed, purpose, len(rows), wanted, f"data.{key}").numpy()]
+    number = {label: place for place, label in enumerate(config.classes)}
+    targets = torch.tensor([number[int(label)] for label in images.labels[rows]])
+    return Split.clean(normalised(images.pixels[rows], *moments, device), targets.to(device))

@@ -1,9 +1,10 @@
-"""What a network sees."""
+"""A training and a test split: inputs, targets, and who belongs to which subset."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -31,12 +32,12 @@ class Split:
 
     def subsets(self) -> dict[str, Tensor]:
         """The named subsets that it has, as masks (n,): evaluation and probes take them by name."""
-        found = {"all": torch.ones_like(self.difficult)}
+        masks = {"all": torch.ones_like(self.difficult)}
         if bool(self.difficult.any()):
-            found |= {"easy": ~self.difficult, "difficult": self.difficult}
+            masks |= {"easy": ~self.difficult, "difficult": self.difficult}
         if bool(self.corrupted.any()):
-            found |= {"noisy": self.corrupted, "intact": ~self.corrupted}
-        return found | dict(self.groups)
+            masks |= {"noisy": self.corrupted, "intact": ~self.corrupted}
+        return masks | dict(self.groups)
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -56,8 +57,7 @@ class Dataset:
     Of a stream `stream` draws the minibatches, (step, count) -> inputs and targets on the device, a
     function of seed and step; `train` is then a fixed sample, which is evaluated and looked at.
     `checksums` has the sha256 of each source file, `remarks` in what they differ from the
-    official ones. Images were normalised as (pixel / 255 - mean) / std per channel, and
-    `pad_value` is what a black pixel became.
+    official ones. Images were normalised as (pixel / 255 - mean) / std per channel.
     """
 
     name: str
@@ -69,11 +69,16 @@ class Dataset:
     remarks: tuple[str, ...] = ()
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
-    pad_value: Tensor | None = None  # (channels,)
     augment: Augment = Augment.none
     stream: Callable[[int, int], tuple[Tensor, Tensor]] | None = None
 
+    @cached_property
+    def pad_value(self) -> Tensor:
+        """(channels,): a black pixel after the normalisation."""
+        device = self.train.inputs.device
+        return -torch.tensor(self.mean, device=device) / torch.tensor(self.std, device=device)
+
     @property
     def sees_examples_as_they_are(self) -> bool:
-        """Whether minibatches are the examples of `train`, without further draws."""
+        """True if minibatches are the examples of `train`, without further draws."""
         return self.augment is Augment.none and self.stream is None

@@ -5,18 +5,15 @@ ntkexp train +exp=disk data.train_examples=200
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from ntkexp.data.points.plane import Plane
+import torch
+from torch import Tensor
 
-if TYPE_CHECKING:
-    import torch
-
-    from ntkexp.data.dataset import Dataset
-
-RADIUS = math.sqrt(2 / math.pi)  # the disk covers half of the square
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.points import RADIUS, Plane
+from ntkexp.seeds import generator
 
 
 @dataclass
@@ -28,6 +25,33 @@ class Disk(Plane):
     marks: ClassVar = 2
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.points.disk import load_disk
+        """The label is 1 where the radius is at most sqrt(2/pi), else 0."""
+        count = self.train_examples
+        draws = torch.rand(count, 2, generator=generator(seed, "disk"), dtype=torch.float64)
+        return Dataset(
+            name="disk",
+            train=_split((2 * draws - 1).float(), device),
+            test=_split(lattice(self.grid), device),
+            classes=2,
+            input_shape=(2,),
+            checksums={},
+        )
 
-        return load_disk(self, seed, device)
+
+def lattice(grid: int) -> Tensor:
+    """(grid * grid, 2) points (x, y), both in linspace(-1, 1, grid), row by row of equal y.
+
+    So values on it, reshaped to (grid, grid), are an image whose first row is y = -1: draw it
+    with the origin below.
+
+    >>> lattice(2).tolist()
+    [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
+    """
+    side = torch.linspace(-1, 1, grid)
+    y, x = torch.meshgrid(side, side, indexing="ij")
+    return torch.stack([x.flatten(), y.flatten()], dim=1)
+
+
+def _split(points: Tensor, device: torch.device) -> Split:
+    inside = (points.double().norm(dim=1) <= RADIUS).to(torch.int64)
+    return Split.clean(points.to(device), inside.to(device))

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from ntkexp.data.base import Shape
 from ntkexp.data.cifar10 import Cifar10
-from ntkexp.data.spurious.options import Kind, SpuriousImages
+from ntkexp.data.dataset import Dataset
+from ntkexp.data.images.files import Pixels
+from ntkexp.data.images.sources import SPLITS, checksums, files_here, read_images, remarks
+from ntkexp.data.spurious import Kind, SpuriousImages, composed, dataset_of
 from ntkexp.errors import UserError
 from ntkexp.options import each, option, whole
 
-if TYPE_CHECKING:
-    import torch
-
-    from ntkexp.data.dataset import Dataset
-
 CLASS = each(whole(0, 9, "as a class of CIFAR-10"))
+MAGENTA = (255, 0, 255)
 
 
 @dataclass
@@ -52,11 +55,41 @@ class PatchedCifar(SpuriousImages):
         return Shape(Cifar10.images.shape, 1, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        from ntkexp.data.images.sources import files_here
-
         return files_here(Cifar10())
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.spurious.patches import load_patched_cifar
+        """Both splits, the patch put on those that the proportions choose."""
+        kind = Cifar10.images
+        sources = {split: read_images(kind, split, progress=progress) for split in SPLITS}
 
-        return load_patched_cifar(self, seed, device, progress=progress)
+        def mark(pixels: Pixels, attribute: Tensor, split: str) -> Pixels:
+            return patched(pixels, attribute, self.patch)
+
+        train, test = (
+            composed(
+                self,
+                self.proportions,
+                split,
+                (images.pixels, images.labels),
+                (self.negative, self.positive),
+                mark,
+                seed,
+            )
+            for split, images in sources.items()
+        )
+        return dataset_of(
+            self,
+            self.proportions,
+            (train, test),
+            seed,
+            device,
+            checksums=checksums(tuple(file for one in sources.values() for file in one.files)),
+            remarks=[note for split, one in sources.items() for note in remarks(kind, split, one)],
+        )
+
+
+def patched(pixels: Pixels, attribute: Tensor, side: int) -> Pixels:
+    """The images (n, 3, H, W), those with the attribute with a magenta square in the corner."""
+    marked = np.array(pixels)
+    marked[attribute.numpy(), :, :side, :side] = np.array(MAGENTA, np.uint8)[:, None, None]
+    return marked

@@ -2,22 +2,23 @@
 
     ntkexp train +exp=lazy/dense_examples data.example=2
 
-Closed forms of the quadratic model on the same data: ntkexp/studies/quadratic_examples.py.
+The formulas are those of ntkexp/theory/lazy; closed forms of the quadratic model on the same data:
+ntkexp/studies/quadratic_examples.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.nn import functional
 
 from ntkexp.data.base import Data, Shape
+from ntkexp.data.dataset import Dataset, Split
 from ntkexp.errors import UserError
 from ntkexp.options import count, each, option, positive, whole
-
-if TYPE_CHECKING:
-    import torch
-
-    from ntkexp.data.dataset import Dataset
+from ntkexp.theory.lazy import quadratic_examples as examples
 
 
 @dataclass
@@ -56,6 +57,24 @@ class QuadraticExample(Data):
         return Shape(inputs=(self.inputs,), outputs=1, examples=examples)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.points.quadratic_example import load_quadratic_example
-
-        return load_quadratic_example(self, device)
+        if self.example == 1:
+            X, y = examples.reversed_order(self.mu)
+            groups = {f"example{i + 1}": torch.arange(len(y)) == i for i in range(len(y))}
+        else:
+            if self.example == 2:
+                X, y = examples.label_noise(self.n, self.q, self.noise_eta)
+            else:
+                X, y = examples.spurious(self.n, self.q, self.spurious_eta, self.core)
+            few = torch.from_numpy(examples.minority(self.n, self.q))
+            groups = {"majority": ~few, "minority": few}
+        inputs = functional.pad(torch.from_numpy(X).float(), (0, self.inputs - X.shape[1]))
+        split = Split.clean(inputs.to(device), torch.from_numpy(y).float().to(device))
+        split = replace(split, groups={name: mask.to(device) for name, mask in groups.items()})
+        return Dataset(
+            name="quadratic_example",
+            train=split,
+            test=split,
+            classes=None,
+            input_shape=(self.inputs,),
+            checksums={},
+        )

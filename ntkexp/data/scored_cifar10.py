@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ntkexp.data.cifar10 import Cifar10
-from ntkexp.data.scored.options import Scored
+from ntkexp.data.deciles import Scored
 
 
 @dataclass

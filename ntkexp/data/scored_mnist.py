@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ntkexp.data.deciles import Scored
 from ntkexp.data.mnist import Mnist
-from ntkexp.data.scored.options import Scored
 
 
 @dataclass

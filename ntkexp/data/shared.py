@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ntkexp.data.images.labelled import LabelledImages
+from ntkexp.data.images.files import LabelledImages
 from ntkexp.data.images.options import SplitName
 
 

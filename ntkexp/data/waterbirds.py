@@ -8,16 +8,29 @@ waterbird_complete95_forest2water2 with metadata.csv, under $NTKEXP_DATA or its 
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from ntkexp.data.spurious.options import Photographs
+import torch
 
-if TYPE_CHECKING:
-    import torch
+from ntkexp.data.dataset import Dataset
+from ntkexp.data.images.sources import data_directory
+from ntkexp.data.listed_photographs import (
+    Listing,
+    checksums_of,
+    folder_of,
+    lines_of,
+    load_photographs,
+)
+from ntkexp.data.spurious import Kind, Marks, Photographs
+from ntkexp.errors import UserError
 
-    from ntkexp.data.dataset import Dataset
+NAME, FOLDER, METADATA = "waterbirds", "waterbird_complete95_forest2water2", "metadata.csv"
+FOLDERS = (FOLDER, f"{NAME}/{FOLDER}")
+FILE, ACCEPTED = "img_filename", {"y": ("0", "1"), "place": ("0", "1"), "split": ("0", "1", "2")}
+OFFICIAL = 4795
 
 
 @dataclass
@@ -28,13 +41,48 @@ class Waterbirds(Photographs):
     group `without` holds 56 of each label and not 180."""
 
     def files(self) -> Mapping[str, str]:
-        from ntkexp.data.spurious.waterbirds_list import list_here
-
-        return list_here()
+        """File -> sha256; empty where it is not here."""
+        places = [data_directory() / folder / METADATA for folder in FOLDERS]
+        found = [path for path in places if path.is_file()]
+        return checksums_of(found[:1])
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        from ntkexp.data.spurious.options import Kind
-        from ntkexp.data.spurious.photographs import load_photographs
-        from ntkexp.data.spurious.waterbirds_list import listing
-
         return load_photographs(self, Kind.waterbirds, listing(), seed, device, progress=progress)
+
+
+def listing() -> Listing:
+    """Which bird, before which background, and in which split."""
+    folder = folder_of(NAME, FOLDERS, [METADATA])
+    names, columns = metadata(folder / METADATA)
+    return Listing(
+        lists=(folder / METADATA,),
+        images=[folder / name for name in names],
+        splits=torch.tensor(columns["split"]),
+        marks=Marks(
+            positive=torch.tensor(columns["y"]) == 1,
+            attribute=torch.tensor(columns["place"]) == 1,
+        ),
+        official=OFFICIAL,
+    )
+
+
+def metadata(path: Path) -> tuple[list[str], dict[str, list[int]]]:
+    """Files, and the columns y, place and split."""
+    rows = csv.DictReader(lines_of(path))
+    known = rows.fieldnames or []
+    if lacking := [name for name in (FILE, *ACCEPTED) if name not in known]:
+        raise UserError(f"{path}: no column {lacking[0]}; it has {', '.join(known) or 'none'}")
+    names: list[str] = []
+    columns: dict[str, list[int]] = {name: [] for name in ACCEPTED}
+    for row in rows:
+        where = f"{path}, line {rows.line_num}"
+        for name, accepted in ACCEPTED.items():
+            if row[name] not in accepted:
+                raise UserError(f"{where}: {name} is {row[name]}; expected {' or '.join(accepted)}")
+            columns[name].append(int(row[name]))
+        if not row[FILE] or Path(row[FILE]).is_absolute() or ".." in Path(row[FILE]).parts:
+            raise UserError(f"{where}: {FILE} is {row[FILE]!r}; expected a file of its folder")
+        names.append(row[FILE])
+    if not names:
+        raise UserError(f"{path}: names no image")
+    return names, columns

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntkexp.data.disk import RADIUS
+from ntkexp.data.points import RADIUS
 from ntkexp.results.numbers.curves import (
     accuracy,
     cka,

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp import models
-from ntkexp.data.disk import RADIUS
+from ntkexp.data.points import RADIUS
 from ntkexp.errors import UserError
 from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.models.base import Init

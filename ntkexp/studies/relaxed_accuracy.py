@@ -19,8 +19,7 @@ from torch import Tensor, nn
 
 from ntkexp import models
 from ntkexp.data import Split
-from ntkexp.data.fitted_digits import FittedDigits
-from ntkexp.data.images.linear_targets import chosen
+from ntkexp.data.fitted_digits import FittedDigits, chosen
 from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp

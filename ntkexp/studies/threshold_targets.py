@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from ntkexp.data.fitted_digits import FittedDigits, TargetFit
-from ntkexp.data.images.linear_targets import fitted
+from ntkexp.data.fitted_digits import FittedDigits, TargetFit, fitted
 from ntkexp.data.images.sources import read
 from ntkexp.options import MOST_SEEDS, SEED, count, option
 from ntkexp.results.table import Table, float64, int64, string

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ntkexp.data.points.disk import lattice
-from ntkexp.data.points.yin_yang import groups
+from ntkexp.data.disk import lattice
+from ntkexp.data.yin_yang import groups
 from ntkexp.errors import UserError
 from ntkexp.references import FromRun
 from ntkexp.results.table import Column, Table, float64, int64, string

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from ntkexp.data.disk import RADIUS
+from ntkexp.data.points import RADIUS
 from ntkexp.scripts import drawing
 
 FIGURE = "10"

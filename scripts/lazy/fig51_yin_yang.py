@@ -49,8 +49,8 @@ def draw(maps: pd.DataFrame, progress: pd.DataFrame, reached: pd.DataFrame) -> F
 
 def _truth() -> np.ndarray:
     """The class of every point of a fine lattice."""
-    from ntkexp.data.points.disk import lattice
-    from ntkexp.data.points.yin_yang import labels
+    from ntkexp.data.disk import lattice
+    from ntkexp.data.yin_yang import labels
 
     return np.asarray(labels(lattice(FINE)).view(FINE, FINE))
 

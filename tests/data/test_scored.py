@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from ntkexp import data
+from ntkexp.data.deciles import Scored
 from ntkexp.data.images.sources import read
-from ntkexp.data.scored.options import Scored
 from ntkexp.data.scored_mnist import ScoredMnist
 from ntkexp.errors import UserError
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from ntkexp import models
-from ntkexp.data.fitted_digits import FittedDigits
-from ntkexp.data.images.linear_targets import chosen
+from ntkexp.data.fitted_digits import FittedDigits, chosen
 from ntkexp.data.images.sources import read
 from ntkexp.errors import Interrupted, UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.data.points.disk import lattice
+from ntkexp.data.disk import lattice
 from ntkexp.references import FromRun
 from ntkexp.studies.yin_yang_maps import RunOfMembers, YinYangMaps
 from tests.tiny_runs import train

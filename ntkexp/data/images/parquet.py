@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from ntkexp.data.images.decoded import Decoded, decoded_once
-from ntkexp.data.images.labelled import (
+from ntkexp.data.images.files import (
+    Decoded,
     LabelledImages,
     Labels,
     Pixels,
     SourceFile,
     check_labels,
+    decoded_once,
     opened,
 )
 from ntkexp.data.images.options import ImageKind, SplitName

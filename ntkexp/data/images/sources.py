@@ -7,19 +7,26 @@ import contextlib
 import hashlib
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ntkexp import components
 from ntkexp.data.images import parquet as image_parquet
-from ntkexp.data.images import torchvision_layout
-from ntkexp.data.images.decoded import cache_directory
-from ntkexp.data.images.labelled import LabelledImages, SourceFile
+from ntkexp.data.images import torchvision
+from ntkexp.data.images.files import (
+    Kept,
+    LabelledImages,
+    SourceFile,
+    cache_directory,
+    forget,
+    kept_files,
+)
 from ntkexp.data.images.options import Difficult, ImageKind, Images, SplitName
-from ntkexp.data.images.torchvision_import import torchvision_datasets
 from ntkexp.data.shared import shared_images
 from ntkexp.errors import UserError
+from ntkexp.usage import USAGES
 
 SPLITS: tuple[SplitName, ...] = ("train", "test")
 
@@ -33,8 +40,8 @@ def data_directory() -> Path:
 
 def image_sets() -> dict[str, ImageKind]:
     """Every image set there is, by the name of its file."""
-    found = {name: components.find("data", name) for name in components.names("data")}
-    return {name: one.images for name, one in found.items() if issubclass(one, Images)}
+    sets = {name: components.find("data", name) for name in components.names("data")}
+    return {name: kind.images for name, kind in sets.items() if issubclass(kind, Images)}
 
 
 def kind_of(name: str) -> ImageKind:
@@ -46,7 +53,7 @@ def kind_of(name: str) -> ImageKind:
 
 @dataclass(frozen=True)
 class Verified:
-    """What `ntkexp data NAME` found: every file was read to its end and every image decoded."""
+    """The result of `ntkexp data NAME`: every file was read to its end and every image decoded."""
 
     name: str
     files: tuple[SourceFile, ...]
@@ -54,7 +61,7 @@ class Verified:
 
 
 def is_here(name: str) -> bool:
-    """Whether reading this image set needs no download."""
+    """True if reading this image set needs no download."""
     root, kind = data_directory(), kind_of(name)
     return not (_missing_from_torchvision(root, kind) and _missing_parquet(root, kind))
 
@@ -84,11 +91,11 @@ def _read(kind: ImageKind, split: SplitName, *, progress: bool) -> LabelledImage
         return image_parquet.read(root, kind, split, progress=progress)
     if _missing_from_torchvision(root, kind):
         _download(root, kind)
-    return torchvision_layout.read(root, kind, split)
+    return torchvision.read(root, kind, split)
 
 
 def remarks(kind: ImageKind, split: SplitName, images: LabelledImages) -> list[str]:
-    """In what the images differ from the official dataset, for whoever reads the results."""
+    """The differences to the official dataset, for whoever reads the results."""
     notes = []
     name, official = kind.name, kind.examples[split]
     if len(images) != official:
@@ -110,15 +117,15 @@ def files_here(config: Images) -> dict[str, str]:
     wanted: dict[ImageKind, tuple[SplitName, ...]] = {config.images: SPLITS}
     if config.difficult is Difficult.kmnist:
         wanted[kind_of("kmnist")] = ("train",)
-    found: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for kind, splits in wanted.items():
         missing = _missing_from_torchvision(root, kind)
         if missing and _missing_parquet(root, kind):
             return {}
-        files = image_parquet.files if missing else torchvision_layout.files
+        files = image_parquet.files if missing else torchvision.files
         for path in (path for split in splits for path in files(root, kind, split)):
-            found[path.relative_to(root).as_posix()] = sha256_of(path)
-    return found
+            checksums[path.relative_to(root).as_posix()] = sha256_of(path)
+    return checksums
 
 
 def sha256_of(path: Path) -> str:
@@ -137,7 +144,7 @@ def _sha256(path: Path, size: int, changed: int) -> str:
 
 
 def _missing_from_torchvision(root: Path, kind: ImageKind) -> list[Path]:
-    wanted = [path for split in SPLITS for path in torchvision_layout.files(root, kind, split)]
+    wanted = [path for split in SPLITS for path in torchvision.files(root, kind, split)]
     # What lies there in another shape, a folder or a dangling link, is not missing: reading it
     # says what is wrong, where a download would hide it.
     return [path for path in wanted if not os.path.lexists(path)]
@@ -159,7 +166,7 @@ def _download(root: Path, kind: ImageKind) -> None:
     try:
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as folder:
-            fetch = getattr(torchvision_datasets(), kind.torchvision)
+            fetch = getattr(torchvision.torchvision_datasets(), kind.torchvision)
             fetch(folder, download=True)
             for path in _missing_from_torchvision(root, kind):
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,3 +190,37 @@ def _three_ways(root: Path, kind: ImageKind, error: Exception | str) -> str:
         f"  or image parquet (columns image or img, label), missing: "
         f"{listed(_missing_parquet(root, kind))}"
     )
+
+
+def inventory(words: Sequence[str]) -> str:
+    """Read everything to its end and tell what was found. What is missing is fetched if it was
+    named; without names nothing is. `--forget` removes the decoded copies of the cache instead.
+    """
+    names = [word for word in words if word != "--forget"]
+    known = image_sets()
+    for name in names:
+        if name.startswith("-"):
+            raise UserError(f"ntkexp data {name}: no such flag\nusage: {USAGES['data'].words}")
+        if name not in known:
+            raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(known)}")
+    if "--forget" in words:
+        return f"forgot {_summary(forget(names))}"
+    lines = [f"under {data_directory()}:"]
+    for name in names or known:
+        if not names and not is_here(name):
+            lines.append(f"{name}: not here; ntkexp data {name} fetches it")
+            continue
+        verified = verify(name)
+        lines.append(name)
+        lines += [
+            f"  {file.path.name:<36} {file.size_bytes:>11,} bytes  sha256 {file.sha256}"
+            for file in verified.files
+        ]
+        lines += [f"  note: {remark}" for remark in verified.remarks]
+    lines.append(f"cache: {_summary(kept_files())}; ntkexp data --forget removes them")
+    return "\n".join(lines)
+
+
+def _summary(kept: Sequence[Kept]) -> str:
+    size = sum(file.size_bytes for file in kept)
+    return f"{len(kept)} decoded files, {size / 1e6:.1f} MB, in {cache_directory() / 'decoded'}"

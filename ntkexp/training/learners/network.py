@@ -53,7 +53,6 @@ class NetworkLearner:
         train = self.dataset.train
         inputs, targets = self.batches.take(step, train.inputs, train.targets)
         if self.dataset.augment is Augment.crop_flip:
-            assert self.dataset.pad_value is not None
             inputs = crop_flip(inputs, self.dataset.pad_value, self.config.seed, step)
         return inputs.contiguous(memory_format=self.layout), targets
 

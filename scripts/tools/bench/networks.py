@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ntkexp.data.images.torchvision_import import torchvision_datasets
+from ntkexp.data.images.torchvision import torchvision_datasets
 
 EXAMPLES, CLASSES = 8, 10
 

@@ -40,7 +40,7 @@ from ntkexp.compose import composition
 from ntkexp.compose.check import check
 from ntkexp.config import TrainConfig
 from ntkexp.data.images.sources import read
-from ntkexp.data.images.torchvision_import import torchvision_datasets
+from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.errors import UserError
 from ntkexp.launch import plugin
 from ntkexp.launch.job import BAD_INPUT

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ntkexp.data.images.decoded import cache_directory, decoded_once, kept_files
-from ntkexp.data.images.inventory import inventory
+from ntkexp.data.images.files import cache_directory, decoded_once, kept_files
+from ntkexp.data.images.sources import inventory
 from ntkexp.errors import UserError
 
 

@@ -20,7 +20,7 @@ import torch
 from ntkexp.data import load
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.images.sources import checksums, data_directory, read, verify
-from ntkexp.data.images.torchvision_import import torchvision_datasets
+from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.data.shared import sharing
 from ntkexp.errors import UserError
 

@@ -7,8 +7,16 @@ import pytest
 import torch
 
 from ntkexp import data
-from ntkexp.data.fitted_digits import FittedDigits, Pixels, TargetFit, Targets
-from ntkexp.data.images.linear_targets import RandomFeatures, by_sgd, fitted, normalised
+from ntkexp.data.fitted_digits import (
+    FittedDigits,
+    Pixels,
+    RandomFeatures,
+    TargetFit,
+    Targets,
+    by_sgd,
+    fitted,
+    normalised,
+)
 from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ntkexp.data.images.label_noise import redraw_labels
+from ntkexp.data.images.dataset import redraw_labels
 
 COUNT, CLASSES = 50_000, 10
 LABELS = torch.arange(COUNT) % CLASSES

@@ -15,7 +15,7 @@ torch.ops.load_library = refuse
 """
 USE = """
 import sys, ntkexp.data, ntkexp.models
-from ntkexp.data.images.torchvision_import import torchvision_datasets
+from ntkexp.data.images.torchvision import torchvision_datasets
 assert "torchvision" not in sys.modules  # which takes a second, and seldom is needed
 datasets = torchvision_datasets()
 assert datasets is torchvision_datasets()

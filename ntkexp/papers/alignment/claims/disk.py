@@ -16,7 +16,7 @@ from ntkexp.claims.claim import (
     within_factor,
 )
 from ntkexp.claims.horizon import iteration
-from ntkexp.data.disk import RADIUS
+from ntkexp.data.points import RADIUS
 from ntkexp.results.record import Record
 
 RANK = 20

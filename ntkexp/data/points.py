@@ -1,7 +1,9 @@
-"""Points of the square [-1, 1]^2 in two classes: what sets of such points share. No PyTorch."""
+"""Points of the square [-1, 1]^2 in two classes, for the data sets made of them. No PyTorch: the
+figures of the disk draw its radius."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,6 +11,7 @@ from ntkexp.data.base import Data, Shape
 from ntkexp.machine.memory import available_bytes, refuse_beyond
 from ntkexp.options import count, option, whole
 
+RADIUS = math.sqrt(2 / math.pi)  # of the disk that covers half of the square
 # As a point is made: two coordinates in float64 and in float32, and a label.
 BYTES_PER_POINT = 2 * 8 + 2 * 4 + 8
 

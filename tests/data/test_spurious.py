@@ -12,12 +12,18 @@ import torch
 from ntkexp import data
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.dataset import Dataset
-from ntkexp.data.digits_on_characters import DigitsOnCharacters
+from ntkexp.data.digits_on_characters import DigitsOnCharacters, laid_over
 from ntkexp.data.images.sources import files_here, read
 from ntkexp.data.patched_cifar import PatchedCifar
-from ntkexp.data.spurious.characters import laid_over
-from ntkexp.data.spurious.groups import Marks, balanced_groups, counts_of, total_of
-from ntkexp.data.spurious.options import SHARES, Kind, SpuriousImages
+from ntkexp.data.spurious import (
+    SHARES,
+    Kind,
+    Marks,
+    SpuriousImages,
+    balanced_groups,
+    counts_of,
+    total_of,
+)
 from ntkexp.errors import UserError
 from tests.tiny_runs import composed, train
 

@@ -11,7 +11,7 @@ import torch
 from ntkexp import data
 from ntkexp.data.celeba import Celeba
 from ntkexp.data.dataset import Dataset
-from ntkexp.data.spurious.options import Photographs
+from ntkexp.data.spurious import Photographs
 from ntkexp.data.waterbirds import Waterbirds
 from ntkexp.errors import UserError
 from tests.made_photographs import BIRDS, make_celeba, make_waterbirds, rows

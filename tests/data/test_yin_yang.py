@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from ntkexp import data
-from ntkexp.data.points.yin_yang import groups, labels
-from ntkexp.data.yin_yang import YinYang
+from ntkexp.data.yin_yang import YinYang, groups, labels
 from ntkexp.errors import UserError
 from tests.tiny_runs import composed, train
 

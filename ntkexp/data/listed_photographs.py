@@ -16,12 +16,18 @@ from torch import Tensor
 
 from ntkexp.data.dataset import Dataset
 from ntkexp.data.images.dataset import chosen_rows
-from ntkexp.data.images.labelled import Pixels, opened
+from ntkexp.data.images.files import Pixels, opened
 from ntkexp.data.images.parquet import PILLOW_ERRORS
 from ntkexp.data.images.sources import data_directory, sha256_of
-from ntkexp.data.spurious.dataset import Marked, dataset_of
-from ntkexp.data.spurious.groups import Marks, balanced_groups
-from ntkexp.data.spurious.options import MOST_EXAMPLES, Kind, Photographs
+from ntkexp.data.spurious import (
+    MOST_EXAMPLES,
+    Kind,
+    Marked,
+    Marks,
+    Photographs,
+    balanced_groups,
+    dataset_of,
+)
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
 from ntkexp.seeds import generator

@@ -1,20 +1,25 @@
 """Images in the files that torchvision keeps: idx for MNIST and KMNIST, pickles for CIFAR-10.
 
-Read here and not by torchvision, because it checks less and says less when a file is torn.
+torchvision itself only downloads them. Its readers refuse a CIFAR-10 that is not the official one,
+say little of a torn file, and would add its import to the start of every run.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import pickle
 import struct
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import torch
 
-from ntkexp.data.images.labelled import (
+from ntkexp.data.images.files import (
     LabelledImages,
     Labels,
     Pixels,
@@ -33,6 +38,13 @@ CIFAR_FILES: dict[SplitName, tuple[str, ...]] = {
     "test": ("test_batch",),
 }
 IDX_BYTES = 0x08  # the type code of unsigned bytes in an idx file's magic number
+# The operators that torchvision 0.26 to 0.30 decorates without asking whether they are there.
+MISSING_OPERATORS = (
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+)
+# A library's operators live as long as the object does.
+_declared: list[torch.library.Library] = []
 
 
 def files(root: Path, kind: ImageKind, split: SplitName) -> tuple[Path, ...]:
@@ -133,3 +145,26 @@ def _source_file(path: Path, split: SplitName, content: bytes, rows: int) -> Sou
 
 def _times(sizes: tuple[int, ...]) -> str:
     return "x".join(map(str, sizes)) or "single values"
+
+
+def torchvision_datasets() -> ModuleType:
+    """The module torchvision.datasets, even where torchvision's compiled part does not fit torch.
+
+    PyPI's torchvision is built against PyPI's torch. Beside a CPU-only torch its compiled extension
+    does not load, the operators that it would define are missing, and the plain import fails on the
+    first line of Python that decorates one: "operator torchvision::nms does not exist". Downloads
+    call none of them: declaring them, names and types without code, lets the import pass.
+    """
+    try:
+        return importlib.import_module("torchvision.datasets")
+    except RuntimeError as error:
+        if "operator torchvision::" not in str(error) or _declared:
+            raise
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        del sys.modules[name]  # half imported
+    library = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
+    for schema in MISSING_OPERATORS:
+        if not hasattr(torch.ops.torchvision, schema.partition("(")[0]):
+            library.define(schema)  # type: ignore[no-untyped-call]
+    _declared.append(library)
+    return importlib.import_module("torchvision.datasets")

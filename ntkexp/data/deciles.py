@@ -1,0 +1,195 @@
+"""Training images in ten subsets by a difficulty score, for the data sets scored_mnist and
+scored_cifar10."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ntkexp import components
+from ntkexp.data.base import Data, Shape
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.images.dataset import channel_moments, chosen_rows, normalised
+from ntkexp.data.images.files import Labels
+from ntkexp.data.images.options import ImageKind, Images
+from ntkexp.data.images.sources import files_here, read_images, remarks, sha256_of
+from ntkexp.errors import UserError
+from ntkexp.options import count, option
+from ntkexp.references import FromRun
+
+FIELDS = ("scores", "labels")
+TENTHS = 10
+
+
+@dataclass
+class Scored(Data):
+    """Training images of a set in ten subsets by score, decile1 (lowest, hardest) to decile10.
+
+    Scores exist for training images alone, so test examples are training images that are not
+    trained on, and have deciles too. The scores are of a run (`score`, a study c_scores) or of a
+    file as Jiang et al. publish it (`score_file`): .npz with `scores` and `labels` in the order of
+    the official training file, which the labels must agree with.
+    """
+
+    small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
+    has_scores: ClassVar[bool] = True
+    images: ClassVar[ImageKind]
+
+    train_examples: int = option(40_000, count("examples"))
+    test_examples: int = option(10_000, count("examples"))
+    score: FromRun = field(default_factory=lambda: FromRun(file="c_scores.parquet"))
+    score_file: str | None = None
+
+    def check(self, config: Any = None) -> None:
+        if (self.score.run is None) == (self.score_file is None):
+            both = "both are given" if self.score_file is not None else "neither is given"
+            raise UserError(
+                f"data.score and data.score_file: {both}; expected data.score.run=EXPERIMENT or "
+                "data.score_file=FILE.npz"
+            )
+
+    def shape(self) -> Shape:
+        return Shape(self.images.shape, self.images.classes, self.train_examples)
+
+    def files(self) -> Mapping[str, str]:
+        """File -> sha256 of the images and of a published file of scores."""
+        images = components.find("data", self.images.name)()
+        assert isinstance(images, Images)
+        checksums = files_here(images)
+        path = Path(self.score_file or "").expanduser()
+        if checksums and path.is_file():
+            checksums[str(path)] = sha256_of(path)
+        return checksums
+
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        """The first images of the seed's order are trained on, the next are held out."""
+        kind = self.images
+        images = read_images(kind, "train", progress=progress)
+        train, test = self.train_examples, self.test_examples
+        if train + test > len(images):
+            raise UserError(
+                f"data.train_examples={train:,} and data.test_examples={test:,}: "
+                f"{kind.name} has {len(images):,} training images for both"
+            )
+        scores = read_scores(self, images.labels, kind.name)
+        mean, std = (
+            (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(images.pixels)
+        )
+        order = chosen_rows(seed, "subset", len(images)).numpy()
+
+        def split(rows: NDArray[np.int64]) -> Split:
+            inputs = normalised(images.pixels[rows], mean, std, device)
+            labels = torch.from_numpy(images.labels[rows]).to(device)
+            return replace(
+                Split.clean(inputs, labels),
+                groups=deciles(scores, rows, device),
+                scores=torch.from_numpy(scores.score[rows]).to(device),
+            )
+
+        return Dataset(
+            name=self.name,
+            train=split(order[:train]),
+            test=split(order[train : train + test]),
+            classes=kind.classes,
+            input_shape=kind.shape,
+            checksums=dict(self.files()),
+            remarks=tuple(remarks(kind, "train", images)),
+            mean=mean,
+            std=std,
+        )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of images in the order of their file. `further` decides between equal scores."""
+
+    score: NDArray[np.float64]
+    labels: Labels
+    further: NDArray[np.float64]
+
+
+def read_scores(config: Scored, labels: Labels, images: str) -> Scores:
+    """Scores for images with these labels, in this order."""
+    if config.score_file is None:
+        table = config.score.table().sort_values("example")
+        where = f"{config.score.path}"
+        scores = Scores(
+            table["score"].to_numpy(float),
+            table["label"].to_numpy(np.int64),
+            table["probability"].to_numpy(float),
+        )
+    else:
+        where = config.score_file
+        scores = published(Path(config.score_file).expanduser())
+    refuse_other_labels(scores.labels, labels, where, images)
+    return scores
+
+
+def published(path: Path) -> Scores:
+    """A file as Jiang et al. 2021 (https://arxiv.org/abs/2002.03206) publish it."""
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            fields = {name: file[name].reshape(-1) for name in file.files if name in FIELDS}
+            there = ", ".join(file.files) or "none"
+    except OSError as error:
+        raise UserError(f"data.score_file={path}: cannot be read ({error.strerror})") from error
+    except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        raise UserError(
+            f"data.score_file={path}: is no .npz file; expected one with scores and labels"
+        ) from error
+    for name in FIELDS:
+        if name not in fields:
+            raise UserError(
+                f"data.score_file={path}: no field {name} (there are {there}); expected scores and "
+                "labels"
+            )
+    score, labels = fields["scores"], fields["labels"]
+    if len(score) != len(labels) or not np.isfinite(score).all():
+        raise UserError(
+            f"data.score_file={path}: {len(score):,} scores and {len(labels):,} labels; expected "
+            "as many finite scores as labels"
+        )
+    return Scores(score.astype(float), labels.astype(np.int64), np.zeros(len(score)))
+
+
+def refuse_other_labels(scored: Labels, labels: Labels, where: str, images: str) -> None:
+    """Scores in another order than the images would be other images' scores."""
+    if len(scored) != len(labels):
+        raise UserError(
+            f"{where}: scores of {len(scored):,} images, {images} has {len(labels):,}; expected "
+            "one for each, in the order of its training file"
+        )
+    if len(other := np.flatnonzero(scored != labels)):
+        raise UserError(
+            f"{where}, row {other[0]}: label {scored[other[0]]}, {images} has {labels[other[0]]} "
+            f"there ({len(other):,} of {len(labels):,} differ); expected the images in the order "
+            "of the file that was scored, and this copy has another"
+        )
+
+
+def tenths(scores: Scores, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The tenth of these images that each of them is in by its score: 0 has the lowest.
+
+    >>> of = Scores(np.arange(20.0), np.zeros(20, int), np.zeros(20))
+    >>> tenths(of, np.array([19, 0, 5, 1, 18, 6, 7, 8, 9, 10]))
+    array([9, 0, 2, 1, 8, 3, 4, 5, 6, 7])
+    """
+    order = np.lexsort((rows, scores.further[rows], scores.score[rows]))
+    tenth = np.empty(len(rows), dtype=np.int64)
+    tenth[order] = np.arange(len(rows)) * TENTHS // len(rows)
+    return tenth
+
+
+def deciles(
+    scores: Scores, rows: NDArray[np.int64], device: torch.device
+) -> dict[str, torch.Tensor]:
+    """decile1 ... decile10 -> who belongs to it; decile1 has the lowest scores."""
+    tenth_of_each = torch.from_numpy(tenths(scores, rows)).to(device)
+    return {f"decile{tenth + 1}": tenth_of_each == tenth for tenth in range(TENTHS)}

@@ -1,1 +1,0 @@
-"""Points that are computed: the disk, the yin-yang, the examples of three points."""

@@ -1,1 +1,0 @@
-"""Images in tenths by a difficulty score."""
