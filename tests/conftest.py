@@ -13,6 +13,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hydra._internal.hydra import Hydra
 
 from ntkexp.cli import main
 from tests.environment import REACHED, REAL_IMAGES, SCRATCH
@@ -57,6 +58,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_unconfigure() -> None:
     shutil.rmtree(SCRATCH, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def composes_once() -> Iterator[None]:
+    """Hydra composes every config twice, first for `hydra.mode` alone, which no test sets."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hydra, "get_mode", lambda *words, **more: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-BENCH = Path(__file__).parents[2] / "scripts" / "bench" / "threads.py"
+BENCH = Path(__file__).parents[2] / "scripts" / "tools" / "bench" / "threads.py"
 MOST_TURNS = 30
 
 

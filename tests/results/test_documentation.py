@@ -14,7 +14,7 @@ DOCUMENT = TOP / "docs" / "results.md"
 
 
 def test_the_page_is_what_the_tables_say() -> None:
-    script = runpy.run_path(str(TOP / "scripts" / "pages" / "results.py"))
+    script = runpy.run_path(str(TOP / "scripts" / "tools" / "pages" / "results.py"))
     before = DOCUMENT.read_text(encoding="utf-8")
     assert script["document"](before) == before
 
