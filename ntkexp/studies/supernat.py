@@ -74,7 +74,8 @@ EIGENVALUES = Table(
 )
 ALIGNMENT = Table(
     "kernel_alignment",
-    "Uncentred alignment of K_t with the signal phi, with the label noise, and their ratio.",
+    "Uncentred alignment of K_t with the signal phi, with the label noise, and their ratio; and how "
+    "much of the residual is left in the directions of the noise.",
     {
         "algorithm": string("`gradient_descent` or `supernat`"),
         "seed": int64("of the draw"),
@@ -82,6 +83,9 @@ ALIGNMENT = Table(
         "signal": float64("alignment with phi, 0 to 1"),
         "noise": float64("alignment with the label noise, 0 to 1"),
         "ratio": float64("signal over noise"),
+        "noise_left": float64(
+            "squared residual in all modes of K_0 but the first, the signal's, over that at step 0"
+        ),
     },
 )
 PROPOSITIONS = Table(
@@ -108,7 +112,7 @@ class Supernat(Study):
         "test_error": ("error",),
         "kappa_error": ("error",),
         "kernel_eigenvalues": ("eigenvalue",),
-        "kernel_alignment": ("ratio",),
+        "kernel_alignment": ("ratio", "noise_left"),
     }
 
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a regression of its own
@@ -294,7 +298,11 @@ def recorded_steps(config: Supernat) -> NDArray[np.int64]:
 def alignments(path: Path, problem: Problem) -> dict[str, Array]:
     signal, noise = path.alignment(problem.signal), path.alignment(problem.noise)
     with np.errstate(divide="ignore"):
-        return {"signal": signal, "noise": noise, "ratio": signal / noise}
+        ratio = signal / noise
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.sum(path.residuals[..., 1:] ** 2, axis=-1)
+        left = squares / squares[0]
+    return {"signal": signal, "noise": noise, "ratio": ratio, "noise_left": left}
 
 
 def tidy(

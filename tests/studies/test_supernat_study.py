@@ -82,8 +82,10 @@ def test_the_kernel_of_gradient_descent_never_changes(tables: dict[str, pd.DataF
 @pytest.mark.parametrize("projector", list(NoiseProjector))
 def test_the_errors_are_those_of_the_algorithm_in_matrices(projector: NoiseProjector) -> None:
     config = Supernat(seeds=1, n=20, d=3, iterations=6, noise_projector=projector)
-    errors = config.run()["test_error"]
+    tables = config.run()
+    errors, alignment = tables["test_error"], tables["kernel_alignment"]
     measured = errors[errors["algorithm"] == "supernat"]["error"].to_numpy()
+    left = alignment[alignment["algorithm"] == "supernat"]["noise_left"].to_numpy()
 
     # The same draws, in the study's order.
     generator = np.random.default_rng(0)
@@ -98,9 +100,13 @@ def test_the_errors_are_those_of_the_algorithm_in_matrices(projector: NoiseProje
     eta = config.lr / np.linalg.norm(features, ord=2) ** 2
 
     state = explicit_start(features)
-    for error in measured:
+    directions = np.linalg.svd(features, full_matrices=False)[0][:, 1:]
+    unfitted = np.sum((directions.T @ (signal + projected)) ** 2)
+    for error, share in zip(measured, left, strict=True):
         w = np.linalg.solve(state.rescaling.T, state.weights)
         assert error == pytest.approx((w[0] - 1) ** 2 + np.mean(w[1:] ** 2), rel=1e-9)
+        residual = signal + projected - features @ w
+        assert share == pytest.approx(np.sum((directions.T @ residual) ** 2) / unfitted, rel=1e-9)
         state = explicit_step(state, signal + projected, eta, Kappa.grad_norm)
 
 

@@ -575,8 +575,12 @@ EXAMPLES: dict[str, Example] = {
         (1, 0.1, 0.06, 0.06, 0.06), (1, 0.1, 0.2, 0.3, 0.4 if holds else 0.01)
     ),
     "fig05-letter-of-17": lambda holds: to_the_letter(0.2 if holds else 0.9),
-    "fig05-supernat-freezes": lambda holds: supernat(
-        (1, 0.1, 0.06, 0.06, 0.06 if holds else 0.2), LEARNING
+    "fig05-supernat-freezes": lambda holds: one_table(
+        "supernat",
+        "kernel_alignment",
+        algorithm=["supernat"] * 3,
+        step=[0, 500, 1000],
+        noise_left=[1.0, 0.4, 0.4 if holds else 0.01],
     ),
     "fig05-supernat-stretches": lambda holds: one_table(
         "supernat",
