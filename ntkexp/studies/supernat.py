@@ -74,8 +74,8 @@ EIGENVALUES = Table(
 )
 ALIGNMENT = Table(
     "kernel_alignment",
-    "Uncentred alignment of K_t with the signal phi, with the label noise, and their ratio; and how "
-    "much of the residual is left in the directions of the noise.",
+    "Uncentred alignment of K_t with the signal phi, with the label noise, and their ratio; and "
+    "how much of the residual is left in the directions of the noise.",
     {
         "algorithm": string("`gradient_descent` or `supernat`"),
         "seed": int64("of the draw"),

@@ -162,8 +162,8 @@ CLAIMS = (
         also=("still falling in the second half", each_run(late_change)),
         holds=above(0.1),
         threshold="ours, for `freezes`: a tenth stays unfitted, where gradient descent leaves none",
-        seen="the change of its test error after iteration 100, which gradient descent passes, gave "
-        "way to this; by it this holds",
+        seen="the change of its test error after iteration 100, which gradient descent passes, "
+        "gave way to this; by it this holds",
         unit=percent,
     ),
     fig05(
