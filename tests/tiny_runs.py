@@ -26,7 +26,7 @@ from ntkexp.execution.kinds import kind_of
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
 from ntkexp.studies import c_scores
-from ntkexp.tangent.checks.independence import checking
+from ntkexp.tangent.independence import checking
 from ntkexp.training import supervised
 from ntkexp.training.loop import Loop
 from ntkexp.training.members import side_by_side as members

@@ -1,10 +1,11 @@
-"""How much arithmetic one update is, told before the network is built.
+"""How much arithmetic one update is, told by the options: nothing is built for it.
 
 A linear layer multiplies inputs * outputs numbers an example, a convolution kernel area * channels
-in * channels out at every position of its output (`Model.multiplications`). Backpropagation takes
-as many again for the gradient by the weights and once more for that by the inputs, so an update of
-n examples takes 3 n times the forward pass (Baydin et al. 2018, https://arxiv.org/abs/1502.05767,
-section 3.2, have the bound). Activations, norms and the update itself are left out.
+in * channels out at every position of its output; each model counts its own forward pass.
+Backpropagation takes as many again for the gradient by the weights and once more for that by the
+inputs, so an update of n examples takes 3 n times the forward pass (Baydin et al. 2018,
+https://arxiv.org/abs/1502.05767, section 3.2, have the bound). Activations, norms and the update
+itself are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ntkexp.models.base import Model
 
 
 def of_a_step(config: Any) -> int | None:
-    """Multiplications of one update of one network; None where they are not known by now.
+    """Multiplications of one update of one network; None for what is not known without building it.
 
     `config` is a composed config or the dataclass made of it.
     """

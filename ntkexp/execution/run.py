@@ -98,7 +98,7 @@ def _live(
 ) -> int:
     """One life of a run, from taking its lock to the status it ends with."""
     from ntkexp.results.store import Run
-    from ntkexp.tangent.checks.independence import checking
+    from ntkexp.tangent.independence import checking
 
     with Run(folder, ready.tables) as stored, checking(ready.check, "probing.check=warn"):
         if (code := done_already(config, folder, lambda _: ready.data)) is not None:

@@ -1,6 +1,6 @@
-"""Networks, by name: multilayer perceptrons, VGG and ResNet, a file each.
+"""What the network is: multilayer perceptrons, VGG and ResNet, by name.
 
-Importing this loads no PyTorch.
+Importing this loads no PyTorch: what is known of a network without it stands with its options.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def build(options: Model, inputs: tuple[int, ...], outputs: int, seed: int) -> n
     """
     import torch
 
-    from ntkexp.models.weights import initialise
+    from ntkexp.models.initialisation import initialise
     from ntkexp.seeds import derived_seed, generator
 
     check_options(OmegaConf.structured(options), "model")

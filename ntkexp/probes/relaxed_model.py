@@ -25,7 +25,7 @@ from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import Outer, layer_factors
-from ntkexp.tangent.factors.positions import everything
+from ntkexp.tangent.positions import everything
 from ntkexp.theory.adaptive.diagonal import (
     Diagonal,
     Layer,

@@ -98,7 +98,7 @@ class FourierModes(Study):
         refuse_beyond(
             f"study.width={self.width}",
             "its parameters and their gradients",
-            2 * 8 * (mlp.parameters((1,), 1) or 0),
+            2 * 8 * mlp.parameters((1,), 1),
             available_bytes(),
         )
 

@@ -106,7 +106,7 @@ class LocalBias(Study):
         refuse_beyond(
             f"study.width={self.width}",
             "its parameters, their gradients and a trial step",
-            3 * 8 * (mlp.parameters((2,), 1) or 0),
+            3 * 8 * mlp.parameters((2,), 1),
             available_bytes(),
         )
 

@@ -4,7 +4,7 @@ A library of its own: it knows tensors and modules, no runs and no configs.
 """
 
 from ntkexp.tangent.average_features import AverageFeatures, average_features
-from ntkexp.tangent.factors.factor import Direct, Factor, Outer
+from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel
 from ntkexp.tangent.products import (
@@ -13,7 +13,6 @@ from ntkexp.tangent.products import (
     right_singular_vectors,
     top_eigenvectors,
 )
-from ntkexp.tangent.shared_forward import SharedForward
 from ntkexp.tangent.tangent_features import (
     TangentFeatures,
     layer_factors,
@@ -21,7 +20,7 @@ from ntkexp.tangent.tangent_features import (
     tangent_kernels,
 )
 from ntkexp.tangent.tiles import TileStore, tangent_kernel_tiles
-from ntkexp.tangent.trace import tangent_trace
+from ntkexp.tangent.trace import SharedForward, tangent_trace
 
 __all__ = [
     "AverageFeatures",

@@ -27,18 +27,16 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.checks.independence import Check
-from ntkexp.tangent.checks.models import check_shapes, trainable
-from ntkexp.tangent.factors.factor import Direct, Factor, Outer
-from ntkexp.tangent.factors.mean_feature import MeanFeature, shared
-from ntkexp.tangent.factors.positions import everything
+from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
-from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.kernel import TangentKernel
-from ntkexp.tangent.memory.available import Workspace, budget_or_default, default_budget
-from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.routes.plan import add_layer
-from ntkexp.tangent.routes.shape import mirror
+from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.independence import Check
+from ntkexp.tangent.kernel import TangentKernel, add_layer
+from ntkexp.tangent.mean_feature import MeanFeature, shared
+from ntkexp.tangent.memory import Workspace, budget_or_default, default_budget
+from ntkexp.tangent.models import check_shapes, trainable
+from ntkexp.tangent.positions import everything
+from ntkexp.tangent.shape import mirror
 from ntkexp.tangent.tangent_features import TangentFeatures
 
 Rule: TypeAlias = Literal["linspace", "midpoint", "trapezoid"]

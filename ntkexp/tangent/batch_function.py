@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.tangent.features import layer_of
-from ntkexp.tangent.routes.shape import lower_blocks, mirror
+from ntkexp.tangent.shape import lower_blocks, mirror
 
 
 def batch_kernels(

@@ -1,15 +1,36 @@
-"""The features of a batch, layer by layer."""
+"""The features of a batch: a factor for every parameter, read off one forward and its backwards.
+
+forward            its graph tells who uses which parameter, and which axis counts the examples
+k backwards        bring the gradients of the k outputs to these uses
+a factor           for each parameter, of what the uses have kept and received
+comparison         with autograd's own gradient, once for each form of inputs
+torch.func         for the parameters that have no rule
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from torch import nn
-from torch.nn.modules.conv import _ConvNd
+import torch
+from torch import Tensor
+from torch.autograd.graph import Node
 
-from ntkexp.tangent.factors.factor import Factor
-from ntkexp.tangent.passes.calls import Call
-from ntkexp.tangent.routes import Cost
+from ntkexp.errors import UserError
+from ntkexp.machine.gpus import on_gpu
+from ntkexp.tangent.backwards import Truth, drawn, first_line, one_output, receive_gradients
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.factors import Factor, Outer, merged
+from ntkexp.tangent.fallback import jacobians
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.graph import Axes, Graph, Outline
+from ntkexp.tangent.independence import ROWS, Check, check_independent
+from ntkexp.tangent.memory import SavedBytes, budget_or_default, bytes_of_factors
+from ntkexp.tangent.operations import Use
+from ntkexp.tangent.uses import Usage, uses_of
+
+SMALL_BYTES_CPU = 32 * 2**20
+SMALL_BYTES_CUDA = 256 * 2**20
 
 
 @dataclass
@@ -17,22 +38,22 @@ class Features:
     """Factors of every trainable parameter, by layer, in the order of the forward.
 
     A layer is a module that owns parameters; its name is the first under which the model has it.
+    `fallback` names the parameters without a rule, `flops` is what the passes took.
     """
 
     layers: dict[str, dict[str, Factor]]
     examples: int
     outputs: int
     fallback: list[str]
-    cost: Cost
+    flops: float
 
     def part(self, examples: slice) -> Features:
+        """The features of some examples."""
         parts = {
             layer: {name: factor.part(examples) for name, factor in factors.items()}
             for layer, factors in self.layers.items()
         }
-        return Features(
-            parts, len(range(self.examples)[examples]), self.outputs, self.fallback, self.cost
-        )
+        return replace(self, layers=parts, examples=len(range(self.examples)[examples]))
 
 
 def layer_of(parameter: str) -> str:
@@ -45,28 +66,212 @@ def layer_of(parameter: str) -> str:
     return f".{owner}".partition(".parametrizations.")[0][1:]
 
 
-def by_layer(
-    order: list[str], parameters: dict[str, nn.Parameter], found: dict[str, Factor]
-) -> dict[str, dict[str, Factor]]:
-    layers: dict[str, dict[str, Factor]] = {}
-    owners = {layer_of(name) for name in parameters}
-    for layer in [*(name for name in order if name in owners), *map(layer_of, parameters)]:
-        layers.setdefault(layer, {})
-    for name, factor in found.items():
-        layers[layer_of(name)][name] = factor
-    return layers
+@dataclass(frozen=True)
+class Sizes:
+    """What a few examples tell about passes of many."""
+
+    outputs: int
+    like: Tensor  # of no length, of the outputs' type and device
+    bytes_per_example: int
+
+    def is_small(self, examples: int) -> bool:
+        """Whether starting operations takes longer than doing them: gradients fit the cache."""
+        few = SMALL_BYTES_CUDA if on_gpu(self.like.device) else SMALL_BYTES_CPU
+        return examples * self.bytes_per_example <= few
 
 
-def passes_cost(calls: list[Call], outputs: int) -> Cost:
-    """Forward and `outputs` backwards to the inputs of every layer but those nothing precedes."""
-    flops = 0.0
-    for call in calls:
-        module = call.module
-        if isinstance(module, nn.Linear):
-            one = 2.0 * call.shape.numel() * module.in_features
-        elif isinstance(module, _ConvNd):
-            one = 2.0 * call.shape.numel() * module.weight[0].numel()
-        else:
-            one = 0.0
-        flops += one * (1 + (outputs if call.input_node is not None else 0))
-    return Cost(flops, 0.0)
+@dataclass
+class Known:
+    """What has been found out of a function on inputs of one form.
+
+    sizes, few    of a forward of a few examples: sizes, and the outline of its graph
+    independent   whether examples have been found not to interact
+    names, axes   of the graph of a batch, and the axes that count its examples
+    compared      the parameters that were compared with autograd; of these are
+    slow          those without a rule, and
+    time_first    those whose rows count examples and time, the time first
+    """
+
+    sizes: Sizes | None = None
+    few: Outline | None = None
+    independent: bool = False
+    names: list[str] = field(default_factory=list)
+    axes: Axes = ()
+    compared: set[str] = field(default_factory=set)
+    slow: set[str] = field(default_factory=set)
+    time_first: set[str] = field(default_factory=set)
+
+
+class Reading:
+    """One forward's graph, and the factors of sum_c u_ic f_ic for each of some cotangents u.
+
+    `factors` has those of the parameters that have a rule, `slow` the names of the others, `order`
+    all that the graph uses, as the forward meets them.
+    """
+
+    def __init__(
+        self,
+        function: NetworkFunction,
+        batch: Batch,
+        values: Tensor,
+        cotangents: Sequence[Tensor],
+        known: Known,
+        together: bool = False,
+    ) -> None:
+        self.parameters, self.values, self.together = function.parameters, values, together
+        self.cotangents, self.graph = cotangents, Graph(values)
+        try:
+            self._read(function, batch, known)
+        except RuntimeError as error:
+            raise UserError(f"the model cannot be differentiated: {first_line(error)}") from error
+        del self.values, self.graph  # they take most of the memory
+
+    def _read(self, function: NetworkFunction, batch: Batch, known: Known) -> None:
+        new = not self.graph.outline.fits(known.names, known.axes)
+        if new:
+            known.names, known.axes = self.graph.outline.names, self._axes(function, batch, known)
+            known.compared, known.slow, known.time_first = set(), set(), set()
+        leaves = self.graph.leaves(self.parameters)
+        self.order, self.slow = [*leaves], [name for name in self.parameters if name in known.slow]
+        ruled = {name: leaf for name, leaf in leaves.items() if name not in known.slow}
+        self.factors, uses = self._factors(ruled, known.axes, known.time_first)
+        # Rows in another order may be in a third one next time.
+        moving = self.graph.may_move_rows(known.axes)
+        if moving or not leaves.keys() <= known.compared:
+            self._compare(ruled, uses, known, len(self.values) if moving else ROWS)
+        if moving:
+            known.compared, known.slow = set(), set()
+        self.flops = sum(use.flops for use in _places(uses))
+        self._share_biases(uses)
+
+    def _axes(self, function: NetworkFunction, batch: Batch, known: Known) -> Axes:
+        """The axes that count examples, from the graph of a few of them."""
+        outline = self.graph.outline
+        axes = None if known.few is None else outline.axes(known.few)
+        if axes is None:
+            axes = outline.axes(Graph(function(few_of(batch))).outline)
+        return axes or (None,) * len(self.graph.nodes)
+
+    def _factors(
+        self, leaves: Mapping[str, Node], axes: Axes, time_first: Collection[str]
+    ) -> tuple[dict[str, Factor], dict[str, list[Usage]]]:
+        uses = uses_of(self.graph, axes, leaves, len(self.cotangents), time_first)
+        receive_gradients(self.values, _places(uses), self.cotangents, self.together)
+        factors = {
+            name: merged([usage.factor(self.parameters[name]) for usage in some])
+            for name, some in uses.items()
+            if some
+        }
+        return factors, uses
+
+    def _compare(
+        self, leaves: Mapping[str, Node], uses: dict[str, list[Usage]], known: Known, rows: int
+    ) -> None:
+        """Keep the factors that give autograd's gradient of a random sum of outputs.
+
+        The sum is over the first `rows` examples.
+        """
+        u = drawn(self.values[:, :1].detach().expand(-1, len(self.cotangents)))
+        u[rows:] = 0
+        cotangent = torch.stack([*self.cotangents], 1).mul(u.unsqueeze(2)).sum(1)
+        truth = Truth(self.values, self.parameters, cotangent)
+        wrong = {name for name, f in self.factors.items() if not truth.agrees(name, f, u[:rows])}
+        again = {
+            name: leaves[name]
+            for name in wrong
+            if any(usage.use.axis.times > 1 for usage in uses[name])
+        }
+        if again:
+            factors, _ = self._factors(again, known.axes, again.keys() - known.time_first)
+            right = {n: f for n, f in factors.items() if truth.agrees(n, f, u[:rows])}
+            self.factors |= right
+            wrong -= right.keys()
+            known.time_first ^= right.keys()
+        hidden = {
+            name
+            for name, gradient in truth.gradients.items()
+            if name not in self.order and gradient.any()
+        }
+        without = {name for name, some in uses.items() if not some}
+        known.slow |= wrong | without | hidden
+        known.compared |= {*self.order}
+        self.slow = [name for name in self.parameters if name in known.slow]
+        for name in wrong:
+            del self.factors[name]
+
+    def _share_biases(self, uses: dict[str, list[Usage]]) -> None:
+        """Mark weights whose bias is in the same single operation: sum_d v_d is its gradient."""
+        for name, factor in self.factors.items():
+            bias = f"{layer_of(name)}.bias".lstrip(".")
+            if not isinstance(factor, Outer) or bias not in self.factors or bias == name:
+                continue
+            both = [*uses[name], *uses[bias]]
+            together = len({id(usage.use) for usage in both}) == 1
+            if together and len(both) == 2 and not any(usage.shared for usage in both):
+                self.factors[name] = replace(factor, bias=bias)
+
+
+def _places(uses: Mapping[str, Sequence[Usage]]) -> list[Use]:
+    """The operations in which some parameters are used, each once."""
+    return [*{id(usage.use): usage.use for some in uses.values() for usage in some}.values()]
+
+
+class CheckedFeatures:
+    """The features of the batches of one request. What is known is not checked again."""
+
+    def __init__(
+        self,
+        function: NetworkFunction,
+        first: Batch,
+        budget_bytes: int | None,
+        check: Check,
+        known: Known,
+    ) -> None:
+        self.function, self.known = function, known
+        if known.sizes is None:
+            known.sizes, known.few = _measured(function, first)
+        self.sizes = known.sizes
+        self.budget_bytes = budget_or_default(budget_bytes, self.sizes.like.device)
+        if not known.independent:
+            rows = self.budget_bytes // self.sizes.bytes_per_example
+            check_independent(function, first, check, rows)
+            known.independent = len(first) > 1
+
+    def of(self, batch: Batch) -> Features:
+        """The factors of every parameter for a batch that fits into memory."""
+        if len(batch) == 1:  # torch has operations of its own for a single row
+            twice = batch[torch.zeros(2, dtype=torch.long, device=batch.indices.device)]
+            return self.of(twice).part(slice(0, 1))
+        values = self.function(batch)
+        k, small = values.shape[1], self.sizes.is_small(len(batch))
+        reading = Reading(self.function, batch, values, one_output(values), self.known, small)
+        del values
+        factors = reading.factors
+        factors |= jacobians(self.function, batch, reading.slow, self.budget_bytes)
+        layers: dict[str, dict[str, Factor]] = {}
+        for name in [*reading.order, *self.function.parameters]:
+            layer = layers.setdefault(layer_of(name), {})
+            if name in factors:
+                layer[name] = factors[name]
+        return Features(layers, len(batch), k, reading.slow, reading.flops)
+
+
+def few_of(batch: Batch) -> Batch:
+    """The first two examples; of fewer than three, as many more that its size is another.
+
+    >>> few_of(Batch.of(torch.zeros(2, 4))).indices
+    tensor([0, 1, 0])
+    """
+    size = 2 if len(batch) > 2 else len(batch) + 1
+    return batch[torch.arange(size, device=batch.indices.device) % len(batch)]
+
+
+def _measured(function: NetworkFunction, batch: Batch) -> tuple[Sizes, Outline]:
+    """The sizes of a forward of a few examples, which also shows that it does no harm."""
+    few, saved = few_of(batch), SavedBytes(function.model)
+    with saved.counting():
+        values = function(few, watched=True)
+    graph = Graph(values)
+    kept = saved.bytes + bytes_of_factors(graph, values, function.parameters)
+    like = values.detach().new_empty(0)
+    return Sizes(values.shape[1], like, kept // len(few) + 1), graph.outline

@@ -1,24 +1,66 @@
-"""Tangent kernels K = Phi Phi^T of a model on a batch, in total and by layer."""
+"""Tangent kernels K = Phi Phi^T of a model on a batch, in total and by layer, and how the products
+of a layer's features are made."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
-import torch  # noqa: F401  (the example uses it)
+import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import on_gpu
 from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.features import Features, layer_of
-from ntkexp.tangent.gradients.checked import CheckedFeatures
-from ntkexp.tangent.memory.available import Workspace, blocks, in_huge_pages, refuse_beyond_memory
-from ntkexp.tangent.outputs import check_finite
-from ntkexp.tangent.routes.plan import Plan, Step, add_layer
-from ntkexp.tangent.routes.shape import mirror, times
+from ntkexp.tangent.factors import Factor, Outer
+from ntkexp.tangent.features import CheckedFeatures, Features, layer_of
+from ntkexp.tangent.function import check_finite
+from ntkexp.tangent.memory import Workspace, blocks, in_huge_pages, refuse_beyond_memory
+from ntkexp.tangent.routes import ROUTES, Jacobians, Route
+from ntkexp.tangent.shape import Cost, Shape, lower_blocks, mirror, times
 
 Centring: TypeAlias = Literal["class", "joint", "none"]
+# Operations the machine does in the time it moves a byte: about 140 GFLOP/s over 14 GB/s on two
+# CPU cores, 50 TFLOP/s over 3 TB/s on a large GPU.
+CPU_FLOPS_PER_BYTE = 10.0
+CUDA_FLOPS_PER_BYTE = 17.0
+LEAST_ROWS = 128
+
+
+@dataclass(frozen=True)
+class Step:
+    """One product of a plan: what, by which route, at which cost.
+
+    `half` says that of a symmetric matrix only what is on and below the diagonal was computed.
+    """
+
+    layer: str
+    route: str
+    cost: Cost
+    half: bool = False
+
+
+@dataclass
+class Plan:
+    """What was done, in order; `flops` is the sum that speed is measured against."""
+
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def flops(self) -> float:
+        return sum(step.cost.flops for step in self.steps)
+
+    @property
+    def halved(self) -> set[str]:
+        """The layers of which some product is there by half."""
+        return {step.layer for step in self.steps if step.half}
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{step.layer:<24} {step.route:<10} {step.cost.flops / 1e9:12.3f} GFLOP"
+            for step in self.steps
+        )
 
 
 @dataclass
@@ -92,7 +134,7 @@ class Request:
             return [self.symmetric([batch])[0] for batch in batches]
         if len(parts) > 1:
             return [self._blockwise(batches[0], parts)]
-        found = self.features.of(Batch.joined(batches), True)
+        found = self.features.of(Batch.joined(batches))
         kernels = [self._empty(len(batch), len(batch), found) for batch in batches]
         start = 0
         for kernel, batch in zip(kernels, batches, strict=True):
@@ -104,11 +146,11 @@ class Request:
     def _blockwise(self, batch: Batch, parts: list[slice]) -> TangentKernel:
         kernel: TangentKernel | None = None
         for index, rows in enumerate(parts):
-            left = self.features.of(batch[rows], False)
+            left = self.features.of(batch[rows])
             kernel = kernel or self._empty(len(batch), len(batch), left)
             self._add(kernel, left, None, rows, rows)
             for columns in parts[:index]:
-                right = self.features.of(batch[columns], False)
+                right = self.features.of(batch[columns])
                 self._add(kernel, left, right, rows, columns)
         assert kernel is not None
         return self._finished(kernel, set(left.layers))
@@ -117,7 +159,7 @@ class Request:
         self._refuse_beyond_memory([(len(batch), len(other))])
         parts = self._blocks(len(batch) + len(other))
         if len(parts) == 1:
-            found = self.features.of(Batch.joined([batch, other]), True)
+            found = self.features.of(Batch.joined([batch, other]))
             kernel = self._empty(len(batch), len(other), found)
             split = len(batch)
             self._add(kernel, found.part(slice(0, split)), found.part(slice(split, None)))
@@ -125,10 +167,10 @@ class Request:
         size = parts[0].stop
         result: TangentKernel | None = None
         for rows in _ranges(len(batch), size):
-            left = self.features.of(batch[rows], False)
+            left = self.features.of(batch[rows])
             result = result or self._empty(len(batch), len(other), left)
             for columns in _ranges(len(other), size):
-                self._add(result, left, self.features.of(other[columns], False), rows, columns)
+                self._add(result, left, self.features.of(other[columns]), rows, columns)
         assert result is not None
         return self._finished(result)
 
@@ -161,7 +203,7 @@ class Request:
         """Into the block of `kernel` that belongs to those examples."""
         for features_ in (left, right):
             if features_ is not None:
-                kernel.plan.steps.append(Step("passes", "", features_.cost))
+                kernel.plan.steps.append(Step("passes", "", Cost(features_.flops, 0.0)))
         for name, factors in left.layers.items():
             gram = kernel.layers.get(name, kernel.gram)
             if rows is not None and columns is not None:
@@ -183,3 +225,55 @@ class Request:
 
 def _ranges(examples: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, examples)) for start in range(0, examples, size)]
+
+
+def cheapest(shape: Shape, device: torch.device) -> type[Route]:
+    """The route with the least FLOPs, bytes counted at the machine's exchange rate."""
+    rate = CUDA_FLOPS_PER_BYTE if on_gpu(device) else CPU_FLOPS_PER_BYTE
+
+    def price(route: type[Route]) -> float:
+        cost = route.cost(shape)
+        return cost.flops + cost.lost + rate * cost.bytes
+
+    return min(ROUTES, key=price)
+
+
+def add_layer(
+    gram: Tensor,
+    layer: str,
+    left: Mapping[str, Factor],
+    right: Mapping[str, Factor] | None,
+    workspace: Workspace,
+) -> list[Step]:
+    """gram += the products of a layer's features; with `right` None, its lower half at least.
+
+    A parameter that one side lacks has no gradient there. Outer products come first: they say which
+    biases are in them already.
+    """
+    steps, done = [], set()
+    for name, one in sorted(left.items(), key=lambda item: not isinstance(item[1], Outer)):
+        two = None if right is None else right.get(name)
+        if name in done or (right is not None and two is None):
+            continue
+        if isinstance(one, Outer) and (two is None or isinstance(two, Outer)):
+            shape = Shape.of(one, two)
+            route = cheapest(shape, gram.device)
+            if one.bias and route is not Jacobians and (two is None or two.bias):
+                done.add(one.bias)
+                one = replace(one, u=replace(one.u, one=True))
+            route.add(gram, one, two, workspace)
+            steps.append(Step(layer, route.name, route.cost(shape), route.halves(shape)))
+        else:
+            steps.append(Step(layer, "direct", _add_direct(gram, one, two), two is None))
+    return steps
+
+
+def _add_direct(gram: Tensor, left: Factor, right: Factor | None) -> Cost:
+    rows = left.jacobian().flatten(0, 1)
+    if right is not None:
+        columns = right.jacobian().flatten(0, 1)
+        gram.addmm_(rows, columns.t())
+        return Cost(2.0 * len(rows) * len(columns) * rows.shape[1], rows.nbytes)
+    for r, c in lower_blocks(len(rows), LEAST_ROWS):
+        gram[r, c].addmm_(rows[r], rows[c].t())
+    return Cost(1.0 * len(rows) * (len(rows) + 1) * rows.shape[1], rows.nbytes)

@@ -10,14 +10,13 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.backwards import drawn
 from ntkexp.tangent.batch import Batch, Inputs
-from ntkexp.tangent.checks.models import check_examples_independent, check_shapes, trainable
-from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.gradients.fallback import jacobians
-from ntkexp.tangent.memory.available import default_budget
-from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.guard import preserve_model_state
-from ntkexp.tangent.passes.reference import drawn
+from ntkexp.tangent.fallback import jacobians
+from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.memory import default_budget
+from ntkexp.tangent.models import check_examples_independent, check_shapes, trainable
+from ntkexp.tangent.state import preserve_model_state
 from ntkexp.tangent.tangent_features import tangent_kernel
 
 # Up to this size all eigenvectors cost less than an iteration for a few.

@@ -20,16 +20,14 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.batch_function import batch_kernels
-from ntkexp.tangent.checks.independence import Check
-from ntkexp.tangent.checks.models import check_examples_independent
-from ntkexp.tangent.factors.norms import norm_workspace, squared_norms
-from ntkexp.tangent.features import Features
-from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.gradients.checked import CheckedFeatures, Known
+from ntkexp.tangent.factors import norm_workspace, squared_norms
+from ntkexp.tangent.features import CheckedFeatures, Features, Known
+from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.independence import Check
 from ntkexp.tangent.kernel import Request, TangentKernel
-from ntkexp.tangent.memory.available import blocks, budget_or_default
-from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.guard import preserve_model_state
+from ntkexp.tangent.memory import blocks, budget_or_default
+from ntkexp.tangent.models import check_examples_independent
+from ntkexp.tangent.state import preserve_model_state
 
 
 class TangentFeatures:
@@ -91,7 +89,7 @@ class TangentFeatures:
         """The factors of every parameter. The batch is not cut: it must fit into memory."""
         with self._looking():
             batch = Batch.of(inputs)
-            return self._checked([batch]).of(batch, True)
+            return self._checked([batch]).of(batch)
 
     def trace(self, inputs: Inputs) -> Tensor:
         """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
@@ -102,7 +100,7 @@ class TangentFeatures:
             workspace, total = norm_workspace(like), like.new_zeros((), dtype=torch.float64)
             parts = blocks(len(batch), checked.sizes.bytes_per_example, checked.budget_bytes)
             for rows in parts:
-                found = checked.of(batch[rows], len(parts) == 1)
+                found = checked.of(batch[rows])
                 factors = [factor for layer in found.layers.values() for factor in layer.values()]
                 total += squared_norms(factors, workspace)
             return total

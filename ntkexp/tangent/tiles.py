@@ -15,16 +15,14 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
 from ntkexp.tangent.batch import Batch, Inputs
-from ntkexp.tangent.checks.independence import ROWS, Check
-from ntkexp.tangent.checks.models import check_examples_independent
-from ntkexp.tangent.features import Features
-from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.gradients.checked import CheckedFeatures, Known
-from ntkexp.tangent.memory.available import Workspace
-from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.guard import preserve_model_state
-from ntkexp.tangent.routes.plan import add_layer
-from ntkexp.tangent.routes.shape import mirror
+from ntkexp.tangent.features import CheckedFeatures, Features, Known
+from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.independence import ROWS, Check
+from ntkexp.tangent.kernel import add_layer
+from ntkexp.tangent.memory import Workspace
+from ntkexp.tangent.models import check_examples_independent
+from ntkexp.tangent.shape import mirror
+from ntkexp.tangent.state import preserve_model_state
 
 MOST_EXAMPLES = 1000
 # A few examples round otherwise than a tile does, and a ReLU may open in one and not in the other.
@@ -137,7 +135,7 @@ class _Tiles:
             | {min(row * self.step + self.step, len(self.batch)) - 1 for row in chosen}
         )[:3]
         few = self._moved(torch.tensor(examples, device=self.batch.indices.device))
-        gram = self._product(self.features.of(few, False), None)
+        gram = self._product(self.features.of(few), None)
         k, size = self.sizes.outputs, float(gram.abs().max()) + 1e-30
         for one, i in enumerate(examples):
             for two, j in enumerate(examples[: one + 1]):
@@ -174,7 +172,7 @@ class _Tiles:
 
     def _features(self, tile: int) -> Features:
         part = self._moved(slice(tile * self.step, (tile + 1) * self.step))
-        return self.features.of(part, False)
+        return self.features.of(part)
 
     def _moved(self, examples: slice | Tensor) -> Batch:
         return self.batch[examples].to(self.function.device)

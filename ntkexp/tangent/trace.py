@@ -1,4 +1,4 @@
-"""Tr K = sum_ic |grad_w f_w(x_i)[c]|^2, exactly or by one backward."""
+"""Tr K = sum_ic |grad_w f_w(x_i)[c]|^2, exactly or estimated by one backward."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.machine.gpus import sent
 from ntkexp.tangent.batch import Batch, Inputs
-from ntkexp.tangent.checks.independence import Check
-from ntkexp.tangent.checks.models import check_examples_independent
-from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.outputs import Outputs
-from ntkexp.tangent.passes.guard import preserve_model_state
-from ntkexp.tangent.shared_forward import SharedForward, signs
+from ntkexp.tangent.factors import Direct, Factor, norm_workspace, squared_norms
+from ntkexp.tangent.fallback import jacobians
+from ntkexp.tangent.features import Known, Reading
+from ntkexp.tangent.function import NetworkFunction, Outputs, chosen
+from ntkexp.tangent.independence import Check, check_independent
+from ntkexp.tangent.memory import default_budget
+from ntkexp.tangent.models import check_examples_independent, coupling_modules, refuse_coupling
+from ntkexp.tangent.state import preserve_model_state
 from ntkexp.tangent.tangent_features import TangentFeatures
 
 Estimate: TypeAlias = Literal["signs", "hutchinson"]
@@ -32,11 +35,15 @@ def tangent_trace(
 ) -> Tensor:
     """The trace of the tangent kernel, a float64 scalar; no Gram matrix is formed.
 
-    estimate None: exact, c backwards of activations and per-example norms.
-    "signs":      sum_i |sum_c s_ic grad f_ic|^2 with random signs s_ic: unbiased, one backward.
-                  Only the c x c diagonal blocks of K enter its variance, 2 sum_i sum_{c != c'} K^2.
-    "hutchinson": |Phi^T s|^2, one ordinary backward; every off-diagonal entry enters.
-    check         as in `tangent_kernel`
+    Args:
+        estimate: None is exact, c backwards of activations and per-example norms.
+            "signs" is sum_i |sum_c s_ic grad f_ic|^2 with random signs s_ic: unbiased, one
+            backward. Only the c x c diagonal blocks of K enter its variance,
+            2 sum_i sum_{c != c'} K_{ic,ic'}^2.
+            "hutchinson" is |Phi^T s|^2, one ordinary backward (Hutchinson, "A stochastic estimator
+            of the trace of the influence matrix", 1990); every off-diagonal entry enters.
+        generator: what an estimate draws its signs from.
+        check: as in `tangent_kernel`.
 
     >>> net = nn.Linear(1, 2, bias=False)
     >>> round(tangent_trace(net, torch.tensor([[2.0], [3.0]])).item(), 3)    # 2 (4 + 9)
@@ -65,3 +72,67 @@ def _hutchinson(
     )
     squares = [torch.linalg.vector_norm(grad).double() ** 2 for grad in grads if grad is not None]
     return torch.stack(squares).sum()
+
+
+def signs(like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Independent +-1 of the shape of `like`, drawn on the generator's device."""
+    device = generator.device if generator is not None else like.device
+    coins = torch.randint(0, 2, like.shape, generator=generator, device=device, dtype=like.dtype)
+    return sent(coins.mul_(2).sub_(1), like.device)
+
+
+class SharedForward:
+    """The sign estimate of Tr K on a forward the caller needs anyway, as in a training step.
+
+    >>> net = nn.Linear(2, 2, bias=False)
+    >>> optimiser, draws = torch.optim.SGD(net.parameters(), 0.1), torch.Generator()
+    >>> shared, x, y = SharedForward(net), torch.ones(4, 2), torch.zeros(4, dtype=torch.long)
+    >>> with shared:
+    ...     logits = net(x)
+    >>> trace = shared.trace(logits, x, draws)           # exact here: one layer, orthogonal rows
+    >>> nn.functional.cross_entropy(logits, y).backward()
+    >>> round(trace.item(), 4)
+    16.0
+
+    The estimate costs one backward of activations and the norms. The graph is left in place for the
+    caller's own backward. The first call compares the rules with autograd, as does every call of a
+    model whose operations may put its rows in another order.
+    """
+
+    def __init__(self, model: nn.Module, outputs: Outputs = None, *, check: Check = True) -> None:
+        self._function, self._check = NetworkFunction(model, outputs), check
+        self._couplers, self._known = coupling_modules(model), Known()
+
+    def __enter__(self) -> SharedForward:
+        refuse_coupling(self._couplers)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def run(self, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
+        """Forward and estimate in one, for a caller with no use for the forward."""
+        batch = Batch.of(inputs)
+        with self, preserve_model_state(self._function.model):
+            return self._trace(self._function(batch), batch, generator)
+
+    def trace(self, raw: object, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
+        """The estimate for the shared forward: `raw` is what the model returned for `inputs`."""
+        batch = Batch.of(inputs)
+        values = chosen(raw, self._function.outputs, batch.indices)
+        with preserve_model_state(self._function.model, tf32=True):  # as the forward was computed
+            return self._trace(values, batch, generator)
+
+    def _trace(self, values: Tensor, batch: Batch, generator: torch.Generator | None) -> Tensor:
+        function, known = self._function, self._known
+        if not known.independent:
+            check_independent(function, batch, self._check)
+            known.independent = True
+        cotangent = signs(values, generator)
+        reading = Reading(function, batch, values, [cotangent], known)
+        factors: list[Factor] = [*reading.factors.values()]
+        budget = default_budget(values.device) if reading.slow else 0
+        for rows in jacobians(function, batch, reading.slow, budget).values():
+            pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
+            factors.append(Direct(pulled.unsqueeze(1)))
+        return squared_norms(factors, norm_workspace(values.detach()))

@@ -15,7 +15,7 @@ from ntkexp.data import Dataset
 from ntkexp.objectives.base import Loss
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
-from ntkexp.tangent.checks.independence import Check
+from ntkexp.tangent.independence import Check
 from ntkexp.training.schedule import Looks
 from ntkexp.training.work import Work
 from ntkexp.transforms.base import Transformed

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.memory.available import default_budget
+from ntkexp.tangent.memory import default_budget
 from ntkexp.training import device as devices
 from tests.pretended.cuda import GIB, machine, pretended
 from tests.pretended.on_runs import LINEAR, SCORES

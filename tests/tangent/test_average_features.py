@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ntkexp.errors import UserError
 from ntkexp.tangent import average_features, tangent_kernel
 from ntkexp.tangent.average_features import RULES, Rule, quadrature
-from ntkexp.tangent.factors.mean_feature import MeanFeature
+from ntkexp.tangent.mean_feature import MeanFeature
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from tests.tangent.trap_nets import CASES, case
 
@@ -137,7 +137,7 @@ def test_inputs_that_were_shared_and_are_no_more_are_written_out() -> None:
     torch.manual_seed(3)
     mean, truth = MeanFeature(), torch.zeros(4, 2, 6, dtype=torch.float64)
     from ntkexp.tangent import Outer
-    from ntkexp.tangent.factors.positions import Columns
+    from ntkexp.tangent.positions import Columns
 
     u = torch.randn(4, 1, 3, 1, dtype=torch.float64)
     for index, weight in enumerate((0.2, 0.3, 0.5)):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp.tangent import Outer, layer_factors, tangent_kernel
-from ntkexp.tangent.factors.positions import Patches
+from ntkexp.tangent.positions import Patches
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)

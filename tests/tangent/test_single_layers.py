@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from ntkexp.tangent import tangent_kernel, tangent_trace
-from ntkexp.tangent.factors.factor import Outer
-from ntkexp.tangent.factors.positions import Columns
-from ntkexp.tangent.memory.available import Workspace
-from ntkexp.tangent.routes import ROUTES, Pairs, Shape
+from ntkexp.tangent import layer_factors, tangent_kernel, tangent_trace
+from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.memory import Workspace
+from ntkexp.tangent.positions import Columns
+from ntkexp.tangent.routes import ROUTES, Pairs
+from ntkexp.tangent.shape import Shape
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -130,22 +131,13 @@ def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> N
 @EVEN_KERNELS
 def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cross: bool) -> None:
     """Routes are chosen by cost; here each has to take every layer."""
-    from ntkexp.tangent.gradients.by_use import factors_by_use
-    from ntkexp.tangent.passes.calls import parameterised, recorded
-
     layer, inputs = drawn[0].double(), drawn[1].double()
     model = Head(layer, inputs, 2)
-    with recorded(parameterised(model)) as calls:
-        values = model(inputs)
-    parameters = dict(model.named_parameters())
-    eye = torch.eye(2, dtype=torch.float64)
-    cotangents = [eye[c].expand(values.shape) for c in range(2)]
-    uses, _, _ = factors_by_use(values, calls, parameters, cotangents)
-    [factor] = uses[id(layer.weight)]
+    factor = layer_factors(model, inputs).layers["layer"]["layer.weight"]
     left, right = factor, factor.part(slice(0, 1)) if cross else None
     rows = left.jacobian().flatten(0, 1)
     truth = rows @ (rows if right is None else right.jacobian().flatten(0, 1)).t()
-    small = factor.u.positions <= 30  # each pair of positions in turn
+    small = factor.v.shape[4] <= 30  # each pair of positions in turn
     for route in ROUTES if small else [r for r in ROUTES if r is not Pairs]:
         for workspace in (1, 2**30):
             gram = torch.zeros_like(truth)

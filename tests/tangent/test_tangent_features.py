@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ntkexp.tangent import TangentFeatures, tangent_kernel, tangent_trace
-from ntkexp.tangent.gradients import checked
+from ntkexp.tangent import TangentFeatures, features, tangent_kernel, tangent_trace
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from tests.tangent.trap_nets import CASES, case
 
@@ -30,8 +29,8 @@ def no_check(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> None:
         raise AssertionError("it was checked again")
 
-    monkeypatch.setattr(checked, "reference_pass", refuse)
-    monkeypatch.setattr(checked, "check_independent", refuse)
+    for name in ("Truth", "check_independent", "few_of"):
+        monkeypatch.setattr(features, name, refuse)
 
 
 class Own(nn.Module):
@@ -48,7 +47,7 @@ class Own(nn.Module):
 
 
 NETS: dict[str, Callable[[], nn.Module]] = {
-    "a chain": lambda: nn.Sequential(nn.Linear(3, 6), nn.ReLU(), nn.Linear(6, 2)),
+    "ReLU": lambda: nn.Sequential(nn.Linear(3, 6), nn.ReLU(), nn.Linear(6, 2)),
     "a class of one's own": Own,
     "with a function": lambda: Own(lambda x: x * 2),
     "with normalisation": lambda: nn.Sequential(nn.Linear(3, 6), nn.LayerNorm(6), nn.Tanh()),
@@ -60,25 +59,25 @@ def test_a_second_call_checks_nothing(name: str, request: pytest.FixtureRequest)
     """Also for other weights and inputs: the operations are the same."""
     torch.manual_seed(0)
     model = NETS[name]().double()
-    features = TangentFeatures(model)
-    features.kernel(inputs_of())
+    known = TangentFeatures(model)
+    known.kernel(inputs_of())
     request.getfixturevalue("no_check")
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.1
     inputs = inputs_of().flip(0)
-    kernel = features.kernel(inputs)
+    kernel = known.kernel(inputs)
     assert distance(kernel.gram, truth(model, inputs)) < EXACT
-    assert torch.isclose(features.trace(inputs), kernel.gram.trace())
+    assert torch.isclose(known.trace(inputs), kernel.gram.trace())
     with pytest.raises(AssertionError, match="checked again"):
-        features.kernel(inputs.float())  # another form
+        known.kernel(inputs.float())  # another form
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_second_call_gives_what_the_first_gave(name: str) -> None:
     model, inputs = case(name)
-    features = TangentFeatures(model)
-    first, second = features.kernel(inputs), features.kernel(inputs)
+    known = TangentFeatures(model)
+    first, second = known.kernel(inputs), known.kernel(inputs)
     assert distance(second.gram, truth(model, inputs)) < EXACT
     assert all(distance(second.layers[k], first.layers[k]) < 1e-8 for k in first.layers)
     assert second.fallback == first.fallback
@@ -90,11 +89,11 @@ def test_the_examples_are_looked_at_once_for_each_form(monkeypatch: pytest.Monke
     def look(function: object, batch: Tensor, *rest: object) -> None:
         looked.append(len(batch))
 
-    monkeypatch.setattr(checked, "check_independent", look)
-    features = TangentFeatures(Own().double())
+    monkeypatch.setattr(features, "check_independent", look)
+    known = TangentFeatures(Own().double())
     # One example shows nothing.
     for n in (1, 1, 4, 9, 4):
-        features.kernel(inputs_of(n))
+        known.kernel(inputs_of(n))
     assert looked == [1, 1, 4]
 
 
@@ -114,34 +113,34 @@ class Experts(nn.Module):
 
 def test_rows_may_stand_in_another_order_in_the_next_call() -> None:
     torch.manual_seed(0)
-    model, features = Experts().double(), None
-    features = TangentFeatures(model)
+    model = Experts().double()
+    known = TangentFeatures(model)
     for seed in range(6):
         inputs = torch.randn(6, 3, generator=torch.Generator().manual_seed(seed)).double()
-        assert distance(features.kernel(inputs).gram, truth(model, inputs)) < EXACT
+        assert distance(known.kernel(inputs).gram, truth(model, inputs)) < EXACT
 
 
 def test_frozen_and_thawed() -> None:
     torch.manual_seed(0)
     model, inputs = Own().double(), inputs_of()
-    features = TangentFeatures(model)
-    whole = features.kernel(inputs)
+    known = TangentFeatures(model)
+    whole = known.kernel(inputs)
     model.first.requires_grad_(False)
-    assert set(features.kernel(inputs).layers) == {"last"}
+    assert set(known.kernel(inputs).layers) == {"last"}
     model.first.requires_grad_(True)
-    assert torch.equal(features.kernel(inputs).gram, whole.gram)
+    assert torch.equal(known.kernel(inputs).gram, whole.gram)
 
 
 def test_it_does_all_that_the_functions_do() -> None:
     model, inputs = case("in-place ReLU")
-    features = TangentFeatures(model, outputs=[2, 0])
+    known = TangentFeatures(model, outputs=[2, 0])
     assert torch.equal(
-        features.kernel(inputs).gram, tangent_kernel(model, inputs, outputs=[2, 0]).gram
+        known.kernel(inputs).gram, tangent_kernel(model, inputs, outputs=[2, 0]).gram
     )
-    cross = features.kernel(inputs[:2], inputs[2:]).gram
-    assert distance(cross, features.kernel(inputs).gram[:4, 4:]) < EXACT
-    both = features.kernels({"a": inputs[:2], "b": inputs[2:]}, layers=False)
-    assert distance(both["b"].gram, features.kernel(inputs).gram[4:, 4:]) < EXACT
+    cross = known.kernel(inputs[:2], inputs[2:]).gram
+    assert distance(cross, known.kernel(inputs).gram[:4, 4:]) < EXACT
+    both = known.kernels({"a": inputs[:2], "b": inputs[2:]}, layers=False)
+    assert distance(both["b"].gram, known.kernel(inputs).gram[4:, 4:]) < EXACT
     exact = tangent_trace(model, inputs, outputs=[2, 0])
-    assert torch.isclose(features.trace(inputs), exact)
-    assert [*features.factors(inputs).layers] == ["0", "3", "6"]
+    assert torch.isclose(known.trace(inputs), exact)
+    assert [*known.factors(inputs).layers] == ["0", "3", "6"]

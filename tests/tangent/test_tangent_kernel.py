@@ -116,9 +116,11 @@ def test_fallback_takes_only_what_has_no_rule() -> None:
     for name in CASES:
         found = tangent_kernel(*case(name)).fallback
         # Of instance norms.
-        assert found == (["3.weight", "3.bias", "5.weight", "5.bias"] if name == "norms" else [])
-    expected = {"bilinear": ["both.weight"], "einsum": ["w"], "embedding bag": ["0.weight"]}
-    for name, parameters in expected.items():
+        of_norms = ["3.weight", "3.bias", "5.weight", "5.bias"]
+        expected = {"norms": of_norms, "subclass and PReLU": ["1.weight"]}
+        assert found == expected.get(name, [])
+    without = {"bilinear": ["both.weight"], "einsum": ["w"], "embedding bag": ["0.weight"]}
+    for name, parameters in without.items():
         assert tangent_kernel(*built(name)).fallback == parameters, name
 
 

@@ -1,44 +1,34 @@
-"""Factors made of numbers that were rounded to 10 bits, as a GPU in training may round them."""
+"""Factors beside gradients that were rounded to 10 bits, as a GPU in training may round them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from ntkexp.tangent import SharedForward, shared_forward
-from ntkexp.tangent.passes import reference
+from ntkexp.tangent import SharedForward, backwards, trace
 
 
-class TenBits(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: object, x: Tensor) -> Tensor:
-        return (x.view(torch.int32) & ~0x1FFF).view(torch.float32)
-
-    @staticmethod
-    def backward(ctx: object, grad: Tensor) -> Tensor:  # type: ignore[override]
-        return grad
+def ten_bits(gradient: Tensor) -> Tensor:
+    return (gradient.contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32)
 
 
 def test_the_sign_estimate_bears_tf32(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where its tolerance is that of float32, every layer goes by torch.func: 80 GB for VGG19."""
 
-    def jacobians(*given: object) -> None:
-        raise AssertionError("a rule was not trusted")
+    def jacobians(function: object, batch: object, names: Sequence[str], *rest: object) -> object:
+        assert not names, "a rule was not trusted"
+        return {}
 
-    def conv2d(x: Tensor, weight: Tensor, *others: object) -> Tensor:
-        """The rule reads the numbers before they are rounded."""
-        found: Tensor = torch.conv2d(TenBits.apply(x), TenBits.apply(weight), *others)  # type: ignore[call-overload]
-        return found
-
-    monkeypatch.setattr(functional, "conv2d", conv2d)
-    monkeypatch.setattr(shared_forward, "jacobians", jacobians)
+    monkeypatch.setattr(trace, "jacobians", jacobians)
     torch.manual_seed(0)
     layers = [layer for _ in range(4) for layer in (nn.Conv2d(6, 6, 3, padding=1), nn.ReLU())]
     model, x = nn.Sequential(*layers, nn.Flatten(), nn.Linear(6 * 36, 3)), torch.randn(8, 6, 6, 6)
+    for parameter in model.parameters():
+        parameter.register_hook(ten_bits)
     with pytest.raises(AssertionError, match="not trusted"):
         SharedForward(model).run(x, torch.Generator())
-    for module in (shared_forward, reference):
-        monkeypatch.setattr(module, "in_tf32", lambda like: True)
+    monkeypatch.setattr(backwards, "in_tf32", lambda like: True)
     assert SharedForward(model).run(x, torch.Generator()) > 0

@@ -54,7 +54,7 @@ def test_a_stopped_kernel_is_taken_up(tmp_path: Path) -> None:
     plain, inputs = mlp()
     model = Stopping(*plain).double()
     file, done_tiles = tmp_path / "k.npy", tmp_path / "k.npy.filling" / "done"
-    model.left = 22
+    model.left = 14
     with pytest.raises(KeyboardInterrupt):
         tangent_kernel_tiles(model, inputs, file, examples_per_tile=5, progress=False)
     assert 0 < len([*done_tiles.iterdir()]) < 15
@@ -102,7 +102,7 @@ def test_another_function_of_the_same_weights_is_refused(finished: bool, tmp_pat
     model = Stopping(*plain).double()
     inputs, file = torch.randn(23, 3, dtype=torch.float64), tmp_path / "k.npy"
     if not finished:
-        model.left = 20
+        model.left = 14
         with pytest.raises(KeyboardInterrupt):
             tiles(model, inputs, file, examples_per_tile=5, outputs=lambda f: f[:, 0])
         model.left = 10**9

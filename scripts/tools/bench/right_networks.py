@@ -1,11 +1,10 @@
 """Random networks that keep their examples apart: does the engine refuse any of them?
 
-    python scripts/tools/bench/right_networks.py         20,000 networks, one core
+    python scripts/tools/bench/right_networks.py           20,000 networks, one core
     python scripts/tools/bench/right_networks.py 1 5000    those of seeds 1 to 5000
 
 It prints, by family, how many networks were asked, how many were refused, and the largest
-difference in float64 of what was looked at twice. An engine of an older checkout runs with
-PYTHONPATH=that checkout and is asked by its own comparison of outputs.
+difference in float64.
 """
 
 from __future__ import annotations
@@ -22,22 +21,8 @@ from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.passes.guard import preserve_model_state
-
-try:
-    from ntkexp.tangent.checks.independence import Look, moved
-    from ntkexp.tangent.checks.independence import check_independent as check
-except ImportError:  # an engine without it: the outputs' part of what it does before a kernel
-    Look = None
-    from ntkexp.tangent.checks.independence import check_same, rearranged
-    from ntkexp.tangent.passes.reference import first_few
-
-    def check(function: NetworkFunction, batch: Batch) -> None:
-        moved, few = rearranged(function, batch, torch.contiguous_format), first_few(batch)
-        alone, whole = function.raw(few), function.raw(batch)
-        check_same(function, few, alone, whole[: len(few)])
-        moved.check(function, batch, whole.detach(), function.select(whole, batch).detach())
-
+from ntkexp.tangent.independence import Look, check_independent, moved
+from ntkexp.tangent.state import preserve_model_state
 
 BESIDE = (1_001_504,)
 ACTIVATIONS = (nn.ReLU, nn.ReLU, nn.ELU, nn.Tanh, nn.GELU, nn.LeakyReLU, nn.SiLU)
@@ -185,7 +170,7 @@ def network(seed: int) -> tuple[str, nn.Module, Tensor]:
 
 def in_float64(function: NetworkFunction, batch: Batch) -> float:
     """The difference that decides, at the weights or at moved ones, whichever is larger."""
-    return max(Look(function, batch, w, double=True).coupling() for w in (None, moved(function)))
+    return max(Look(function, batch, w, double=True).coupling() for w in ({}, moved(function)))
 
 
 def main(first: int = 1, last: int = 20_000) -> None:
@@ -197,9 +182,8 @@ def main(first: int = 1, last: int = 20_000) -> None:
             with preserve_model_state(net), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 function, batch = NetworkFunction(net), Batch.of(inputs)
-                check(function, batch)
-                if Look is not None:
-                    largest[family] = max(largest[family], in_float64(function, batch))
+                check_independent(function, batch)
+                largest[family] = max(largest[family], in_float64(function, batch))
         except (ValueError, Warning) as error:
             refused[family] += 1
             print(f"seed {seed}, {family}, n = {len(inputs)}: {error}", flush=True)

@@ -19,7 +19,7 @@ from ntkexp.tangent import (
     tangent_kernels,
     tangent_trace,
 )
-from ntkexp.tangent.checks.independence import checking, orders
+from ntkexp.tangent.independence import checking, orders
 
 
 class Coupled(nn.Module):

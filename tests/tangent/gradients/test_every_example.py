@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
 from ntkexp.tangent import tangent_kernel, tangent_trace
-from ntkexp.tangent.factors.factor import Direct, Outer
-from ntkexp.tangent.factors.positions import Columns
-from ntkexp.tangent.memory.available import Workspace
-from ntkexp.tangent.routes.plan import add_layer
+from ntkexp.tangent.factors import Direct, Outer
+from ntkexp.tangent.kernel import add_layer
+from ntkexp.tangent.memory import Workspace
+from ntkexp.tangent.positions import Columns
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 

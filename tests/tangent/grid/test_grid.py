@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ntkexp.tangent import SharedForward, TangentFeatures, tangent_kernel, tangent_trace
-from ntkexp.tangent.shared_forward import signs
+from ntkexp.tangent.trace import signs
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 from tests.tangent.grid.nets import NETS, built
 
@@ -17,12 +17,10 @@ RECURRENT = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 FALLBACK = {
     "bilinear": ["both.weight"],
     "data-dependent branch": ["a.weight", "a.bias", "b.weight", "b.bias"],
-    "tied embedding": ["e.weight"],
     "einsum": ["w"],
     "embedding bag": ["0.weight"],
     "distances": ["p"],
     "radial functions": ["p"],
-    "gradients halved on their way": ["a.weight", "a.bias"],
     "own derivative": ["w"],
     "weight of two geometries": ["c.weight"],
     "weight norm, transposed": [
@@ -42,7 +40,10 @@ FALLBACK = {
     "tokens sent to experts": ["a.weight", "a.bias", "b.weight", "b.bias"],
     "examples sorted": ["a.weight", "a.bias", "head.weight"],
     "packed LSTM": [f"rnn.{name}_l{i}" for i in (0, 1) for name in RECURRENT],
-    "packed GRU": [f"rnn.{name}_l0" for name in RECURRENT],
+    "packed GRU": [*(f"rnn.{name}_l0" for name in RECURRENT), "head.weight", "head.bias"],
+    "PReLU": ["1.weight"],
+    "one PReLU": ["1.weight"],
+    "divided": ["s"],
     "experts by weight": ["w", "b"],
     "single examples": [f"{m}.{p}" for m in ("a", "norm", "head") for p in ("weight", "bias")],
     "weights looked up by the data": ["w"],

@@ -1,0 +1,177 @@
+"""Backwards of activations: the gradients of several outputs at places inside the network.
+
+No parameter is among the places, so autograd computes the gradient of none. Its gradients by
+parameters are what factors are compared with: for a random cotangent u, the gradient of
+sum_ic u_ic f_ic must be sum_ic u_ic grad f_ic as the factor gives it, up to rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ntkexp.errors import UserError
+from ntkexp.machine.gpus import on_gpu
+from ntkexp.tangent.factors import Factor, Outer
+from ntkexp.tangent.graph import passed_through
+from ntkexp.tangent.operations import Use
+from ntkexp.tangent.positions import Patches
+
+# Whose inputs a comparison cuts out of their images together.
+AT_ONCE = 8
+# Relative error allowed in a parameter's gradient, and in units of the gradient of all parameters:
+# a gradient that is zero in exact arithmetic is nothing but rounding.
+TOLERANCE = {torch.float64: (1e-8, 1e-13), torch.float32: (2e-4, 1e-6)}
+TOLERANCE_LOW = (5e-2, 1e-2)
+TOLERANCE_TF32 = (1e-2, 1e-3)
+
+
+def one_output(values: Tensor) -> list[Tensor]:
+    """For each of the k outputs the cotangent (n, k) that sums it over the examples."""
+    cotangents = []
+    for output in range(values.shape[1]):
+        cotangent = torch.zeros_like(values)
+        cotangent[:, output] = 1
+        cotangents.append(cotangent)
+    return cotangents
+
+
+def receive_gradients(
+    values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor], together: bool
+) -> None:
+    """For each cotangent of `values`, give every use the gradient of its output.
+
+    `together` asks for all at once: in a small network an operation costs more to start than to do.
+    """
+    if not uses:  # torch 2.14 has no gradient of nothing
+        return
+    if together and len(cotangents) > 1:
+        try:
+            grads = _together(values, uses, cotangents)
+        except RuntimeError:  # an operation that vmap cannot follow
+            pass
+        else:
+            for use, grad in zip(uses, grads, strict=True):
+                missing = grad is None
+                use.receive(0, values.new_zeros(len(cotangents), *use.shape) if missing else grad)
+            return
+    _one_by_one(values, uses, cotangents)
+
+
+def _together(
+    values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor]
+) -> tuple[Tensor, ...]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "There is a performance drop")
+        return torch.autograd.grad(
+            values,
+            [use.edge for use in uses],
+            torch.stack([*cotangents]),
+            retain_graph=True,
+            allow_unused=True,
+            is_grads_batched=True,
+        )
+
+
+def _one_by_one(values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor]) -> None:
+    """A loop of backwards.
+
+    For VGG19 and n = 20 vmap's batch of backwards takes 1.4 times as long on two cores. Gradients
+    asked of autograd.grad are all alive until the backward ends: half a gigabyte for ResNet18 on
+    100 images. So only the uses at which a backward ends are asked for; the others are given their
+    gradients by hooks as the backward passes them. A single backward, as in a training step, asks
+    for all: finding out where it ends would cost more than it saves.
+    """
+    several = len(cotangents) > 1
+    passed = passed_through(values, [use.node for use in uses]) if several else [False] * len(uses)
+    ends = [use for use, on_the_way in zip(uses, passed, strict=True) if not on_the_way]
+    received: set[int] = set()
+    now = 0
+
+    def hook_for(use: Use) -> Callable[[tuple[Tensor, ...]], None]:
+        def hook(grads: tuple[Tensor, ...]) -> None:
+            if (grad := grads[0]) is not None:
+                use.receive(now, grad.unsqueeze(0))
+                received.add(id(use))
+
+        return hook
+
+    with ExitStack() as stack:
+        for use, on_the_way in zip(uses, passed, strict=True):
+            if on_the_way:
+                handle = use.node.register_prehook(hook_for(use))
+                stack.callback(handle.remove)
+        edges = [use.edge for use in ends]
+        for now, cotangent in enumerate(cotangents):
+            received = set()
+            grads = torch.autograd.grad(
+                values, edges, cotangent, retain_graph=True, allow_unused=True
+            )
+            for use, grad in zip(ends, grads, strict=True):
+                if grad is not None:
+                    use.receive(now, grad.unsqueeze(0))
+                    received.add(id(use))
+            for use in uses:
+                if id(use) not in received:
+                    use.receive(now, values.new_zeros(1, *use.shape))
+
+
+class Truth:
+    """Autograd's gradients of sum_ic u_ic f_ic, flat, by parameter."""
+
+    def __init__(self, values: Tensor, parameters: Mapping[str, Tensor], cotangent: Tensor) -> None:
+        try:
+            grads = torch.autograd.grad(
+                values, [*parameters.values()], cotangent, retain_graph=True, allow_unused=True
+            )
+        except RuntimeError as error:
+            raise UserError(f"the model cannot be differentiated: {first_line(error)}") from error
+        self.gradients: dict[str, Tensor] = {}
+        for (name, parameter), grad in zip(parameters.items(), grads, strict=True):
+            if grad is not None and grad.is_sparse:
+                raise UserError(f"parameter {name} has a sparse gradient, which is not supported")
+            full = torch.zeros_like(parameter) if grad is None else grad
+            self.gradients[name] = full.detach().flatten()
+        norms = [float(torch.linalg.vector_norm(grad)) for grad in self.gradients.values()]
+        self.length = sum(norm**2 for norm in norms) ** 0.5
+
+    def agrees(self, name: str, factor: Factor, coefficients: Tensor) -> bool:
+        """Whether sum_ic u_ic grad f_ic from a factor is the gradient; `coefficients` are u."""
+        truth, total = self.gradients[name], torch.zeros_like(self.gradients[name])
+        patches = isinstance(factor, Outer) and isinstance(factor.u, Patches)
+        step = AT_ONCE if patches else len(coefficients)
+        for start in range(0, len(coefficients), step):
+            some = slice(start, min(start + step, len(coefficients)))
+            total += factor.part(some).pulled_back(coefficients[some])
+        relative, of_all = TOLERANCE.get(truth.dtype, TOLERANCE_LOW)
+        if in_tf32(truth):
+            relative, of_all = TOLERANCE_TF32
+        norm = torch.linalg.vector_norm
+        allowed = relative * float(norm(truth)) + of_all * self.length + 1e-30
+        return bool(norm(total - truth) <= allowed)
+
+
+def in_tf32(like: Tensor) -> bool:
+    """Whether products of such numbers are rounded to 10 bits, as training on a GPU may want it."""
+    cudnn: Any = torch.backends.cudnn
+    settings = (torch.backends.cuda.matmul, cudnn.conv)
+    on_device = on_gpu(like.device) and like.dtype == torch.float32
+    return on_device and any(setting.fp32_precision == "tf32" for setting in settings)
+
+
+def drawn(values: Tensor) -> Tensor:
+    """A random cotangent of the shape of `values`, the same every time."""
+    # A generator of its own: the caller's random state is not to be moved.
+    generator = torch.Generator().manual_seed(0)
+    cotangent = torch.randn(values.shape, generator=generator, dtype=torch.float64)
+    return cotangent.to(values.device, values.dtype)
+
+
+def first_line(error: Exception) -> str:
+    """The reason without torch's hints."""
+    return str(error).strip().partition("\n")[0].partition("; ")[0]

@@ -1,1 +1,0 @@
-"""Whether a model has a tangent kernel as this package means it; what has been shown is kept."""

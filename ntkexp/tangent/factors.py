@@ -1,0 +1,193 @@
+"""The features (per-example gradients) of one parameter, in the form that is cheap to multiply,
+and their squared norms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from ntkexp.machine.gpus import on_gpu
+from ntkexp.tangent.memory import Workspace
+from ntkexp.tangent.positions import Positions, everything, side_by_side
+
+# Gradients of a few examples at a time stay in the processor's cache.
+CPU_BYTES = 16 * 2**20
+CUDA_BYTES = 512 * 2**20
+
+
+@dataclass
+class Direct:
+    """The gradients themselves, (n, k, p): biases, scales, and whatever has no structure."""
+
+    values: Tensor
+
+    @property
+    def examples(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def parameters(self) -> int:
+        return self.values.shape[2]
+
+    def jacobian(self) -> Tensor:
+        return self.values
+
+    def pulled_back(self, cotangent: Tensor) -> Tensor:
+        """sum_ic u_ic grad f_ic, flat, from the cotangent u (n, k)."""
+        return torch.einsum("nk,nkp->p", cotangent, self.values)
+
+    def part(self, examples: slice) -> Direct:
+        return replace(self, values=self.values[examples])
+
+
+@dataclass
+class Outer:
+    """Gradients that are sums of outer products over the D positions of a layer's output,
+
+        grad f_ic = sum_d v_icd u_id^T   (one O x K block for each of G groups),
+
+    with v (n, k, G, O, D) the gradients of the outputs and u (n, G, K, D) the inputs. A weight
+    stored with the inputs' axis first (transposed convolutions) is `swapped`. `bias` names the
+    parameter whose gradient is sum_d v_icd, as if the inputs had one more feature, always 1.
+    """
+
+    u: Positions
+    v: Tensor
+    swapped: bool = False
+    bias: str = ""
+
+    @property
+    def examples(self) -> int:
+        return self.v.shape[0]
+
+    @property
+    def parameters(self) -> int:
+        return self.u.groups * self.v.shape[3] * self.u.features
+
+    def jacobian(self) -> Tensor:
+        """(n, k, p) in the order of the flattened weight."""
+        n, k = self.v.shape[:2]
+        order = "ngfd,nkgod->nkgfo" if self.swapped else "ngfd,nkgod->nkgof"
+        return torch.einsum(order, everything(self.u), self.v).reshape(n, k, -1)
+
+    def pulled_back(self, cotangent: Tensor) -> Tensor:
+        """sum_ic u_ic grad f_ic, flat, from the cotangent u (n, k)."""
+        weighted = torch.einsum("nk,nkgod->ngod", cotangent, self.v)
+        order = "ngfd,ngod->gfo" if self.swapped else "ngfd,ngod->gof"
+        return torch.einsum(order, everything(self.u), weighted).flatten()
+
+    def part(self, examples: slice) -> Outer:
+        return replace(self, u=self.u.part(examples), v=self.v[examples])
+
+
+Factor: TypeAlias = Direct | Outer
+
+
+def merged(uses: list[Factor]) -> Factor:
+    """One factor for a parameter that was used several times (shared module, tied weight).
+
+    The gradient is the sum over the uses, so its Gram matrix has cross terms. That is why the uses
+    are joined before anything is multiplied. Outer products of one layout get more positions;
+    anything else is summed as plain gradients.
+    """
+    if len(uses) == 1:
+        return uses[0]
+    outers = [use for use in uses if isinstance(use, Outer)]
+    shapes = {(use.swapped, use.u.groups, use.u.features, use.v.shape[3]) for use in outers}
+    if len(outers) == len(uses) and len(shapes) == 1:
+        v = torch.cat([use.v for use in outers], dim=4)
+        return Outer(side_by_side([use.u for use in outers]), v, outers[0].swapped)
+    total = uses[0].jacobian()
+    for use in uses[1:]:
+        total = total + use.jacobian()
+    return Direct(total)
+
+
+def norm_workspace(like: Tensor) -> Workspace:
+    return Workspace(like, CUDA_BYTES if on_gpu(like.device) else CPU_BYTES)
+
+
+def squared_norms(factors: Iterable[Factor], workspace: Workspace) -> Tensor:
+    """sum_ic |grad f_ic|^2 over several parameters, a float64 scalar.
+
+    For outer products the cheaper, per example, of
+
+        |sum_d v_d u_d^T|^2 formed and summed:          2 k D O K
+        sum_de <u_d, u_e> <v_d, v_e>:                   2 D^2 K + 2 k D^2 O
+
+    floating point operations; the second never forms a gradient and shares its first part among
+    the k outputs. At a single position both are |v|^2 |u|^2, multiplied for all layers at once:
+    in a small network each operation costs more than what it does.
+    """
+    squares: list[Tensor] = []
+    direct: list[Tensor] = []
+    lengths: list[tuple[Tensor, Tensor]] = []
+    for factor in factors:
+        if not isinstance(factor, Outer):
+            direct.append(factor.jacobian())
+        elif factor.v.shape[4] == 1:
+            lengths.append(_lengths(factor))
+        else:
+            squares += _by_group(factor, workspace)
+    if lengths:
+        u, v = (torch.cat(side).double() for side in zip(*lengths, strict=True))
+        squares.append(torch.dot(u * u, v * v))
+    if direct:
+        norms = torch.stack(torch._foreach_norm(direct)).double()
+        squares.append(torch.dot(norms, norms))
+    return torch.stack(squares).sum()
+
+
+def _lengths(factor: Outer) -> tuple[Tensor, Tensor]:
+    """|u| and |v|, the latter over all outputs, of every example and group, flat."""
+    norm = torch.linalg.vector_norm
+    u, v = norm(everything(factor.u), dim=(2, 3)), norm(factor.v, dim=(1, 3, 4))
+    return u.view(-1), v.view(-1)
+
+
+def _by_group(factor: Outer, workspace: Workspace) -> list[Tensor]:
+    _, k, groups, channels, d = factor.v.shape
+    formed = k * d * channels * factor.u.features
+    multiplied = d * d * (factor.u.features + k * channels)
+    square = _by_products if multiplied < formed else _by_gradients
+    return [square(factor, group, workspace) for group in range(groups)]
+
+
+def _by_gradients(factor: Outer, group: int, workspace: Workspace) -> Tensor:
+    v = factor.v[:, :, group].flatten(1, 2)  # (n, k O, D)
+    features, positions = factor.u.features, v.shape[2]
+    everything = slice(group, group + 1), slice(0, features)
+    total = v.new_zeros((), dtype=torch.float64)
+    # The cut out windows count as well: all examples' at once would be fresh memory, which is slow.
+    bytes_each = features * (v.shape[1] + positions) * v.element_size()
+    for part in _parts(len(v), bytes_each, workspace):
+        u = factor.u.part(part).columns(*everything).squeeze(1)
+        space = workspace.tensor(len(v[part]), v.shape[1], features)
+        torch.bmm(v[part], u.mT, out=space)
+        total += _square(space)
+    return total
+
+
+def _by_products(factor: Outer, group: int, workspace: Workspace) -> Tensor:
+    v = factor.v[:, :, group].flatten(1, 2)  # (n, k O, D)
+    total = v.new_zeros((), dtype=torch.float64)
+    bytes_each = (v[0].numel() + factor.u.features * v.shape[2]) * v.element_size()
+    for part in _parts(len(v), bytes_each, workspace):
+        t = workspace.tensor(*v[part].shape)
+        torch.bmm(v[part], factor.u.part(part).own_products(group), out=t)
+        total += (t * v[part]).sum(dtype=torch.float64)
+    return total
+
+
+def _square(values: Tensor) -> Tensor:
+    flat = values.reshape(-1)
+    return torch.dot(flat, flat).double()
+
+
+def _parts(examples: int, bytes_each: int, workspace: Workspace) -> list[slice]:
+    step = max(1, workspace.limit_bytes // max(bytes_each, 1))
+    return [slice(start, start + step) for start in range(0, examples, step)]

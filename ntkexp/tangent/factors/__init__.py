@@ -1,1 +1,0 @@
-"""Features in the form that is cheap to multiply, and what is computed from this form."""

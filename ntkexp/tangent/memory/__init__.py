@@ -1,1 +1,0 @@
-"""How much memory there is, how much a kernel takes, and scratch memory that is used again."""

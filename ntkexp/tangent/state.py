@@ -1,0 +1,182 @@
+"""Look at a model and leave it, and everybody's random numbers, as they were found; and watch a
+forward operation by operation, before each is done, in this thread only.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ntkexp.errors import UserError
+from ntkexp.machine.gpus import on_gpu
+
+# Forwards may change buffers, torch.func puts other tensors in the place of parameters, precision
+# and random state are the process's: one thread at a time.
+_one_at_a_time = threading.RLock()
+LOW_PRECISION = {torch.float16, torch.bfloat16}
+
+
+@contextmanager
+def preserve_model_state(model: nn.Module, *, tf32: bool = False) -> Iterator[None]:
+    """Differentiable full-precision forwards inside; buffers and random state restored outside.
+
+    Gradients need no care: nothing in this package writes to `.grad`.
+    """
+    devices = {parameter.device for parameter in model.parameters()}
+    with ExitStack() as stack:
+        stack.enter_context(_one_at_a_time)
+        stack.enter_context(torch.random.fork_rng([d for d in devices if on_gpu(d)]))
+        buffers = [
+            (module, name, buffer, buffer.detach().clone())
+            for module in model.modules()
+            for name, buffer in module._buffers.items()
+            if buffer is not None
+        ]
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        for kind in {device.type for device in devices} - {"meta"}:
+            stack.enter_context(torch.autocast(kind, enabled=False))
+        if not tf32:
+            stack.enter_context(_full_precision())
+        try:
+            yield
+        finally:
+            for module, name, buffer, value in buffers:
+                module._buffers[name] = buffer
+                # Not by version: batch norm moves its statistics without counting it.
+                if not torch.equal(buffer, value):
+                    with torch.no_grad():
+                        buffer.copy_(value)
+
+
+@contextmanager
+def _full_precision() -> Iterator[None]:
+    """TF32 costs errors of 2e-4 and negative eigenvalues; kernels are computed without it."""
+    # These attributes exist only at run time: torch replaces the modules by objects.
+    cudnn: Any = torch.backends.cudnn
+    mkldnn: Any = torch.backends.mkldnn
+    settings = (torch.backends.cuda.matmul, cudnn.conv, mkldnn.conv, mkldnn.matmul)
+    before = [setting.fp32_precision for setting in settings]
+    for setting in settings:
+        setting.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        for setting, precision in zip(settings, before, strict=True):
+            setting.fp32_precision = precision
+
+
+class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Refuses changes of the model's weights and computation in less than their precision, and
+    notes who draws random numbers.
+
+    drew     the layer that drew random numbers
+    coarse   whether anything was computed in less than float64
+    stirred  moves what is drawn, so that it shows wherever it is used
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No: asking the compiler to leave this alone would import it, a second of each process,
+        and compiled modules are refused."""
+        return False
+
+    def __init__(self, model: nn.Module, *, stirred: bool = False) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.model, self.stirred = model, stirred
+        self.drew, self.coarse = "", False
+        parameters = list(model.named_parameters(remove_duplicate=False))
+        self._storages = {p.untyped_storage().data_ptr(): name for name, p in parameters}
+        self._storages.pop(0, None)  # tensors without memory share this address
+        self._low = {p.dtype for _, p in parameters} & LOW_PRECISION
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        written, random = _traits(func)
+        for position, name in written:
+            given = args[position] if position < len(args) else kwargs.get(name)
+            self._refuse_writing(given)
+        random = random and kwargs.get("generator") is None
+        before = torch.get_rng_state() if random else None
+        result = func(*args, **kwargs)
+        # Dropout may be called and draw nothing. Of a GPU's generator this is not known.
+        if before is not None and (_on_gpu(args) or not before.equal(torch.get_rng_state())):
+            self.drew = self.drew or layer_at_work(self.model)
+            if self.stirred:
+                _stir(result)
+        if _is_real(result) and result.dtype != torch.float64 and any(map(_is_real, args)):
+            self.coarse = True
+        if isinstance(result, Tensor) and result.dtype in LOW_PRECISION and not self._low:
+            raise UserError(
+                f"{layer_at_work(self.model)}: computes in {result.dtype} while the weights are "
+                "more precise (autocast or a cast inside the forward); take it out"
+            )
+        return result
+
+    def _refuse_writing(self, given: object) -> None:
+        for tensor in given if isinstance(given, list | tuple) else [given]:
+            if not isinstance(tensor, Tensor) or tensor.is_meta:
+                continue
+            name = self._storages.get(tensor.untyped_storage().data_ptr())
+            if name is not None:
+                raise UserError(
+                    f"{layer_at_work(self.model)}: the forward changes parameter {name} "
+                    "(an embedding with max_norm does); the kernel of changing weights is undefined"
+                )
+
+
+def _on_gpu(args: tuple[Any, ...]) -> bool:
+    return any(isinstance(one, Tensor) and one.device.type != "cpu" for one in args)
+
+
+def _stir(result: Any) -> None:
+    for tensor in result if isinstance(result, list | tuple) else [result]:
+        if _is_real(tensor) and tensor.numel():
+            ramp = torch.linspace(0.5, 1, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+            tensor.detach().add_(ramp.view(tensor.shape))
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+@lru_cache(maxsize=4096)
+def _traits(func: Any) -> tuple[tuple[tuple[int, str], ...], bool]:
+    """The arguments an operation writes to, and whether it draws random numbers."""
+    written = tuple(
+        (position, argument.name)
+        for position, argument in enumerate(func._schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+    return written, torch.Tag.nondeterministic_seeded in func.tags
+
+
+def layer_at_work(model: nn.Module, error: BaseException | None = None) -> str:
+    """Which module of `model` is running now, or was when `error` was raised: `layer 0.conv`."""
+    names = {id(module): name for name, module in model.named_modules()}
+    frames: list[Any] = []
+    if error is None:
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+    else:
+        trace = error.__traceback__
+        while trace is not None:
+            frames.insert(0, trace.tb_frame)
+            trace = trace.tb_next
+    for frame in frames:
+        module = frame.f_locals.get("self")
+        if isinstance(module, nn.Module) and id(module) in names:
+            return f"layer {names[id(module)] or type(module).__name__}"
+    return "the model"
