@@ -32,7 +32,9 @@ def check(config: DictConfig) -> None:
     if plain.objective_metric is not None:
         metric.parsed(plain.objective_metric)
     for component in components_of(plain):
-        component.check(plain)
+        # What a study's work offers to probes is known when it is built (training/study.py).
+        if component.kind != "probe" or isinstance(plain, TrainConfig):
+            component.check(plain)
     if isinstance(plain, TrainConfig):
         size.check(plain)
 

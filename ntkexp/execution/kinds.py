@@ -55,7 +55,7 @@ def refuse_unknown_metric(config: DictConfig, tables: Sequence[Table]) -> None:
 
 def _with_parents(ready: Ready, config: DictConfig) -> Ready:
     """The files of other runs count among the data that a run is made from."""
-    return replace(ready, data={**ready.data, **_data_of_study(config)})
+    return replace(ready, data={**ready.data, **_files_of_parents(config)})
 
 
 def _preload_training(config: DictConfig) -> None:
@@ -79,10 +79,14 @@ def _prepare_training(config: DictConfig) -> Ready:
 
 
 def _data_of_training(config: DictConfig) -> Mapping[str, str]:
-    return {**_training(config).data.files(), **_data_of_study(config)}
+    return {**_training(config).data.files(), **_files_of_parents(config)}
 
 
 def _data_of_study(config: DictConfig) -> Mapping[str, str]:
+    return {**_study(config).study.files(), **_files_of_parents(config)}
+
+
+def _files_of_parents(config: DictConfig) -> Mapping[str, str]:
     return {parent.provenance_name: parent.checksum for parent in parents(config)}
 
 

@@ -202,7 +202,7 @@ class AdaptedKernel(RemembersStart):
         CKAS,
         ANGLES,
     )
-    needs = frozenset({"network", "activations", "examples"})
+    needs = frozenset({"network", "activations", "examples", "training"})
 
     examples: int = option(500, count("examples"))
     points: int = option(50, whole(2, 100_000, "points"))

@@ -61,7 +61,8 @@ class Probe(Component):
 
     `needs` names what it asks of a view: outputs, network, kernel; layers, where the network must
     be its layers and nothing else; activations, where they must be part of it; updates, to see
-    them; or changes, to see every weight's.
+    them; changes, to see every weight's; or training, where `check` reads the data, the model or
+    the optimiser of the config, which a study has not.
     """
 
     kind: ClassVar[str] = "probe"

@@ -60,7 +60,7 @@ POINTS = Table(
 class Eigenfunctions(Probe):
     """The first `count` eigenfunctions; `points: true` also writes where the points lie."""
 
-    needs = frozenset({"kernel", "examples"})
+    needs = frozenset({"kernel", "examples", "training"})
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
 
     count: int = option(20, whole(1, MANY, "eigenfunctions"))

@@ -31,7 +31,7 @@ class ExampleScores(Probe):
     """Written once, at step 0. Data without scores are refused."""
 
     tables = (EXAMPLE_SCORES,)
-    needs = frozenset({"examples"})
+    needs = frozenset({"examples", "training"})
 
     def batches(self) -> frozenset[str]:
         return frozenset()

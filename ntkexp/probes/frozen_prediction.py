@@ -48,7 +48,7 @@ class FrozenPrediction(Probe):
     the first `examples` of the test set."""
 
     tables = (FROZEN_PREDICTION,)
-    needs = frozenset({"network", "kernel", "examples"})
+    needs = frozenset({"network", "kernel", "examples", "training"})
 
     since: int = option(0, whole(0, MANY, "as the step whose kernel is frozen"))
     examples: int = option(100, count("test examples"))

@@ -58,7 +58,7 @@ class Measures(Probe):
     """At the last step only. The initial weights are kept from step 0 on."""
 
     tables = (MEASURES, MARGINS)
-    needs = frozenset({"network", "layers", "examples"})
+    needs = frozenset({"network", "layers", "examples", "training"})
 
     def __post_init__(self) -> None:
         self._initial: list[Tensor] = []

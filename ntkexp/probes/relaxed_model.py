@@ -127,7 +127,7 @@ class RelaxedModel(RemembersStart):
     """
 
     tables = (SINGULAR_VALUES, LAYERS, KERNELS, SOLUTION, ENTRIES, DIAGONAL)
-    needs = frozenset({"network", "examples"})
+    needs = frozenset({"network", "examples", "training"})
 
     examples: int = option(500, count("examples"))
     points: int = option(50, whole(2, 100_000, "points"))

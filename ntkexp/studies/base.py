@@ -45,6 +45,11 @@ class Study(Component):
     tables: ClassVar[tuple[Table, ...]] = ()
     may_be_infinite: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
+    def files(self) -> Mapping[str, str]:
+        """The checksums of the data files that it reads, by name; a run keeps them, and is not
+        resumed or taken for done with others."""
+        return {}
+
     def work(self, device: torch.device) -> Work | None:
         """The work of a study that advances step by step (ntkexp/training/work.py), such as two
         players or passes over a kernel; None for one that is computed in parts.

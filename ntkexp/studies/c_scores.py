@@ -20,9 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from ntkexp import models
+from ntkexp import components, models
 from ntkexp.data.images.dataset import channel_moments, normalised
-from ntkexp.data.images.sources import kind_of, read
+from ntkexp.data.images.options import Images
+from ntkexp.data.images.sources import files_here, kind_of, read, remarks
 from ntkexp.errors import Diverged, UserError
 from ntkexp.machine.gpus import on_gpu, sent
 from ntkexp.models import Model
@@ -125,6 +126,11 @@ class CScores(Study):
             return Cnn(base=self.width)
         return Mlp(depth=self.depth, width=self.width)
 
+    def files(self) -> Mapping[str, str]:
+        kind = components.find("data", self.images)
+        assert issubclass(kind, Images)
+        return files_here(kind())
+
     def work(self, device: torch.device) -> Work:
         return HeldOut(self, device)
 
@@ -153,6 +159,7 @@ class HeldOut:
             raise UserError(
                 f"study.examples={config.examples:,}: {kind.name} has {len(images):,} images"
             )
+        self.remarks = tuple(remarks(kind, "train", images))
         chosen = slice(config.examples)
         mean, std = channel_moments(images.pixels)
         self.inputs = normalised(images.pixels[chosen], mean, std, device)

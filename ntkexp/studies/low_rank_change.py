@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -71,6 +72,9 @@ class LowRankChange(Study):
     batch_size: int = option(100, count("examples"))
     epochs: int = option(2000, count("epochs"))  # at most
     points: int = option(50, whole(2, 100_000, "points"))
+
+    def files(self) -> Mapping[str, str]:
+        return FittedDigits().files()
 
     def parts(self) -> list[Part]:
         return [partial(of_seed, self, self.seed + index) for index in range(self.seeds)]

@@ -8,7 +8,7 @@ All three learn the same digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -73,6 +73,9 @@ class RelaxedAccuracy(Study):
     def check(self, config: Any = None) -> None:
         if not self.sizes:
             raise UserError("study.sizes=[]: needs one number of training points or more")
+
+    def files(self) -> Mapping[str, str]:
+        return FittedDigits().files()
 
     def parts(self) -> list[Part]:
         seeds = range(self.seed, self.seed + self.seeds)

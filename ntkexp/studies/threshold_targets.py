@@ -8,6 +8,7 @@ ntkexp study +exp=adaptive/targets
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -41,6 +42,9 @@ class ThresholdTargets(Study):
     seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
     seeds: int = option(10, count("draws", most=MOST_SEEDS))
     train_examples: int = option(500, count("examples"))
+
+    def files(self) -> Mapping[str, str]:
+        return FittedDigits().files()
 
     def parts(self) -> list[Part]:
         return [partial(self._of_seed, self.seed + index) for index in range(self.seeds)]

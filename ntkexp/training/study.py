@@ -33,16 +33,19 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
         work = Members([work_of(one, device) for _, one in members], columns, tables)
         built = [probes.build(one.probe) for _, one in members]
     refuse_unoffered(built[0], work)
+    for probe in built[0].values():
+        probe.check(config)
     return Ready(
         work=work,
         tables=tables,
         looks=looks_of(config.probing, work.last),
         probes=built,
+        data=config.study.files(),
         keep_at=config.keep.weights,
         device=device,
         check=check_of(config),
         label=config.study.name,
-        about=devices.facts(device),
+        about=devices.facts(device) | {"remarks": getattr(work, "remarks", ())},
     )
 
 

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from ntkexp import studies
+from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.errors import UserError
+from ntkexp.execution.kinds import kind_of
+from tests.tiny_runs import composed, train
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -85,3 +88,26 @@ def test_a_bad_parameter_on_the_command_line_is_one_line(inside: Any) -> None:
     assert done.returncode == 2
     assert "study.sigma2=-1.0: expected a number from 0" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "probe",
+    ["adapted_kernel", "eigenfunctions", "example_scores", "frozen_prediction", "measures",
+     "relaxed_model"],
+)  # fmt: skip
+def test_a_probe_of_training_runs_is_refused_in_one_line(probe: str, tmp_path: Path) -> None:
+    words = ("+exp=linear_modes", f"+probe={{{probe}: {{}}}}")
+    with pytest.raises(
+        UserError, match=rf"probe\.{probe}: looks at .*training.*; there is nothing"
+    ):
+        train(tmp_path, *words, command="study")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("made_images")
+def test_a_study_is_made_from_the_images_that_it_reads() -> None:
+    config = composed(
+        ["+exp=adaptive/targets", "study.seeds=1", "study.train_examples=20"], "study"
+    )
+    kind = kind_of(config)
+    assert kind.prepare(config).data == kind.data(config) == FittedDigits().files() != {}
