@@ -28,6 +28,7 @@ TABLES = ("eigenfunctions", "eigenvalues", "points")
 def draw(group: trained.SeedRuns) -> Figure:
     """One run's figure."""
     functions, eigenvalues, points = (group.tables[name] for name in TABLES)
+    uncentred = group.config.get("probe.eigenfunctions.centring") == "none"
     steps = _nearest(ITERATIONS, functions["step"].unique())
     # A small run may have kept fewer.
     ranks = [rank for rank in RANKS if rank in functions["rank"].unique()]
@@ -54,7 +55,8 @@ def draw(group: trained.SeedRuns) -> Figure:
     trained.note(
         figure,
         [group],
-        f"seed {group.records[0].seed}; each image on a scale of its own; {trained.CENTRED}",
+        f"seed {group.records[0].seed}; each image on a scale of its own; "
+        + ("kernel not centred" if uncentred else trained.CENTRED),
     )
     return figure
 

@@ -64,6 +64,7 @@ def _time_of(net: str, iterations: int) -> str:
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "disk": "a minute a seed",
+    "disk_uncentred": "a minute a seed",
     "mlp_mnist": "5 minutes a seed",
     "easy_difficult_noise": "3 minutes a seed",
     "easy_difficult_kmnist": "3 minutes a seed",

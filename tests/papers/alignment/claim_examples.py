@@ -43,13 +43,15 @@ def points(right: bool = True, training: int = 500, side: int = 50) -> pd.DataFr
     return pd.concat([grid, grid.iloc[np.arange(training) % len(grid)].assign(split="train")])
 
 
-def disk(at_start: float = 0.015, at_end: float = 0.002, **of_points: object) -> list[Record]:
+def disk(
+    at_start: float = 0.015, at_end: float = 0.002, name: str = "disk", **of_points: object
+) -> list[Record]:
     rows = [
         pd.DataFrame({"step": step, "rank": range(1, 21), "eigenvalue": np.geomspace(1, ratio, 20)})
         for step, ratio in ((0, at_start), (2000, at_end))
     ]
     tables = {"eigenvalues": pd.concat(rows), "points": points(**of_points)}  # type: ignore[arg-type]
-    return [record("disk", tables)]
+    return [record(name, tables)]
 
 
 def disk_functions(at_start: bool, at_end: bool) -> list[Record]:
@@ -526,6 +528,9 @@ EXAMPLES: dict[str, Example] = {
     "fig01-ratio-at-start": lambda holds: disk(at_start=0.014 if holds else 0.0002),
     "fig01-ratio-at-end": lambda holds: disk(at_end=0.0021 if holds else 0.01),
     "fig01-anisotropy": lambda holds: disk(at_end=0.01 if holds else 0.02),
+    "fig01-anisotropy-uncentred": lambda holds: disk(
+        at_end=0.01 if holds else 0.02, name="disk_uncentred"
+    ),
     "fig01-class-structure": lambda holds: disk_functions(not holds, holds),
     "fig01-rotation-invariance": lambda holds: disk_functions(True, holds),
     "fig10-labels": lambda holds: disk(right=holds),
