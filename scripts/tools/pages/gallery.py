@@ -34,7 +34,7 @@ SHOWN_OF = {("14", "released"): 10_000}
 INTRO = """\
 `ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `{folder}`.
 It needs no run of your own: the results that come with ntkexp are enough. Below each image stand
-the seeds, what is smaller than in the paper, and how far the runs came. What was found in each
+the command that draws it, and those that make its runs, with their cost. What was found in each
 figure, claim by claim: [what was reproduced]({link}).
 
 <!-- made by scripts/tools/pages/gallery.py -->
@@ -106,9 +106,8 @@ def section(script: Script, alone: bool) -> Iterator[str]:
         yield f"![{label}](../{image.relative_to(DOCS).as_posix()})"
     if not images:
         yield "*Not drawn yet: no run has come far enough.*"
-    yield "\n".join(["```bash", f"ntkexp figures {script.paper} {_word(script)}", "```"])
-    yield "draws it. Its runs are made by"
-    yield "\n".join(["```bash", *_runs(script, images or ["paper"]), "```"])
+    draws = f"ntkexp figures {script.paper} {_word(script)}"
+    yield "\n".join(["```bash", draws, *_runs(script, images or ["paper"]), "```"])
 
 
 def _images(script: Script) -> dict[str, Path]:

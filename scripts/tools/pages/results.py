@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ntkexp import components
-from ntkexp.results import Table
+from ntkexp.results.table import STEP, Column, Table
 from ntkexp.training.members.side_by_side import MEMBERS
 from ntkexp.training.supervised import TABLES
 
@@ -24,28 +24,34 @@ def main() -> None:
 
 
 def document(before: str) -> str:
-    """The page, with the tables as they are now."""
+    """The page, with the tables as they are now; what stands above them says what `step` is."""
     intro = before.partition(BEGINNING)[0]
     return intro + "\n\n".join([BEGINNING, *sections()]) + "\n"
 
 
 def sections() -> Iterator[str]:
-    yield from section("Training", (*TABLES, MEMBERS))
+    yield from section("Training", (*TABLES, MEMBERS), told=("step", STEP))
     for group, word in (("probe", "Probe"), ("study", "Study")):
         for name in components.names(group):
             kind = components.find(group, name)
             # Components of a project of one's own are that project's to document.
             if kind.__module__.startswith("ntkexp."):
-                yield from section(f"{word} {name}", kind.tables)  # type: ignore[attr-defined]
+                told = ("step", STEP) if group == "probe" else None
+                yield from section(f"{word} {name}", kind.tables, told)  # type: ignore[attr-defined]
 
 
-def section(title: str, tables: Sequence[Table]) -> Iterator[str]:
+def section(
+    title: str, tables: Sequence[Table], told: tuple[str, Column] | None = None
+) -> Iterator[str]:
+    """A table of columns for each table, without the column that the page has told of."""
     yield f"## {title}"
     for table in tables:
         yield f"### {table.name}"
         yield _filled(table.about[0].upper() + table.about[1:].rstrip(".") + ".")
         rows = [
-            f"| {name} | {one.type} | {_cell(one.about)} |" for name, one in table.columns.items()
+            f"| {name} | {column.type} | {_cell(column.about)} |"
+            for name, column in table.columns.items()
+            if (name, column) != told
         ]
         yield "\n".join(["| column | type | what it is |", "|---|---|---|", *rows])
         if table.notes:
