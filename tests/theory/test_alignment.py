@@ -40,3 +40,14 @@ def test_a_zero_kernel_is_aligned_with_nothing() -> None:
     _, Y = kernel_and_labels(0)
     assert label_cka(np.zeros((N * C, N * C)), Y) == 0.0
     assert cka(np.zeros((2, 2)), np.eye(2)) == 0.0
+
+
+def test_cka_is_the_sum_of_eigenvalues_times_squared_cosines_over_their_norm() -> None:
+    K, Y = kernel_and_labels(3)
+    eigenvalues, vectors = np.linalg.eigh(K)
+    cosines = (vectors.T @ Y / np.linalg.norm(Y)) ** 2
+    expected = eigenvalues @ cosines / np.linalg.norm(eigenvalues)
+    assert label_cka(K, Y) == pytest.approx(expected, rel=1e-10)
+    # Near the flat kernel of few directions that hold the labels it is one over the root of them.
+    few = np.linalg.qr(np.column_stack([Y, vectors[:, :3]]))[0]
+    assert label_cka(few @ few.T, Y) == pytest.approx(1 / np.sqrt(4), rel=1e-10)

@@ -278,6 +278,16 @@ def hierarchy(experiments: Sequence[str], easy: Curve, difficult: Curve) -> list
     return [record(experiment, subsets(easy, difficult)) for experiment in experiments]
 
 
+def easy_first(holds: bool) -> list[Record]:
+    rows = {"easy": (0.1, 0.6, 0.9, 1, 1), "difficult": (0.1, 0.1, 0.2, 0.6, 1)}
+    curves = rows if holds else dict(zip(rows, reversed(rows.values()), strict=True))
+    evals = pd.concat(
+        pd.DataFrame({"step": STEPS, "split": "train", "subset": subset, "accuracy": curve})
+        for subset, curve in curves.items()
+    )
+    return [record(experiment, {"evals": evals}) for experiment in HIERARCHY]
+
+
 def logistic(middle: float, width: float, height: float = 1.0) -> np.ndarray:
     return height / (1 + np.exp(-(np.log1p(FINE) - middle) / width))
 
@@ -531,6 +541,7 @@ EXAMPLES: dict[str, Example] = {
     "fig01-anisotropy-uncentred": lambda holds: disk(
         at_end=0.01 if holds else 0.02, name="disk_uncentred"
     ),
+    "fig01-class-share": lambda holds: disk_functions(at_start=False, at_end=holds),
     "fig01-class-structure": lambda holds: disk_functions(not holds, holds),
     "fig01-rotation-invariance": lambda holds: disk_functions(True, holds),
     "fig10-labels": lambda holds: disk(right=holds),
@@ -551,6 +562,10 @@ EXAMPLES: dict[str, Example] = {
     "fig04-easy-higher": lambda holds: hierarchy(
         HIERARCHY, *((RISING, LEVEL) if holds else (LEVEL, RISING))
     ),
+    "fig04-ratio-rises": lambda holds: hierarchy(
+        HIERARCHY, RISING if holds else LEVEL, LEVEL if holds else RISING
+    ),
+    "fig04-easy-first": easy_first,
     "fig04-easy-faster": lambda holds: hierarchy(HIERARCHY, RISING, LEVEL if holds else RISING),
     "fig04-kmnist-rises": lambda holds: hierarchy(
         HIERARCHY[1:], (0.1, 0.3, 0.5, 0.5, 0.5), (0.1, 0.1, 0.1, 0.1, 0.4 if holds else 0.1)

@@ -105,7 +105,8 @@ def _uncentred(kind: str, says: str) -> Claim:
         holds=above(1.0),
         threshold="the sign of the text's word; which of the two the paper draws it does not say",
         horizon=with_centring(kind, iteration(EARLY)),
-        seen="one claim, with neither centred, became two",
+        seen="one claim, with neither centred, became two; from iteration 10 on, where the figure "
+        "begins, it holds with neither centred for recipe=paper and is partly for the other",
         unit=times,
         recipes=PAPER_AND_RELEASED,
     )

@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import FEWEST, Case, Claim, Statistic, above, below, sharing
+from ntkexp.claims.claim import FEWEST, Case, Claim, Section, Statistic, above, below, sharing
 from ntkexp.claims.curves import agreement, rank_correlation
 from ntkexp.claims.horizon import Horizon
 from ntkexp.results.record import Record
@@ -185,6 +185,7 @@ CLAIMS = (
         statistic=all_settings(others_that_follow),
         holds=below(0),
         threshold=f"the text's `only`; ours: which others; follows: {ORDER}",
+        section=Section.ours,
         seen=f"{RANKS}, by which no other follows it and this holds",
     ),
     claim(
