@@ -184,7 +184,7 @@ CLAIMS = (
     claim(
         "easy-first",
         says="Easy examples are learned before difficult ones",
-        paper="first",
+        paper="not said",
         number="iterations to half of them right, difficult over easy",
         tables=("evals",),
         statistic=each_run(accuracy_delay, PANELS),

@@ -180,7 +180,7 @@ CLAIMS = (
         "others",
         says="They are the only ones to reflect the shape of the gap: no other measure follows it "
         "in all three settings",
-        paper="none",
+        paper="not said",
         number=f"how many of {len(OTHERS)} others follow it in all settings",
         statistic=all_settings(others_that_follow),
         holds=below(0),
