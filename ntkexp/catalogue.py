@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ntkexp.errors import UserError, meant
+from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.found import paper
 from ntkexp.results import folders
-from ntkexp.results.commits.chain import DamagedRunError, UnreadableRunError
-from ntkexp.results.commits.lock import held
 from ntkexp.results.folders import OUTPUTS, runs
+from ntkexp.results.lock import is_locked
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
 from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
@@ -119,7 +118,7 @@ def _state_lines(found: Sequence[Path]) -> Iterator[str]:
 
 
 def _state(run: Path, status: dict[str, Any]) -> str:
-    if status["state"] == "running" and not held(run / "lock"):
+    if status["state"] == "running" and not is_locked(run / "lock"):
         return "stopped (the same command resumes it)"
     return str(status["state"])
 

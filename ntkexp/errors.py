@@ -1,6 +1,7 @@
 """Errors that a user hears of in one line."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 
 class UserError(ValueError):
@@ -34,8 +35,47 @@ class RunFailed(Exception):
         self.folder, self.reason = folder, reason
 
 
+class DamagedRunError(UserError):
+    """A file of a run is not what the run wrote."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path} {what}; --rerun does the run again from its beginning")
+
+
+class UnreadableRunError(DamagedRunError):
+    """A file or folder cannot be read now. That says nothing of what is in it."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        way_out = "" if isinstance(error, PermissionError) else "; try again"
+        UserError.__init__(self, f"{path}: cannot be read ({error.strerror}){way_out}")
+
+
+class RunTakenError(UserError):
+    """Another living process works on this run."""
+
+
+class RunLostError(RunTakenError):
+    """Another process took this run over while this one was stopped or out of reach."""
+
+
+def not_read(path: Path, error: OSError) -> DamagedRunError:
+    """The error for a file that should be there and could not be read."""
+    if isinstance(error, FileNotFoundError):
+        return DamagedRunError(path, "is missing")
+    return UnreadableRunError(path, error)
+
+
+def cannot_write(path: Path, error: OSError) -> UserError:
+    reason = error.strerror or str(error)
+    return UserError(f"cannot write {path}: {reason}; nothing already there was changed")
+
+
+def cannot_remove(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot remove {path}: {error.strerror or error}")
+
+
 def denied(error: PermissionError) -> UserError:
-    """The line for a file or folder of another account; what is about no file is raised again."""
+    """The line for a file or folder of another account; an error about no file is raised."""
     if error.filename is None:
         raise error
     return UserError(f"{error.filename}: {error.strerror}; this account may not use it")

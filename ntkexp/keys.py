@@ -1,7 +1,5 @@
 """Keys of a config that are no part of what a run computes."""
 
-SCHEMA_VERSION = 1
-
 # Keys that say how or where a run is made, never what comes out of it.
 EXECUTION_KEYS = (
     "device",

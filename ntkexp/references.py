@@ -90,7 +90,7 @@ class FromRun:
 
     def table(self) -> pd.DataFrame:
         """A table, from a parquet file."""
-        from ntkexp.results.parquet import frame_of
+        from ntkexp.results.table import frame_of
 
         path = self.checked()
         with self._of_kind("a table, such as evals.parquet"):

@@ -26,7 +26,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import folder_of, paper_of
-from ntkexp.results.atomic import make_folder, replacing
+from ntkexp.results.files import make_folder, replacing
 from ntkexp.scripts import runs
 
 # Inches: one column, and the text width, of the paper's two-column page.

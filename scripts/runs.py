@@ -10,9 +10,8 @@ from typing import NoReturn
 import pandas as pd
 
 from ntkexp.claims.effort import line
-from ntkexp.results import packaged
-from ntkexp.results.collect import collect
-from ntkexp.results.folders import OUTPUTS
+from ntkexp.results.reading import collect
+from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.record import Record
 from ntkexp.results.select import has_rows, of_recipe, runs_to_show
 
@@ -57,7 +56,7 @@ def chosen_of(
 
 def folders(experiment: str) -> list[Path]:
     """The folders of an experiment's runs: the user's own and those of the reference."""
-    return [root / experiment for root in packaged.roots(OUTPUTS)]
+    return [root / experiment for root in roots(OUTPUTS)]
 
 
 def joined(records: Iterable[Record], tables: Iterable[str]) -> dict[str, pd.DataFrame]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ntkexp import results
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp
 from tests.environment import python_path
 from tests.installed_project import install

@@ -22,7 +22,7 @@ from ntkexp.compose import composition
 from ntkexp.compose.check import check, shrink
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.errors import Interrupted
-from ntkexp.execution.kinds import kind_of
+from ntkexp.execution.prepare import prepare
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
 from ntkexp.studies import c_scores
@@ -108,7 +108,7 @@ def train(outputs: Path, *words: str, stop_at: int | None = None, command: str =
 
 def _train(outputs: Path, words: Sequence[str], stop_at: int | None, command: str) -> Path:
     config = composed([*words, f"paths.outputs={outputs}"], command)
-    ready = kind_of(config).prepare(config)
+    ready = prepare(config)
     questions = iter(range(10**9))
 
     def stop_asked() -> bool:

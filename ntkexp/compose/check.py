@@ -13,12 +13,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import components
 from ntkexp.components import Component
-from ntkexp.compose import size
-from ntkexp.config import ExperimentConfig, Spacing, TrainConfig
+from ntkexp.config import ExperimentConfig, SlurmConfig, Spacing, TrainConfig
 from ntkexp.data.base import Data
 from ntkexp.errors import UserError
+from ntkexp.machine import available_bytes, refuse_beyond, visible_gpus
 from ntkexp.options import check_options
 from ntkexp.results.numbers import metric
+
+LIMITS = ("optim.epochs", "optim.steps")
+BYTES_PER_NUMBER = 4
 
 
 def check(config: DictConfig) -> None:
@@ -36,7 +39,33 @@ def check(config: DictConfig) -> None:
         if component.kind != "probe" or isinstance(plain, TrainConfig):
             component.check(plain)
     if isinstance(plain, TrainConfig):
-        size.check(plain)
+        check_size(plain)
+
+
+def check_size(config: TrainConfig) -> None:
+    """Refuse a network that cannot take the data, or that does not fit into memory.
+
+    Training with momentum keeps three numbers a parameter in float32: the parameter, its velocity
+    and its gradient. Activations and kernels come on top. What is not known of a component of one's
+    own is not checked here, nor the memory of another machine that is not told.
+    """
+    shape, model = config.data.shape(), config.model
+    if shape is None:
+        return
+    model.refuse_inputs(shape.inputs)
+    room: int | None = available_bytes()
+    if isinstance(config.launcher, SlurmConfig):
+        room = config.launcher.memory_gb and config.launcher.memory_gb * 2**30
+    parameters = model.parameters(shape.inputs, shape.outputs)
+    if parameters is None or room is None:
+        return
+    on_gpu = config.device.startswith("cuda") or (config.device == "auto" and visible_gpus())
+    refuse_beyond(
+        f"model.{model.size_key}={getattr(model, model.size_key)}" if model.size_key else "model",
+        "its parameters" if on_gpu else "its parameters, velocity and gradients",
+        BYTES_PER_NUMBER * parameters * (1 if on_gpu else 3),
+        room,
+    )
 
 
 def complete_chosen(config: DictConfig) -> None:
@@ -51,15 +80,14 @@ def complete_chosen(config: DictConfig) -> None:
                 config[group][key] = OmegaConf.structured(made)
 
 
-def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig]]:
-    """(key, node) of every component of a composed config."""
-    for key in map(str, config):
-        if component_type(config[key]):
-            yield key, config[key]
+def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig, type[Component]]]:
+    """(key, node, component) of every component of a composed config."""
+    nodes = {key: config[key] for key in map(str, config)}
     for group in components.MANY:
-        for key in map(str, config.get(group, {})):
-            if component_type(config[group][key]):
-                yield f"{group}.{key}", config[group][key]
+        nodes |= {f"{group}.{key}": node for key, node in config.get(group, {}).items()}
+    for key, node in nodes.items():
+        if (kind := component_type(node)) is not None:
+            yield key, node, kind
 
 
 def components_of(config: ExperimentConfig) -> Iterator[Component]:
@@ -86,10 +114,8 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
         "evaluate.train_examples": scale.evaluate_examples,
         "evaluate.test_examples": scale.evaluate_examples,
     }
-    for key, node in component_nodes(config):
-        kind = component_type(node)
-        own = kind.limits(scale) if kind else {}
-        limits |= {f"{key}.{option}": limit for option, limit in own.items()}
+    for key, _, kind in component_nodes(config):
+        limits |= {f"{key}.{option}": limit for option, limit in kind.limits(scale).items()}
     for key, limit in limits.items():
         if limit is None or key in typed or key.partition(".")[0] not in config:
             continue
@@ -97,9 +123,6 @@ def shrink(config: DictConfig, typed: Collection[str]) -> None:
         OmegaConf.update(config, key, limit if value is None else min(value, limit))
     if scale.growth is not None and "probing.growth" not in typed:
         config.probing.growth = max(config.probing.growth, scale.growth)
-
-
-LIMITS = ("optim.epochs", "optim.steps")
 
 
 def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:
@@ -110,7 +133,7 @@ def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:
     if "optim" not in config or len({*LIMITS} & {*typed}) != 1:
         return
     epochs, steps = config.optim.epochs, config.optim.steps
-    an_epoch = steps_an_epoch(config)
+    an_epoch = _steps_an_epoch(config)
     if epochs is None or steps is None or an_epoch is None:
         return
     if "optim.steps" in typed and epochs * an_epoch < steps:
@@ -119,8 +142,7 @@ def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:
         config.optim.steps = None
 
 
-def steps_an_epoch(config: DictConfig) -> int | None:
-    """None where only the files tell how many examples there are."""
+def _steps_an_epoch(config: DictConfig) -> int | None:
     data = OmegaConf.to_object(config.data)
     shape = data.shape() if isinstance(data, Data) else None
     if shape is None or shape.examples is None:

@@ -11,16 +11,14 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
-from ntkexp.compose import size
 from ntkexp.compose.check import check, keep_typed_limit, shrink
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
 from ntkexp.options import refuse_added
 from ntkexp.references import checksum, references
-from ntkexp.results.folders import STATUS
-from ntkexp.results.packaged import roots
-from ntkexp.results.status import read_status
+from ntkexp.results.folders import roots
+from ntkexp.results.status import STATUS, read_status
 
 # A run that needs a run that needs a run ... so many times needs itself.
 DEEPEST = 20
@@ -35,12 +33,9 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     check(config)
     keep_typed_limit(config, typed)
     _name_parents(config)
-    many = members.of_config(config) if config.members is not None else []
-    for _, member in many:
+    for _, member in members.of_config(config) if config.members is not None else ():
         check(member)
         _name_parents(member)
-    if "model" in config:
-        size.refuse_other_sizes(many)
 
 
 def forget_parents() -> None:
@@ -83,6 +78,37 @@ def parents(config: DictConfig) -> list[Parent]:
             parent = _parent(key, node, one)
             found.setdefault((parent.folder, parent.file), parent)
     return list(found.values())
+
+
+def refuse_unmet(config: DictConfig) -> None:
+    """Refuse a run that needs what is not there and not asked for, or what no run writes."""
+    for parent in parents(config):
+        if parent.finished:
+            parent.checksum  # noqa: B018 - which names the files that there are
+        elif parent.how is None:
+            raise UserError(
+                f"{parent.key}.run={parent.folder}: is not finished; expected a run that is"
+            )
+        else:
+            _refuse_unkept(parent, parent.how.config)
+            if not config.with_parents:
+                raise UserError(
+                    f"{parent.key}: needs {parent.file} of {parent.folder}, which is not "
+                    f"finished; --with-parents makes it first, as does\n{parent.how.line}"
+                )
+            refuse_unmet(parent.how.config)
+
+
+def _refuse_unkept(parent: Parent, config: DictConfig) -> None:
+    """Refuse weights that the training run of `config` will not keep."""
+    if "study" in config or not parent.file.endswith(".pt"):
+        return
+    kept = ["weights.pt", *(f"weights.{step}.pt" for step in config.keep.weights)]
+    if parent.file not in kept:
+        raise UserError(
+            f"{parent.key}.file={parent.file}: {config.name} with these options does not write it; "
+            f"it writes {', '.join(kept)}"
+        )
 
 
 def located(config: DictConfig) -> DictConfig:

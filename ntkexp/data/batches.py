@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import sent
+from ntkexp.machine import sent
 from ntkexp.seeds import generator
 
 CROP_PADDING = 4

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ntkexp.data.base import Data, Shape
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import count, option, whole
 
 RADIUS = math.sqrt(2 / math.pi)  # of the disk that covers half of the square

@@ -10,8 +10,7 @@ from omegaconf import DictConfig
 
 from ntkexp.errors import UserError
 from ntkexp.identity import hashed, plain
-from ntkexp.results.card import read_card
-from ntkexp.results.status import forget_work, read_status, refuse_damaged
+from ntkexp.results.status import forget_work, read_card, read_status, refuse_damaged
 
 DONE, FAILED = 0, 1
 # Checksums by file.
@@ -23,26 +22,35 @@ def done_already(
 ) -> int | None:
     """The exit code of a run that is done already; None when there is work to do.
 
-    `data` are the checksums of the files that a run would read here, found without loading them.
-    Asked before the work, and once more when the run's lock is held: another process may have
-    done it meanwhile.
+    `data` gives the checksums of the files that a run of a config would read here. Asked before the
+    work, and once more under the run's lock: another process may have done it meanwhile.
     """
-    if config.rerun:
-        return None
-    status = read_status(folder)
+    status = None if config.rerun else read_status(folder)
     if status is None:
         return None
-    if status["state"] == "finished":
-        refuse_damaged(folder, status)
-        refuse_other_run(config, folder)
-        refuse_other_data(config, folder, data)
-        forget_work(folder)
+    if is_finished(config, folder, status, data):
         print(f"done already: {folder}  (--rerun does it again)")
         return DONE
     if has_diverged(status) and not config.launcher.retry_failed:
         print(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
         return FAILED
     return None
+
+
+def is_finished(
+    config: DictConfig,
+    folder: Path,
+    status: Mapping[str, Any],
+    data: Callable[[DictConfig], Data],
+) -> bool:
+    """True for a finished run; refused where it is damaged, or made from another config or data."""
+    if status["state"] != "finished":
+        return False
+    refuse_damaged(folder, status)
+    refuse_other_run(config, folder)
+    refuse_other_data(config, folder, data)
+    forget_work(folder)
+    return True
 
 
 def has_diverged(status: Mapping[str, Any] | None) -> bool:

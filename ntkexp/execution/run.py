@@ -1,11 +1,11 @@
 """The life of a run on one page: skipped where it is done, else begun or resumed, and finished.
 
 1. Done already, or failed for good: its exit code is known    outcome.py
-2. Runs that it needs are made first                           needed.py
+2. Runs that it needs are made first                           ntkexp/compose/finalise.py
 3. Data, network and probes are built: what is wrong is known
-   before a folder is made                                     kinds.py
+   before a folder is made                                     prepare.py
 4. Its lock is taken, and the first question asked again: it
-   may have been done by another process meanwhile             ntkexp/results/commits/lock.py
+   may have been done by another process meanwhile             ntkexp/results/lock.py
 5. It is begun, or resumed where its last commit left it       ntkexp/results/store.py
 6. The loop goes to its end                                    ntkexp/training/loop.py
 7. Its files are published, and its status says how it ended
@@ -22,26 +22,20 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.compose.finalise import parents
+from ntkexp.compose.finalise import parents, refuse_unmet
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import threads
-from ntkexp.execution.kinds import kind_of, refuse_unknown_metric
-from ntkexp.execution.needed import refuse_unmet
 from ntkexp.execution.outcome import DONE, FAILED, compare_data, done_already, has_diverged
+from ntkexp.execution.prepare import checksums, command_of, prepare, refuse_unknown_metric
 from ntkexp.execution.process import as_program
 from ntkexp.identity import hashed, plain
-from ntkexp.keys import EXECUTION_KEYS
-from ntkexp.members import expanded
-from ntkexp.results.card import Card
-from ntkexp.results.configs import flattened
-from ntkexp.results.status import read_status
+from ntkexp.results.status import Card, read_status
 
 if TYPE_CHECKING:
-    from ntkexp.loggers import Logger
     from ntkexp.loggers.mirror import Mirror
     from ntkexp.results.store import Run
     from ntkexp.training.loop import Loop
@@ -68,8 +62,7 @@ def run(
 
     `process` surrounds the work and gives the signals that ask it to stop.
     """
-    kind = kind_of(config)
-    if (code := done_already(config, folder, kind.data)) is not None:
+    if (code := done_already(config, folder, checksums)) is not None:
         return code
     refuse_unmet(config)
     for parent in parents(config):
@@ -80,7 +73,7 @@ def run(
             return code
     with process() as signals:
         began = time.monotonic()
-        ready = kind.prepare(config)
+        ready = prepare(config)
         refuse_unknown_metric(config, ready.tables)
         if signals:
             print("interrupted before the run began", file=sys.stderr)
@@ -141,7 +134,7 @@ def begin(
     text = OmegaConf.to_yaml(config, resolve=True)
     card = Card(
         experiment=config.name,
-        command=kind_of(config).name,
+        command=command_of(config),
         hashed=hashed(plain(config)),
         axes=tuple(sorted(typed.axes)),
         typed=tuple(sorted(typed.keys - {"exp"})),
@@ -151,23 +144,17 @@ def begin(
     return checkpoint
 
 
-def mirror_of(stored: Run, config: DictConfig) -> Mirror:
+def mirror_of(stored: Run, config: DictConfig) -> AbstractContextManager[Mirror | None]:
     """The loggers that a config chooses, for this run."""
-    from ntkexp.loggers.mirror import Mirror
+    if not config.logger:
+        return contextlib.nullcontext()
+    from ntkexp.loggers.mirror import mirror_for
 
-    values = flattened(plain(config))
-    settings = {key: value for key, value in values.items() if _is_told(key)}
-    members = expanded(config.members) if config.members else ()
-    loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
-    return Mirror(loggers, stored, config.name, settings, tuple(members))
-
-
-def _is_told(key: str) -> bool:
-    return key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
+    return mirror_for(config, stored)
 
 
 def loop_of(
-    ready: Ready, stored: Run, config: DictConfig, checkpoint: bytes | None, mirror: Mirror
+    ready: Ready, stored: Run, config: DictConfig, checkpoint: bytes | None, mirror: Mirror | None
 ) -> Loop:
     """The loop of a run, where the checkpoint left it."""
     from ntkexp.training.loop import Loop

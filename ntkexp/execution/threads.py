@@ -18,9 +18,10 @@ import os
 import sys
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any
 
-from ntkexp.machine.cores import cores
+from omegaconf import DictConfig, OmegaConf
+
+from ntkexp.machine import cores
 
 # A thread that has to wait spins for 3,000 rounds, then sleeps. From 3,000 rounds on idle cores are
 # as quick as with endless spinning, with 1,000 a tenth slower; work beside busy processes keeps .17
@@ -58,14 +59,36 @@ def set_waiting(environment: MutableMapping[str, str] = os.environ) -> None:
         environment.update(WAITING)
 
 
+def wanted(config: DictConfig) -> Wanted:
+    """The threads for a run in this process: `launcher.threads`, else OMP_NUM_THREADS, else by the
+    work of a step.
+
+    A job of a sweep has no more than its share of the cores, whatever was said.
+    """
+    if threads := config.launcher.threads:
+        asked = Wanted(threads, f"launcher.threads={threads}")
+    elif exported := exported_threads():
+        asked = Wanted(exported, f"OMP_NUM_THREADS={exported}")
+    else:
+        return Wanted(by_work(multiplications_of_a_step(config), _share or cores()))
+    return asked if _share is None else Wanted(min(asked.number, _share), asked.said)
+
+
+def exported_threads() -> int | None:
+    """The user's OMP_NUM_THREADS; OpenMP allows a list, whose first number is for the outermost
+    level. None where it is absent or no number, as libgomp takes it."""
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(given) if given.isdigit() and int(given) else None
+
+
 def by_work(work: int | None, cores: int) -> int:
     """The number of threads that pay for a step of `work` multiplications, at most one a core.
 
     A step on k threads takes work / k and what k - 1 threads cost, so the k-th saves
     work / (k - 1) - work / k = work / (k (k - 1)), and pays while that is A_THREAD or more.
 
-    What is not known (a network of the user's own, a study) gets every core, as it always did:
-    where the work is large, one thread would be too slow.
+    What is not known (a network of the user's own, a study) gets every core: where the work is
+    large, one thread would be too slow.
 
     >>> by_work(28_000_000, cores=2), by_work(492_000_000, cores=16), by_work(None, cores=2)
     (1, 4, 2)
@@ -75,30 +98,22 @@ def by_work(work: int | None, cores: int) -> int:
     return max(1, min(cores, int((1 + math.sqrt(1 + 4 * work / A_THREAD)) / 2)))
 
 
-def exported() -> int | None:
-    """The user's OMP_NUM_THREADS; OpenMP allows a list, whose first number is for the outermost
-    level. None where it is absent or no number, as libgomp takes it."""
-    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return int(given) if given.isdigit() and int(given) else None
+def multiplications_of_a_step(config: DictConfig) -> int | None:
+    """The multiplications of one update of one network; None where they are not known.
 
-
-def wanted(config: Any) -> Wanted:
-    """The threads for a run of `config` in this process: `launcher.threads`, else OMP_NUM_THREADS,
-    else by the work of a step.
-
-    A job of a sweep has no more than its share of the cores, whatever was said.
+    Backpropagation takes as many as the forward pass for the gradient by the weights and once more
+    for that by the inputs (Baydin et al. 2018, https://arxiv.org/abs/1502.05767, section 3.2, have
+    the bound). Activations, norms and the update itself are left out.
     """
-    from ntkexp.execution import multiplications  # every command imports this file, --help too
-
-    most = cores() if _share is None else _share
-    threads = config.launcher.threads
-    if threads:
-        found = Wanted(threads, f"launcher.threads={threads}")
-    elif said := exported():
-        found = Wanted(said, f"OMP_NUM_THREADS={said}")
-    else:
-        return Wanted(by_work(multiplications.of_a_step(config), most))
-    return Wanted(min(found.number, most), found.said) if _share is not None else found
+    if "model" not in config:
+        return None
+    data, model = OmegaConf.to_object(config.data), OmegaConf.to_object(config.model)
+    shape = data.shape()  # type: ignore[union-attr]
+    if shape is None or shape.examples is None:
+        return None
+    forward = model.multiplications(shape.inputs, shape.outputs)  # type: ignore[union-attr]
+    batch = min(config.optim.batch_size or shape.examples, shape.examples)
+    return None if forward is None else 3 * batch * forward
 
 
 def of_life(kept: int | None, wanted: Wanted) -> tuple[int, str | None]:

@@ -23,9 +23,8 @@ from pathlib import Path
 from ntkexp.errors import UserError, meant
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
-from ntkexp.results.atomic import refuse_unwritable
-from ntkexp.results.folders import OUTPUTS
-from ntkexp.results.packaged import roots
+from ntkexp.results.files import refuse_unwritable
+from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.usage import CommandParser
 
 MISSING_RUNS = 3

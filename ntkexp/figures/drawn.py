@@ -12,7 +12,7 @@ import ntkexp
 from ntkexp import projects
 from ntkexp.errors import UserError
 from ntkexp.papers.scripts import Script, folder_of, scripts
-from ntkexp.results.atomic import write_text
+from ntkexp.results.files import write_text
 from ntkexp.results.folders import runs
 
 KINDS = ("pdf", "png", "svg")

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from ntkexp import progress
-from ntkexp.errors import UserError
+from ntkexp import machine, progress
+from ntkexp.errors import RunTakenError, UserError, cannot_write
 from ntkexp.execution import threads
 from ntkexp.execution.run import run
 from ntkexp.launch.job import BAD_INPUT, BROKEN, LOG, TAKEN, Job
-from ntkexp.machine import gpus
-from ntkexp.results.atomic import cannot_write, make_folder
-from ntkexp.results.commits.lock import RunTakenError
+from ntkexp.results.files import make_folder
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 REPORT_SECONDS = 0.3
@@ -79,7 +77,7 @@ def _stand_alone(slot: Slot, launcher: int) -> None:
     _end_with(launcher)
     _offer_to_the_memory_killer()
     if slot.gpu is not None:
-        gpus.give(slot.gpu)
+        machine.give(slot.gpu)
     threads.share(slot.threads)
     threads.use(slot.threads)
 

@@ -15,11 +15,11 @@ from ntkexp.compose.finalise import finalise
 from ntkexp.compose.jobs import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.errors import UserError
-from ntkexp.execution.kinds import kind_of
-from ntkexp.execution.outcome import DONE, FAILED, refuse_other_data, refuse_other_run
+from ntkexp.execution.outcome import DONE, FAILED, is_finished
+from ntkexp.execution.prepare import checksums
 from ntkexp.execution.run import NOTHING_TYPED, Typed
 from ntkexp.identity import folder_of
-from ntkexp.results.status import forget_work, read_status, refuse_damaged
+from ntkexp.results.status import forget_work, read_status
 
 # What a job writes to the terminal when it runs alone.
 LOG = "log.txt"
@@ -82,17 +82,13 @@ def look_up(job: Job, *, retry_failed: bool) -> None:
         return
     try:
         status = read_status(job.folder)
-        if status is not None and status["state"] == "finished":
-            refuse_damaged(job.folder, status)
-            refuse_other_run(job.config, job.folder)
-            refuse_other_data(job.config, job.folder, kind_of(job.config).data)
+        if status is None:
+            return
+        finished = is_finished(job.config, job.folder, status, checksums)
     except UserError as error:
         job.fail(str(error))
         return
-    if status is None:
-        return
-    if status["state"] == "finished":
-        forget_work(job.folder)
+    if finished:
         job.outcome = Outcome.already
     elif status["state"] == "failed" and not _came_from_outside(status) and not retry_failed:
         job.fail(f"{status['reason']}  (--retry-failed tries again)", log_of(job, status))

@@ -9,14 +9,13 @@ from omegaconf import DictConfig
 
 from ntkexp.config import LauncherConfig
 from ntkexp.execution import threads
-from ntkexp.execution.kinds import kind_of
 from ntkexp.execution.outcome import DONE
-from ntkexp.execution.threads import exported
+from ntkexp.execution.prepare import preload
+from ntkexp.execution.threads import exported_threads
 from ntkexp.launch.child import Slot
 from ntkexp.launch.job import Job
 from ntkexp.launch.pool import Pool
-from ntkexp.machine.cores import cores
-from ntkexp.machine.gpus import gpus_for
+from ntkexp.machine import cores, gpus_for
 from ntkexp.progress import Progress
 from ntkexp.results.status import begun_with
 
@@ -29,7 +28,7 @@ def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
     # torch when it first computes; each job then takes its number.
     threads.use(1)
     for job in jobs:
-        kind_of(job.config).preload(job.config)
+        preload(job.config)
     threads.use(1)
     total = done_before + len(jobs)
     with Progress("sweep", total, start=done_before, shown=config.progress) as progress:
@@ -67,5 +66,5 @@ def slots(
             file=sys.stderr,
         )
     fair = max(1, room // count)
-    threads = max([min(launcher.threads or exported() or fair, fair), *kept])
+    threads = max([min(launcher.threads or exported_threads() or fair, fair), *kept])
     return [Slot(threads, gpus[index % len(gpus)] if gpus else None) for index in range(count)]

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import DictConfig
 
-from ntkexp.errors import RunFailed, UserError
+from ntkexp.errors import RunFailed, RunTakenError, UserError
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.launch.task import metric_of
-from ntkexp.results.commits.lock import RunTakenError
 from ntkexp.results.numbers.metric import KEY
 
 

@@ -29,9 +29,8 @@ from hydra.plugins.launcher import Launcher
 from omegaconf import DictConfig
 
 from ntkexp.compose.words import word
-from ntkexp.errors import UserError
+from ntkexp.errors import RunTakenError, UserError
 from ntkexp.keys import EXECUTION_KEYS
-from ntkexp.results.commits.lock import RunTakenError
 from ntkexp.results.numbers.metric import parsed
 
 if TYPE_CHECKING:

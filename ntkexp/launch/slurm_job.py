@@ -14,8 +14,9 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
+from ntkexp.errors import RunTakenError
 from ntkexp.execution.run import NOTHING_TYPED, Typed, run
-from ntkexp.results.commits.lock import SILENT_SECONDS, RunTakenError
+from ntkexp.results.lock import SILENT_SECONDS
 
 # submitit's word for: the time is nearly up, or somebody else needs this node.
 PREEMPTED = signal.SIGUSR2

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ntkexp.launch.job import Job, Outcome
-from ntkexp.results.commits.lock import held
+from ntkexp.results.lock import is_locked
 from ntkexp.results.status import begun
 
 DONE = (Outcome.finished, Outcome.already)
@@ -51,7 +51,7 @@ def _count(jobs: Sequence[Job]) -> str:
 def _plan(job: Job) -> str:
     if job.outcome is not Outcome.waiting:
         return "failed before" if job.outcome is Outcome.failed else str(job.outcome)
-    if held(job.folder / "lock"):
+    if is_locked(job.folder / "lock"):
         return "running now"
     if begun(job.folder) and not job.config.rerun:
         return "to resume"

@@ -9,19 +9,18 @@ from pathlib import Path
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
-from ntkexp.compose.finalise import Parent, parents
+from ntkexp.compose.finalise import Parent, parents, refuse_unmet
 from ntkexp.compose.jobs import Composer
 from ntkexp.config import LauncherConfig
 from ntkexp.errors import UserError
 from ntkexp.execution import threads
-from ntkexp.execution.kinds import kind_of
-from ntkexp.execution.needed import refuse_unmet
 from ntkexp.execution.outcome import DONE
+from ntkexp.execution.prepare import preload
 from ntkexp.execution.run import Typed
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
 from ntkexp.launch.summary import forecast, same_run, summary
 from ntkexp.launch.task import Task
-from ntkexp.results.atomic import refuse_unwritable
+from ntkexp.results.files import refuse_unwritable
 
 ENGINES = ("local", "slurm")
 # Takes the jobs to run, the sweep's config, and how many jobs were done before.
@@ -65,7 +64,7 @@ def refuse_bad(jobs: Sequence[Job]) -> None:
         refuse_unwritable(Path(outputs))
     threads.use(1)  # a process with threads of its own could not be forked
     for job in jobs:
-        kind_of(job.config).preload(job.config)
+        preload(job.config)
 
 
 def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ntkexp.components import Component
 from ntkexp.errors import UserError
-from ntkexp.results.atomic import remove_tree
-from ntkexp.results.commits.chain import is_plain_name
+from ntkexp.results.files import is_plain_name, remove_tree
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,11 +16,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.errors import Diverged, UserError
+from ntkexp.identity import plain
+from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.loggers.base import About, Batch, Logger, Sink
-from ntkexp.results.atomic import make_folder, remove_tree
+from ntkexp.members import expanded
+from ntkexp.results.status import flattened
+from ntkexp.results.files import make_folder, remove_tree
 from ntkexp.results.store import LOGS
 
 if TYPE_CHECKING:
@@ -56,14 +62,10 @@ class Mirror:
         self.loggers, self.run = loggers, run
         self.experiment, self.config, self.members = experiment, config, members
         self._open: dict[str, Open] = {}
-        self._finished = False
 
     @property
     def folder(self) -> Path:
         return self.run.folder / LOGS
-
-    def __bool__(self) -> bool:
-        return bool(self.loggers)
 
     def __enter__(self) -> Mirror:
         for name, logger in self.loggers.items():
@@ -145,3 +147,15 @@ class Mirror:
             self._open.pop(name, None)
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             print(f"logger {name}: {reason}; the run goes on without it", file=sys.stderr)
+
+
+def mirror_for(config: DictConfig, run: Run) -> Mirror:
+    """The loggers that a config chooses, for its run."""
+    loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
+    told = {
+        key: value
+        for key, value in flattened(plain(config)).items()
+        if key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
+    }
+    members = expanded(config.members) if config.members else ()
+    return Mirror(loggers, run, config.name, told, tuple(members))

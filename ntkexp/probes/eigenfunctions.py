@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from ntkexp.data import Split
 from ntkexp.data.disk import Disk
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MANY, one_of, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.optim.sgd import Sgd
 from ntkexp.options import MANY, count, option, whole
 from ntkexp.probes.base import Probe

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import count, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ntkexp.errors import UserError
 from ntkexp.report.markup import soft, text
-from ntkexp.results.parquet import frame_of
+from ntkexp.results.table import frame_of
 
 
 def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:

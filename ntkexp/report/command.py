@@ -11,9 +11,8 @@ from ntkexp.papers.scripts import FIGURES
 from ntkexp.report.benchmarks import read_timings
 from ntkexp.report.facts import drawings, groups
 from ntkexp.report.page import page
-from ntkexp.results.atomic import make_folder, refuse_unwritable, write_text
-from ntkexp.results.folders import OUTPUTS
-from ntkexp.results.packaged import roots
+from ntkexp.results.files import make_folder, refuse_unwritable, write_text
+from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.usage import CommandParser
 
 

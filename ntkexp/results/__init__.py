@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ntkexp.results.collect import read
+    from ntkexp.results.reading import read
     from ntkexp.results.folders import runs
     from ntkexp.results.reading import finished, load
     from ntkexp.results.record import Record

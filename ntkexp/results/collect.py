@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from ntkexp.errors import UserError
+from ntkexp.errors import DamagedRunError, UserError
 from ntkexp.experiments import SEEDS, axes
 from ntkexp.keys import EXECUTION_KEYS
-from ntkexp.results.card import read_card
-from ntkexp.results.commits.chain import DamagedRunError
-from ntkexp.results.configs import flat_config, flattened
+from ntkexp.results.status import flat_config, flattened
 from ntkexp.results.folders import REFERENCE, runs
 from ntkexp.results.provenance import last_life
 from ntkexp.results.reading import finished, identity, read_table, table_files
 from ntkexp.results.record import Record, among
-from ntkexp.results.status import read_status, refuse_damaged
+from ntkexp.results.status import read_card, read_status, refuse_damaged
 
 
 class StoredTables(Mapping[str, pd.DataFrame]):

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
+from ntkexp.errors import DamagedRunError, not_read
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
-from ntkexp.results.commits.chain import DamagedRunError, not_read
 
 # Facts of a run that say nothing of what was computed never become columns.
 UNTOLD = EXECUTION_KEYS + DESCRIPTION_KEYS

@@ -5,20 +5,27 @@
     outputs/reference/...                   a store below the store, of runs kept from elsewhere
 
 A folder is a run if it holds a status.json. Imports no pandas.
+
+The reference results that come with ntkexp are outputs/reference of the repository, installed as
+`ntkexp.reference`. A working folder that has an outputs/reference of its own is a checkout, or
+somebody's choice: then that counts alone. `NTKEXP_REFERENCE` names another folder; empty, it is for
+none.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ntkexp.errors import UserError
+from ntkexp.results.status import STATUS
 
-STATUS = "status.json"
 OUTPUTS = Path("outputs")
 REFERENCE = "reference"
+VARIABLE = "NTKEXP_REFERENCE"
 # From the folder of outputs down to a run whose experiment has a slash in its name.
 DEEPEST = 3
 
@@ -57,3 +64,21 @@ def _folders(folder: Path) -> list[Path]:
             return [Path(entry.path) for entry in entries if entry.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def packaged() -> Path | None:
+    """The folder of the reference results that are installed."""
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        return Path(named) if named else None
+    spec = importlib.util.find_spec("ntkexp.reference")
+    folders = spec.submodule_search_locations if spec else None
+    return Path(next(iter(folders))) if folders else None
+
+
+def roots(outputs: Path) -> list[Path]:
+    """Where runs are looked for unless told: a user's own first, then the reference."""
+    own, installed = outputs / REFERENCE, packaged()
+    if own.is_dir() or installed is None:
+        return [outputs, own]
+    return [outputs, installed]

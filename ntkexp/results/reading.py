@@ -12,14 +12,12 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ntkexp.errors import UserError
-from ntkexp.keys import SCHEMA_VERSION
-from ntkexp.results.card import read_card
-from ntkexp.results.commits.chain import DamagedRunError, not_read, read_chain
-from ntkexp.results.configs import flat_config, varied
+from ntkexp.errors import DamagedRunError, UserError, not_read
+from ntkexp.results.commits import read_chain
+from ntkexp.results.status import flat_config, varied
 from ntkexp.results.folders import runs
-from ntkexp.results.parquet import frame_of, table_of
-from ntkexp.results.status import UNFINISHED, read_status, refuse_damaged
+from ntkexp.results.status import UNFINISHED, read_card, read_status, refuse_damaged
+from ntkexp.results.table import SCHEMA_VERSION, frame_of, table_of
 
 
 def load(

@@ -1,4 +1,9 @@
-"""The state of a run, as its status.json tells it."""
+"""The two files that tell of a run without its tables: status.json and run.json.
+
+The status says how the run stands. The card, run.json, says which run it is: choosing and reading
+runs needs no more than this and the tables. Nothing is composed, and nothing that a run names is
+imported.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +12,26 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ntkexp.results.atomic import remove_tree
-from ntkexp.results.commits.chain import (
-    DamagedRunError,
-    UnreadableRunError,
-    is_plain_name,
-    kept_facts,
-    names_in,
-    not_read,
-)
-from ntkexp.results.commits.lock import remove_if_stale
+from ntkexp.errors import DamagedRunError, UnreadableRunError, not_read
+from ntkexp.results.commits import kept_facts
+from ntkexp.results.files import is_plain_name, names_in, remove_tree
+from ntkexp.results.lock import remove_if_stale
 
 State = Literal["running", "finished", "interrupted", "failed"]
 
+STATUS, CARD = "status.json", "run.json"
+CARD_FORMAT = 2
 # The folder of a run at work.
 UNFINISHED = "unfinished"
 
 
 def read_status(folder: Path) -> dict[str, Any] | None:
     """The content of a run's status.json; None when there is no run."""
-    path = folder / "status.json"
+    path = folder / STATUS
     try:
         status = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
@@ -57,6 +59,39 @@ def status_text(status: Mapping[str, Any]) -> str:
 
 def _check(status: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(status, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Card:
+    """`hashed` is what the run's id is the hash of (`ntkexp/identity.py`); `command` is train or
+    study; `axes` are the keys over which the sweep went that made the run, and `typed` those that
+    somebody typed for it; `facts` stay for all lives of the run, such as its threads."""
+
+    experiment: str
+    command: str
+    hashed: Mapping[str, Any]
+    axes: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        return json.dumps({"format": CARD_FORMAT, **asdict(self)}, indent=1) + "\n"
+
+
+def read_card(folder: Path) -> Card | None:
+    """The card of a run; None where there is none."""
+    path = folder / CARD
+    try:
+        values = json.loads(path.read_bytes())
+        if values.pop("format") != CARD_FORMAT:
+            return None
+        return Card(**values | {"axes": tuple(values["axes"]), "typed": tuple(values["typed"])})
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnreadableRunError(path, error) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedRunError(path, f"is damaged ({type(error).__name__})") from error
 
 
 def forget_work(folder: Path) -> None:

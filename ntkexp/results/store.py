@@ -1,10 +1,10 @@
 """A run's folder: config, provenance, status, tables. Everything in it survives a kill.
 
 While a run works its rows go to part files. A commit is a record that names the parts written since
-the one before it and a checkpoint, with their checksums (`commits/chain.py`); it is published after
+the one before it and a checkpoint, with their checksums (`commits.py`); it is published after
 them, so a life that dies earlier leaves nothing that counts. At the end the parts are joined into
 one parquet file a table, and `status.json` says `finished`, last of all, with the list of the run's
-files. Every file is published from a folder that only this life has (`commits/drafts.py`).
+files. Every file is published from a folder that only this life has.
 """
 
 from __future__ import annotations
@@ -21,32 +21,22 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.errors import UserError
-from ntkexp.keys import SCHEMA_VERSION
-from ntkexp.results.atomic import cannot_write, make_folder, remove
-from ntkexp.results.card import FILE, Card
-from ntkexp.results.commits.chain import (
-    Commit,
-    DamagedRunError,
-    StoredFile,
-    UnreadableRunError,
-    last_life,
-    names_in,
-    prefix,
-    read_chain,
-)
-from ntkexp.results.commits.drafts import Drafts
-from ntkexp.results.commits.lock import Lock
-from ntkexp.results.parquet import frame_of, parquet
+from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, cannot_write
+from ntkexp.results.commits import Commit, Drafts, StoredFile, last_life, prefix, read_chain
+from ntkexp.results.files import make_folder, names_in, remove
+from ntkexp.results.lock import Lock
 from ntkexp.results.status import (
+    CARD,
+    STATUS,
     UNFINISHED,
+    Card,
     State,
     begun,
     forget_work,
     status_text,
     sweep_up,
 )
-from ntkexp.results.table import Table
+from ntkexp.results.table import SCHEMA_VERSION, Table, frame_of, parquet
 
 # What loggers keep of a run (ntkexp/loggers/mirror.py).
 LOGS = "logs"
@@ -94,7 +84,7 @@ class Run:
     def __exit__(self, *error: object) -> None:
         self._drafts.close()
         try:
-            if not (self.folder / "status.json").exists() and not begun(self.folder):
+            if not (self.folder / STATUS).exists() and not begun(self.folder):
                 # Nothing began here: nothing stays.
                 forget_work(self.folder)
         finally:
@@ -111,7 +101,7 @@ class Run:
     def clear(self) -> None:
         """Throw away every result of an earlier life (a rerun)."""
         try:
-            (self.folder / "status.json").unlink(missing_ok=True)
+            (self.folder / STATUS).unlink(missing_ok=True)
             # In one step: a kill in here leaves the whole chain or nothing of it.
             gone = self._drafts.folder / "committed"
             self.committed.rename(gone)
@@ -153,10 +143,10 @@ class Run:
         texts = {"config.yaml": config}
         if card is not None:
             self.facts = {**card.facts, **self.facts}
-            texts[FILE] = replace(card, facts=self.facts).text()
+            texts[CARD] = replace(card, facts=self.facts).text()
         for name, text in texts.items():
             self._write(name, text)
-            self._begun_with[name] = _facts(StoredFile.of_bytes(text.encode(), name))
+            self._begun_with[name] = StoredFile.of_bytes(text.encode(), name).facts
         lives = self._lives() if self._chain else []
         self._write_lives([*lives, {"began": now(), **provenance}])
         self.write_status("running")
@@ -200,7 +190,8 @@ class Run:
         parts = []
         for name, frames in self._pending.items():
             if frames:
-                content, rows = parquet(name, pd.concat(frames, ignore_index=True))
+                frame = pd.concat(frames, ignore_index=True)
+                content, rows = parquet(name, frame), len(frame)
                 parts.append(self._keep(number, f"{name}.parquet", content, table=name, rows=rows))
         commit = Commit(
             number=number,
@@ -225,7 +216,7 @@ class Run:
         """Another file of the run, published when the run finishes."""
         self._staged[name] = content
 
-    def finish(self, state: State = "finished", **facts: object) -> None:
+    def finish(self, state: State = "finished", **reasons: object) -> None:
         """Publish the tables, joined from parts and pending rows, staged files, and the status.
 
         Repeatable: killed anywhere in here, a resumed run comes back and does it again.
@@ -235,23 +226,23 @@ class Run:
             frames = [self._read(part) for part in self._parts() if part.table == name]
             frames += self._pending[name]
             joined = pd.concat(frames, ignore_index=True) if frames else table.empty()
-            content, rows = parquet(name, joined)
-            listed[f"{name}.parquet"] = self._publish(f"{name}.parquet", content) | {"rows": rows}
+            facts = self._publish(f"{name}.parquet", parquet(name, joined))
+            listed[f"{name}.parquet"] = facts | {"rows": len(joined)}
         for file in (*self._files(), *self._kept.values()):
             self._drafts.link(self.committed / file.name, self.folder / file.published)
-            listed[file.published] = _facts(file)
+            listed[file.published] = file.facts
         for name, content in self._staged.items():
             listed[name] = self._publish(name, content)
         listed |= self._begun_with
         for name in _results_in(self.folder):
             if name not in listed:
                 remove(self.folder / name)
-        self.write_status(state, **facts, files=listed)
+        self.write_status(state, **reasons, files=listed)
         forget_work(self.folder)
 
     def write_status(self, state: State, **facts: object) -> None:
         status = {"state": state, "schema": SCHEMA_VERSION, "time": now(), **facts}
-        self._write("status.json", status_text(status))
+        self._write(STATUS, status_text(status))
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Add facts to the provenance of this life."""
@@ -280,7 +271,7 @@ class Run:
 
     def _publish(self, name: str, content: bytes) -> dict[str, Any]:
         self._drafts.write(self.folder / name, content)
-        return _facts(StoredFile.of_bytes(content, name))
+        return StoredFile.of_bytes(content, name).facts
 
     def _write(self, name: str, text: str) -> None:
         self._drafts.write(self.folder / name, text.encode())
@@ -303,10 +294,6 @@ class Run:
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _facts(stored: StoredFile) -> dict[str, Any]:
-    return {"bytes": stored.size_bytes, "sha256": stored.sha256}
 
 
 def _results_in(folder: Path) -> list[str]:

@@ -1,7 +1,12 @@
-"""Tables of results: name, columns and their types."""
+"""Tables of results: their columns, and their rows as parquet files and back.
+
+A probe declares its tables where it is defined, so pandas is imported where there are rows.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,7 +14,11 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
+# Of the format in which runs are kept.
+SCHEMA_VERSION = 1
+ROWS_A_GROUP = 1 << 17
 # table -> column -> values
 Rows = Mapping[str, Mapping[str, object]]
 ColumnType = Literal["int64", "float64", "float32", "string", "bool"]
@@ -53,8 +62,8 @@ class Table:
     def with_choices(self, choices: Mapping[str, tuple[str, ...]]) -> Table:
         """This table in a run in which these words may stand in its columns."""
         columns = {
-            name: replace(one, choices=choices[name]) if name in choices else one
-            for name, one in self.columns.items()
+            name: replace(column, choices=choices[name]) if name in choices else column
+            for name, column in self.columns.items()
         }
         return replace(self, columns=columns)
 
@@ -73,10 +82,10 @@ class Table:
         length = lengths.pop() if lengths else 1
         return pd.DataFrame(
             {
-                name: pd.Series(columns[name], index=pd.RangeIndex(length), dtype=one.type)
+                name: pd.Series(columns[name], index=pd.RangeIndex(length), dtype=column.type)
                 if np.isscalar(columns[name])
-                else pd.Series(np.asarray(columns[name])).astype(one.type)
-                for name, one in self.columns.items()
+                else pd.Series(np.asarray(columns[name])).astype(column.type)
+                for name, column in self.columns.items()
             }
         )
 
@@ -84,3 +93,39 @@ class Table:
         import pandas as pd
 
         return pd.DataFrame({n: pd.Series([], dtype=c.type) for n, c in self.columns.items()})
+
+
+def parquet(name: str, frame: pd.DataFrame) -> bytes:
+    """The bytes of a parquet file, the same for the same rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    marks = {"ntkexp.table": name, "ntkexp.schema": str(SCHEMA_VERSION)}
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **marks})
+    file = io.BytesIO()
+    # Fixed row groups: the file depends on the rows alone, not on where parts were cut.
+    pq.write_table(table, file, compression="zstd", row_group_size=ROWS_A_GROUP)
+    return file.getvalue()
+
+
+def table_of(content: bytes) -> pa.Table:
+    """The rows of a parquet file, by its bytes.
+
+    It starts no thread. Arrow's threads would hold the bytes, which are Python's; where one of them
+    lets go while Python is being shut down, the process is aborted, when all its work is done.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Not by pq.read_table, which has threads whatever one asks for.
+    with pq.ParquetFile(pa.BufferReader(content)) as file:
+        return file.read(use_threads=False)
+
+
+def frame_of(content: bytes) -> pd.DataFrame:
+    """The rows of a parquet file as a frame, with the attributes that pandas wrote."""
+    table = table_of(content)
+    frame: pd.DataFrame = table.to_pandas(use_threads=False)
+    frame.attrs = json.loads((table.schema.metadata or {}).get(b"PANDAS_ATTRS", "{}"))
+    return frame

@@ -25,7 +25,7 @@ from ntkexp.data.images.dataset import channel_moments, normalised
 from ntkexp.data.images.options import Images
 from ntkexp.data.images.sources import files_here, kind_of, read, remarks
 from ntkexp.errors import Diverged, UserError
-from ntkexp.machine.gpus import on_gpu, sent
+from ntkexp.machine import on_gpu, sent
 from ntkexp.models import Model
 from ntkexp.models.cnn import Cnn
 from ntkexp.models.mlp import Mlp

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Frames, Part, Study

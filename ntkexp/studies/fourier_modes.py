@@ -17,7 +17,7 @@ import torch
 
 from ntkexp import models
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import SEED, count, option, positive
 from ntkexp.progress import track
 from ntkexp.results.table import STEP, Table, float64, int64

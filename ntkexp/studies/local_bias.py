@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from ntkexp import models
 from ntkexp.data.points import RADIUS
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole

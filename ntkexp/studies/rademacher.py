@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Frames, Part, Study

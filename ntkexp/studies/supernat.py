@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ntkexp.errors import UserError
-from ntkexp.machine.memory import available_bytes, refuse_beyond
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
 from ntkexp.results.table import STEP, Table, float64, int64, string
 from ntkexp.studies.base import Frames, Part, Study

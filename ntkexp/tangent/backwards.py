@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 from ntkexp.tangent.factors import Factor, Outer
 from ntkexp.tangent.graph import passed_through
 from ntkexp.tangent.operations import Use

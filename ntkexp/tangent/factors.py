@@ -10,7 +10,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 from ntkexp.tangent.memory import Workspace
 from ntkexp.tangent.positions import Positions, everything, side_by_side
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.graph import Node
 
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 from ntkexp.tangent.backwards import Truth, drawn, first_line, one_output, receive_gradients
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors import Factor, Outer, merged

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors import Factor, Outer
 from ntkexp.tangent.features import CheckedFeatures, Features, layer_of

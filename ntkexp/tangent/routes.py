@@ -14,7 +14,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.memory import Workspace
 from ntkexp.tangent.positions import Positions, split_features

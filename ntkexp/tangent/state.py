@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 
 # Forwards may change buffers, torch.func puts other tensors in the place of parameters, precision
 # and random state are the process's: one thread at a time.

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import sent
+from ntkexp.machine import sent
 from ntkexp.tangent.batch import Batch, Inputs
 from ntkexp.tangent.factors import Direct, Factor, norm_workspace, squared_norms
 from ntkexp.tangent.fallback import jacobians

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import on_gpu, refuse_number, visible_gpus, was_given
+from ntkexp.machine import on_gpu, refuse_number, visible_gpus, was_given
 
 # What NVIDIA's matrix library asks for before it adds up in one order.
 CUBLAS_WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"

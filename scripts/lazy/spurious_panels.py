@@ -20,7 +20,7 @@ from ntkexp.papers.lazy.spurious_curves import (
     curves,
     networks,
 )
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.results.select import choose, has_rows, of_recipe
 from ntkexp.scripts import drawing, runs

@@ -17,12 +17,10 @@ from typing import Any
 import pyarrow as pa
 
 from ntkexp.errors import UserError
-from ntkexp.results.atomic import make_folder, write_text
-from ntkexp.results.card import FILE, read_card
-from ntkexp.results.commits.chain import StoredFile
-from ntkexp.results.configs import flat_config
+from ntkexp.results.commits import StoredFile
+from ntkexp.results.status import flat_config
+from ntkexp.results.files import make_folder, write_text
 from ntkexp.results.folders import runs
-from ntkexp.results.parquet import table_of
 from ntkexp.results.reading import (
     TableFile,
     committed_tables,
@@ -30,7 +28,8 @@ from ntkexp.results.reading import (
     read_table,
     table_files,
 )
-from ntkexp.results.status import read_status, status_text
+from ntkexp.results.status import CARD, read_card, read_status, status_text
+from ntkexp.results.table import table_of
 from ntkexp.scripts.tools.packing import write_packed
 from ntkexp.scripts.tools.thinning import thinning
 
@@ -125,8 +124,8 @@ def _copy(
     write_text(copy / "config.yaml", without_folders(config))
     listed["config.yaml"] = _facts(copy / "config.yaml")
     if (card := read_card(folder)) is not None:
-        write_text(copy / FILE, card.text())
-        listed[FILE] = _facts(copy / FILE)
+        write_text(copy / CARD, card.text())
+        listed[CARD] = _facts(copy / CARD)
     write_text(copy / "provenance.json", _provenance(folder))
     # Last, as in a run of its own: with it the copy is whole.
     write_text(copy / "status.json", status_text({**status, "files": listed}))

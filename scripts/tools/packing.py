@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ntkexp.results.atomic import replacing
+from ntkexp.results.files import replacing
 
 DICTIONARY = "DICTIONARY"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.scripts.runs import chosen
 from tests.conftest import TINY_DISK, Ntkexp

@@ -165,7 +165,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "objective_metric=evals.nope"), ("objective_metric=evals.nope", "loss")),
     ((*DISK, "logger=[csv,nope]"), ("logger=nope", "tensorboard")),
     ((*DISK, "evaluate.metrics=[nope]"), ("evaluate.metrics=nope", "mean_margin")),
-    ((*DISK, "members={model.width: [8, 9]}"), ("members.model.width", "parameters")),
+    ((*DISK, "members={model.width: [8, 9]}"), ("members.model.width", "one architecture")),
     (("train", "+exp=vgg19_clean", "data=mnist"), ("model.name=vgg", "32x32")),
     (("train", "+exp=resnet18_cifar10", "data=disk"), ("model.name=resnet18", "images")),
     ((*SUPERNAT, "study.sigma2=nan"), ("study.sigma2=nan", "finite")),

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from tests.conftest import TINY_DISK, Ntkexp
 
 # The run that is needed: of the same data, network and seed, trained for twelve steps.
@@ -199,9 +199,7 @@ def test_weights_of_another_network_are_refused(
     [
         (["weights.file=wieghts.pt"], "it writes weights.pt, weights.5.pt, weights.12.pt"),
         (["weights.file=weights.7.pt"], "weights.file=weights.7.pt: disk with these options does"),
-        (["weights.set.optim.steps=9", "weights.file=weights.12.pt"], "weights.pt, weights.5.pt"),
         (["weights.file=steps.parquet"], "the name of a file of weights"),
-        (["weights.set.model={width: 9, depth: 2}"], " parameters, this one "),
     ],
 )
 def test_what_a_needed_run_will_not_write_is_refused_before_it_is_made(
@@ -213,15 +211,6 @@ def test_what_a_needed_run_will_not_write_is_refused_before_it_is_made(
         assert told in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
         assert not (tmp_path / "outputs").exists()
-
-
-def test_a_study_without_weights_is_refused_before_it_is_made(
-    inside: Ntkexp, tmp_path: Path
-) -> None:
-    refused = inside("train", *TINY_DISK, "weights.run=linear_modes", "--with-parents")
-    assert refused.returncode == 2
-    assert "it writes linear_modes.parquet" in refused.stderr
-    assert not (tmp_path / "outputs").exists()
 
 
 def test_a_file_of_another_kind_is_refused_in_one_line(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,11 +18,9 @@ import yaml
 
 from ntkexp import results
 from ntkexp.errors import UserError
-from ntkexp.execution.kinds import train
 from ntkexp.execution.process import stop_signals
 from ntkexp.probes import View
 from ntkexp.probes.eigenfunctions import Eigenfunctions
-from ntkexp.results.commits.lock import text_of
 from ntkexp.results.status import begun, read_status
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import TINY, make_images
@@ -252,7 +251,7 @@ def test_a_finished_run_on_a_read_only_disk_is_done_already(
     assert inside("train", *TINY_DISK).returncode == 0
     folder = the_run(tmp_path)
     (folder / "unfinished").mkdir()
-    (folder / "lock").write_bytes(text_of({"host": "another", "kernel": "another", "pid": 1}))
+    (folder / "lock").write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
     read_only(tmp_path / "outputs")
     again = inside("train", *TINY_DISK)
     assert again.returncode == 0, again.stderr
@@ -398,9 +397,8 @@ def test_a_life_computes_with_the_threads_that_the_run_was_begun_with(
     assert used and set(used) == {number}
 
 
-def test_the_commands_of_the_door_prepare_before_they_write(tmp_path: Path, inside: Ntkexp) -> None:
+def test_a_run_is_prepared_before_anything_is_written(tmp_path: Path, inside: Ntkexp) -> None:
     """Whatever is refused with the data, the model and the probes at hand leaves no folder."""
-    assert train.prepare is not None
     refused = inside("train", *TINY_DISK, "probing.examples=41", "+probe.spectrum={}")
     assert refused.returncode == 2, refused.stderr
     assert not (tmp_path / "outputs").exists()

@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp import models
 from ntkexp.config import TrainConfig
-from ntkexp.execution import multiplications, threads
+from ntkexp.execution import threads
 from ntkexp.execution.threads import Wanted, by_work, of_life, set_waiting, wanted
 from tests.tiny_runs import composed
 
@@ -129,8 +129,7 @@ def test_the_work_of_a_step_is_what_torch_counts(words: tuple[str, ...]) -> None
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(torch.zeros(2, *shape.inputs))
     # It counts additions, too.
-    assert multiplications.of_a_step(config) == 3 * batch * counter.get_total_flops() // 4
-    assert multiplications.of_a_step(plain) == multiplications.of_a_step(config)
+    assert threads.multiplications_of_a_step(config) == 3 * batch * counter.get_total_flops() // 4
 
 
 @pytest.mark.parametrize(
@@ -155,12 +154,12 @@ def test_the_training_examples_are_known_before_they_are_loaded(
 
 def test_every_shipped_network_is_known() -> None:
     for net in ("mlp", "vgg11", "vgg13", "vgg16", "vgg19", "resnet18"):
-        work = multiplications.of_a_step(
+        work = threads.multiplications_of_a_step(
             composed(("data=cifar10", f"model={net}", "optim.steps=1"))
         )
         assert work is not None
         assert work > 0
-    assert multiplications.of_a_step(composed(("+exp=supernat",), "study")) is None
+    assert threads.multiplications_of_a_step(composed(("+exp=supernat",), "study")) is None
 
 
 # The cores

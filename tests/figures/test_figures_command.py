@@ -19,7 +19,7 @@ from ntkexp.errors import UserError
 from ntkexp.figures.command import _draw, chosen, figures
 from ntkexp.figures.drawn import Drawn
 from ntkexp.papers.scripts import Script
-from ntkexp.results import packaged
+from ntkexp.results import folders
 from ntkexp.scripts import drawing
 from tests.conftest import Ntkexp
 
@@ -113,15 +113,15 @@ def test_a_folder_with_a_reference_of_its_own_has_that_one_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outputs = tmp_path / "outputs"
-    monkeypatch.setenv(packaged.VARIABLE, str(REFERENCE))
-    assert packaged.roots(outputs) == [outputs, REFERENCE]
+    monkeypatch.setenv(folders.VARIABLE, str(REFERENCE))
+    assert folders.roots(outputs) == [outputs, REFERENCE]
     (outputs / "reference").mkdir(parents=True)
-    assert packaged.roots(outputs) == [outputs, outputs / "reference"]
+    assert folders.roots(outputs) == [outputs, outputs / "reference"]
 
 
 def test_what_is_installed_is_found_from_any_folder(tmp_path: Path) -> None:
-    source = "from ntkexp.results.packaged import packaged; print(packaged() or '')"
-    environment = {key: value for key, value in os.environ.items() if key != packaged.VARIABLE}
+    source = "from ntkexp.results.folders import packaged; print(packaged() or '')"
+    environment = {key: value for key, value in os.environ.items() if key != folders.VARIABLE}
     done = subprocess.run(
         [sys.executable, "-c", source],
         cwd=tmp_path,

@@ -10,7 +10,7 @@ from ntkexp.config import LauncherConfig
 from ntkexp.launch import local as module
 from ntkexp.launch.child import Slot
 from ntkexp.launch.local import slots
-from ntkexp.machine.gpus import visible_gpus
+from ntkexp.machine import visible_gpus
 
 
 @pytest.fixture(autouse=True)

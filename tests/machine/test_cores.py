@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.machine.cores import quota
+from ntkexp.machine import quota
 
 
 def container(folder: Path, membership: str, files: Mapping[str, str]) -> float | None:
@@ -59,7 +59,7 @@ def test_no_cgroups_no_quota(tmp_path: Path) -> None:
 
 
 def cores_told(prelude: str) -> int:
-    source = f"import os\nfrom ntkexp.machine import cores\n{prelude}\nprint(cores.cores())"
+    source = f"import os\nfrom ntkexp.machine import cores\n{prelude}\nprint(cores())"
     done = subprocess.run([sys.executable, "-c", source], check=True, capture_output=True)
     return int(done.stdout)
 

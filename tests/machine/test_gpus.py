@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from ntkexp import machine
 from ntkexp.errors import UserError
-from ntkexp.machine import gpus
-from ntkexp.machine.gpus import gpus_for, on_gpu, visible_gpus
+from ntkexp.machine import gpus_for, on_gpu, visible_gpus
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_number_that_no_gpu_has_is_refused_before_the_first_job(
 def test_every_branch_for_gpus_asks_one_function() -> None:
     assert on_gpu(torch.device("cuda:1"))
     assert not on_gpu(torch.device("cpu"))
-    package = Path(gpus.__file__).parents[1]
+    package = Path(machine.__file__).parent
     asking = {
         str(path.relative_to(package))
         for path in package.rglob("*.py")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_flatten
 
-from ntkexp.machine import gpus
+from ntkexp import machine as hardware
 from tests.pretended import device
 
 GIB = 2**30
@@ -129,7 +129,7 @@ def pretended(current: int = 0) -> Iterator[torch.device]:
             patch.setattr(where, name, ours)
         for name, ours in names.items():
             patch.setattr(torch.cuda, name, ours)
-        patch.setattr(gpus, "GPU_TYPES", {*gpus.GPU_TYPES, device.NAME})
+        patch.setattr(hardware, "GPU_TYPES", {*hardware.GPU_TYPES, device.NAME})
         patch.setattr("ntkexp.training.device.resolve", lambda asked: chosen)
         patch.setattr(device, "on_wait", [machine.waited])
         patch.setattr(device, "on_done", [machine.done])

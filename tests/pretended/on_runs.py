@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ntkexp.execution import kinds
+from ntkexp.execution.prepare import prepare
 from ntkexp.training import supervised
 from tests.pretended import device
 from tests.pretended.cuda import pretended
@@ -114,7 +114,7 @@ def test_a_step_waits_for_the_device_so_many_times_at_most(
     monkeypatch.setattr(supervised, "BURST_SECONDS", 1e9)
     with pretended():
         words = [*RUNS[name], "optim.steps=100", f"paths.outputs={tmp_path}"]
-        work = kinds.train.prepare(composed(words)).work
+        work = prepare(composed(words)).work
         work.advance(3)
         device.waits.clear()
         work.advance(33)

@@ -11,7 +11,7 @@ from torch.func import functional_call, jacrev
 from torch.nn import functional
 
 from ntkexp.errors import UserError
-from ntkexp.execution import kinds
+from ntkexp.execution.prepare import prepare
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import TINY, composed, train
 
@@ -38,7 +38,7 @@ def test_the_sum_is_that_of_a_loop_in_double_precision(tmp_path: Path) -> None:
     """The remainder need not vanish with the rate: a flow may slide along the kink of a ReLU."""
     words = ("optim.lr=0.05", "optim.steps=20", "optim.momentum=0")
     last = measured(tmp_path, *words).query("split == 'test'").iloc[-1]
-    work = kinds.train.prepare(composed([*WORDS, *words])).work
+    work = prepare(composed([*WORDS, *words])).work
     assert isinstance(work, Supervised)
     network = work.model.double()
     weights = dict(network.named_parameters())
@@ -80,7 +80,7 @@ def test_it_goes_on_from_where_it_was_cut_short(tmp_path: Path) -> None:
 
 def test_in_function_space_no_weight_is_seen(tmp_path: Path) -> None:
     words = [*WORDS, "transform=linearise", "optim.steps=100000"]
-    ready = kinds.train.prepare(composed(words))
+    ready = prepare(composed(words))
     assert "probe.telescope looks at changes" in str(ready.about["route"])
     with pytest.raises(UserError, match=r"transform.route=function: probe\.telescope"):
         train(tmp_path, *words, "transform.route=function")

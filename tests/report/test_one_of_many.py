@@ -8,7 +8,7 @@ import pytest
 
 from ntkexp.report.one_of_many import first_of, which_network
 from ntkexp.report.panels import panels
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from tests.tiny_runs import TINY, train
 
 WORDS = (*TINY, "data=mnist", "model=mlp", "model.depth=2", "model.width=8", "probe=[alignment]")

@@ -17,7 +17,7 @@ import pytest
 
 from ntkexp.errors import UserError
 from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
-from ntkexp.results.atomic import write_text
+from ntkexp.results.files import write_text
 
 SIZE, TILE = 11, 4
 
@@ -130,7 +130,7 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
-from ntkexp.results.atomic import write_text
+from ntkexp.results.files import write_text
 path, seconds = Path(sys.argv[1]), float(sys.argv[2])
 array = TiledArray(path)
 array.begin("numbers", (11, 11), "float32", (4, 4), True)
@@ -241,7 +241,7 @@ import resource, sys
 from pathlib import Path
 from ntkexp.errors import UserError
 from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
-from ntkexp.results.atomic import write_text
+from ntkexp.results.files import write_text
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))

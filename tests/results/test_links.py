@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ntkexp.loggers.base import Files
-from ntkexp.results.commits.chain import Commit, StoredFile
+from ntkexp.results.commits import Commit, StoredFile
 from ntkexp.results.status import status_text
 from tests.conftest import TINY_DISK, Ntkexp
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ntkexp.results.parquet import frame_of, parquet
+from ntkexp.results.table import frame_of, parquet
 
 ROOT = Path(__file__).parents[2]
 PACKAGE, REFERENCE = ROOT / "ntkexp", ROOT / "outputs" / "reference"
@@ -21,7 +21,7 @@ COLUMNS = {name: [float(row) for row in range(1000)] for name in "abcdef"}
 COUNTED = """
 import os, sys
 from pathlib import Path
-from ntkexp.results.parquet import frame_of
+from ntkexp.results.table import frame_of
 threads = lambda: len(os.listdir("/proc/self/task"))
 before = threads()
 print(len(frame_of(Path(sys.argv[1]).read_bytes())), threads() - before)
@@ -46,7 +46,7 @@ def test_attributes_come_along(tmp_path: Path) -> None:
 def test_reading_starts_no_thread(tmp_path: Path) -> None:
     """A thread of Arrow that holds bytes of Python aborts a process that ends: one of twenty, on a
     busy machine."""
-    (tmp_path / "a.parquet").write_bytes(parquet("a", pd.DataFrame(COLUMNS))[0])
+    (tmp_path / "a.parquet").write_bytes(parquet("a", pd.DataFrame(COLUMNS)))
     words = [sys.executable, "-c", COUNTED, str(tmp_path / "a.parquet")]
     found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout.split() == ["1000", "0"]
@@ -60,4 +60,4 @@ def test_no_other_module_reads_tables() -> None:
         if word in file.read_text(encoding="utf-8")
     ]
     # The second reads images from a path, of which Arrow holds nothing of Python's.
-    assert elsewhere == ["ntkexp/data/images/parquet.py", "ntkexp/results/parquet.py"]
+    assert elsewhere == ["ntkexp/data/images/parquet.py", "ntkexp/results/table.py"]

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ntkexp.results.commits.chain import UnreadableRunError
+from ntkexp.errors import UnreadableRunError
 from ntkexp.results.store import Run
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import train

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ntkexp import results
-from ntkexp.results.card import FILE, read_card
 from ntkexp.results.provenance import provenance
 from ntkexp.results.reading import read_table, table_files
+from ntkexp.results.status import CARD, read_card
 
 
 @pytest.mark.parametrize("name", results.__all__)
@@ -34,7 +34,7 @@ def test_a_run_from_before_files_were_listed_has_the_tables_of_its_folder(tmp_pa
 
 
 def test_a_card_of_another_format_is_none(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"format": 1000}')
+    (tmp_path / CARD).write_text('{"format": 1000}')
     assert read_card(tmp_path) is None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from ntkexp.results.collect import typed
+from ntkexp.results.reading import typed
 from ntkexp.results.numbers.curves import has_collapsed
 from ntkexp.results.record import Record
 from ntkexp.results.select import came_far_enough, choose, choose_jointly, runs_to_show

@@ -14,7 +14,7 @@ from ntkexp.claims.rendering import as_summary, notes
 from ntkexp.claims.verdict import judge
 from ntkexp.experiments import stand_ins
 from ntkexp.identity import identity, plain
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from tests.papers.alignment.claim_examples import disk, record
 from tests.tiny_runs import composed

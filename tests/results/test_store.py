@@ -17,13 +17,10 @@ import pandas as pd
 import pytest
 
 from ntkexp import results
-from ntkexp.errors import UserError
-from ntkexp.results.atomic import replacing
-from ntkexp.results.card import Card
-from ntkexp.results.commits.chain import Commit, DamagedRunError, StoredFile
-from ntkexp.results.commits.drafts import RunLostError
-from ntkexp.results.commits.lock import text_of
-from ntkexp.results.status import forget_work, read_status, status_text
+from ntkexp.errors import DamagedRunError, RunLostError, UserError
+from ntkexp.results.commits import Commit, StoredFile
+from ntkexp.results.files import replacing
+from ntkexp.results.status import Card, forget_work, read_status, status_text
 from ntkexp.results.store import Run
 from ntkexp.results.table import Table, float64, int64
 
@@ -314,7 +311,7 @@ def test_a_life_that_wakes_within_a_write_can_publish_nothing(tmp_path: Path) ->
 def as_if_elsewhere(lock: Path) -> None:
     """The lock of a process on another machine that fell silent long ago."""
     lock.unlink()
-    lock.write_bytes(text_of({"host": "another", "kernel": "another", "pid": 1, "born": "0"}))
+    lock.write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
     os.utime(lock, (0, 0))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import judge
 from ntkexp.results import Run, Table
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from ntkexp.results.table import float64, int64, string
 from ntkexp.scripts.runs import chosen
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
 
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from ntkexp.scripts.alignment import fig09_feature_scaling
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from ntkexp import machine
 from ntkexp.errors import UserError
 from ntkexp.execution.process import as_found
-from ntkexp.machine import gpus
 from ntkexp.training import device as devices
 
 CPU = torch.device("cpu")
@@ -46,11 +46,11 @@ def test_a_job_computes_on_the_one_gpu_that_its_sweep_gave_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    monkeypatch.setattr(gpus, "_given", False)
+    monkeypatch.setattr(machine, "_given", False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: len(gpus.visible_gpus()))
-    (chosen,) = gpus.gpus_for("cuda:1")
-    gpus.give(chosen)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: len(machine.visible_gpus()))
+    (chosen,) = machine.gpus_for("cuda:1")
+    machine.give(chosen)
     assert devices.resolve("cuda:1") == torch.device("cuda")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ntkexp.config import ProbingConfig, Spacing
 from ntkexp.errors import UserError
-from ntkexp.execution import kinds
+from ntkexp.execution.prepare import prepare
 from ntkexp.optim import Schedule
 from ntkexp.optim.sgd import Sgd
 from ntkexp.probes.spectrum import Spectrum
@@ -130,7 +130,7 @@ def test_named_subsets_are_evaluated_apart(tmp_path: Path) -> None:
     run = train(tmp_path / "subsets", *words, "evaluate.subsets=[noisy,intact]")
     rows = pd.read_parquet(run / "evals.parquet")
     both = rows.query("split == 'train'").pivot(index="step", columns="subset", values="loss")
-    dataset = kinds.train.prepare(composed([*words])).work.dataset
+    dataset = prepare(composed([*words])).work.dataset
     share = float(dataset.train.corrupted.double().mean())
     assert 0 < share < 1
     mixed = share * both["noisy"] + (1 - share) * both["intact"]

@@ -14,7 +14,7 @@ from torch import nn
 from ntkexp import models
 from ntkexp.data import Split
 from ntkexp.errors import UserError
-from ntkexp.execution import kinds
+from ntkexp.execution.prepare import prepare
 from ntkexp.models.mlp import Mlp
 from ntkexp.tangent import tangent_kernel
 from ntkexp.training.supervised import Supervised
@@ -187,7 +187,7 @@ def test_frozen_statistics_are_neither_used_up_nor_moved(tmp_path: Path) -> None
     assert (weights["norm1.running_mean"] == 0).all()
     assert weights["norm1.num_batches_tracked"] == 0
     # Bit for bit the outputs of the network, as f - f_0 = 0.
-    work = kinds.train.prepare(composed([*words, "transform.batch_norm=eval"])).work
+    work = prepare(composed([*words, "transform.batch_norm=eval"])).work
     assert isinstance(work, Supervised)
     x = work.dataset.train.inputs[:5]
     assert torch.equal(work.model(x), work.transformed.kernel(x))  # type: ignore[misc]

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ntkexp.errors import UserError
-from ntkexp.results.commits.chain import DamagedRunError
-from ntkexp.results.configs import flat_config, varied
+from ntkexp.errors import DamagedRunError, UserError
+from ntkexp.results.status import flat_config, varied
 from ntkexp.results.status import read_status
 
 if TYPE_CHECKING:

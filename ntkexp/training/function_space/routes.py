@@ -36,8 +36,7 @@ from ntkexp.data import Dataset
 from ntkexp.data.batches import Batches
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
-from ntkexp.machine.gpus import free_gpu_bytes, on_gpu
-from ntkexp.machine.memory import available_bytes
+from ntkexp.machine import available_bytes, free_gpu_bytes, on_gpu
 from ntkexp.optim.sgd import Sgd
 from ntkexp.tangent.tiles import MOST_EXAMPLES
 from ntkexp.training.function_space.learner import (

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 from ntkexp.seeds import derived_seed
 
 # A module of one's own says so by an attribute of this name.

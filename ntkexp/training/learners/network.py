@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.images.options import Augment
-from ntkexp.machine.gpus import on_gpu
+from ntkexp.machine import on_gpu
 from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule

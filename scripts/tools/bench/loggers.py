@@ -19,7 +19,7 @@ from omegaconf import open_dict
 
 from ntkexp.compose import composition
 from ntkexp.compose.finalise import finalise
-from ntkexp.execution.kinds import train
+from ntkexp.execution.prepare import prepare
 from ntkexp.execution.run import begin, loop_of, mirror_of
 from ntkexp.identity import folder_of
 from ntkexp.loggers.mirror import Mirror
@@ -63,7 +63,7 @@ def measure(name: str, steps: int, every: float, outputs: str) -> str:
         with open_dict(config):
             del config["hydra"]
         finalise(config, frozenset({"optim.steps"}))
-    ready, whole = train.prepare(config), Spent()
+    ready, whole = prepare(config), Spent()
     with Run(folder_of(config), ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):
         begin(run, config, ready)
         mirror = mirror_of(run, config)

@@ -25,9 +25,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.compose import composition
 from ntkexp.compose.finalise import finalise
-from ntkexp.execution import kinds
 from ntkexp.scripts.tools.bench.members import SWEEP
 from ntkexp.scripts.tools.bench.timings import write_timings
+from ntkexp.execution.prepare import prepare
+from ntkexp.scripts.bench.members import SWEEP
+from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.training.work import Work
 
 # Differing in the rate alone, members see the same inputs and share a first product.
@@ -45,7 +47,7 @@ def ready(outputs: str, *words: str) -> Work:
         del config["hydra"]
     config.paths.outputs = outputs
     finalise(config, frozenset())
-    return kinds.train.prepare(config).work
+    return prepare(config).work
 
 
 def milliseconds(work: Work, steps: int) -> float:

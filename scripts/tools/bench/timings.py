@@ -12,7 +12,7 @@ import pandas as pd
 
 from ntkexp.errors import UserError
 from ntkexp.report.benchmarks import read_table
-from ntkexp.results.atomic import make_folder, replacing
+from ntkexp.results.files import make_folder, replacing
 from ntkexp.results.provenance import provenance
 from ntkexp.scripts.tools.keeping import without_folders
 

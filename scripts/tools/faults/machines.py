@@ -29,7 +29,7 @@ def move_to(machine: str, silent_seconds: float | None) -> None:
     somebody who may read what this one owns, and write only what everybody may.
     """
     if silent_seconds is not None:
-        from ntkexp.results.commits import lock
+        from ntkexp.results import lock
 
         lock.SILENT_SECONDS = silent_seconds
     if machine == "elsewhere":

@@ -9,7 +9,7 @@ import pytest
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.adaptive.claims.figures import cosine_of_fit
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 
 TOP = Path(__file__).parents[3]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ntkexp.papers.alignment.claims.measures import NEYSHABUR, OTHERS
-from ntkexp.results.collect import collect
+from ntkexp.results.reading import collect
 from ntkexp.scripts.alignment import fig06_complexity as fig06
 from ntkexp.scripts.trained import SeedRuns
 from tests.scripts.tools.test_thinning import REFERENCE

@@ -14,8 +14,8 @@ from ntkexp.compose.jobs import Composer
 from ntkexp.execution.outcome import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
 from ntkexp.launch.task import typed_keys
-from ntkexp.results.card import Card, read_card
 from ntkexp.results.folders import runs
+from ntkexp.results.status import Card, read_card
 from tests.tiny_runs import hydra_session
 
 KEPT = Path(__file__).parents[3] / "outputs" / "reference"

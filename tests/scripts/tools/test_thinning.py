@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ntkexp.results.configs import flat_config
+from ntkexp.results.status import flat_config
 from ntkexp.scripts.tools.keeping import LEFT_OUT
 from ntkexp.scripts.tools.thinning import (
     ROUNDED,

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ntkexp.errors import UserError
-from ntkexp.execution import kinds
+from ntkexp.execution.prepare import prepare
 from ntkexp.tangent import tiles
 from ntkexp.training.function_space import routes
 from ntkexp.training.supervised import Supervised
@@ -112,7 +112,7 @@ def test_many_at_once_share_the_kernels_on_disk(which: str, tmp_path: Path) -> N
 
 def chosen(outputs: Path, *words: str) -> tuple[str, dict[str, object]]:
     config = composed([*WORDS, "probe=[]", f"paths.outputs={outputs}", *words])
-    ready = kinds.train.prepare(config)
+    ready = prepare(config)
     assert isinstance(ready.work, Supervised)
     return ready.work.learner.route, dict(ready.about["route"])
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ntkexp.errors import UserError
+from ntkexp.errors import UnreadableRunError, cannot_remove, cannot_write
 
 
 @contextmanager
@@ -29,12 +29,23 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:
-        _forget(temporary)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on disk before anything relies on
+    them."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def make_folder(path: Path) -> None:
@@ -58,41 +69,19 @@ def refuse_unwritable(folder: Path) -> None:
                 parent.rmdir()
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a folder or a file that counts no more, as far as this disk lets it be removed."""
-    with contextlib.suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def cannot_write(path: Path, error: OSError) -> UserError:
-    reason = error.strerror or str(error)
-    return UserError(f"cannot write {path}: {reason}; nothing already there was changed")
-
-
-def cannot_remove(path: Path, error: OSError) -> UserError:
-    return UserError(f"cannot remove {path}: {error.strerror or error}")
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on disk before anything relies on
-    them."""
-    descriptor = os.open(path, os.O_RDONLY)
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder; none where there is no folder."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return [path.name for path in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise UnreadableRunError(folder, error) from error
 
 
-def _forget(temporary: Path) -> None:
-    try:
-        temporary.unlink(missing_ok=True)
-    except OSError:
-        # On a read-only folder the temporary file was never made.
-        if temporary.exists():
-            raise
+def is_plain_name(name: object) -> bool:
+    """True for the name of a file in a folder, false for a path that leads elsewhere."""
+    return isinstance(name, str) and name == Path(name).name and name not in ("", "..")
 
 
 def remove(path: Path) -> None:
@@ -104,3 +93,12 @@ def remove(path: Path) -> None:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise cannot_remove(path, error) from error
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder or a file that counts no more, as far as this disk lets it be removed."""
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

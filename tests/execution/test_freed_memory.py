@@ -9,7 +9,7 @@ import pytest
 
 MEASURE = """
 import resource, sys, torch
-from ntkexp.machine.freed_memory import keep_freed_memory
+from ntkexp.execution.process import keep_freed_memory
 if sys.argv[1] == "keep":
     keep_freed_memory()
 def work():

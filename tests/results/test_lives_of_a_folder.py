@@ -14,11 +14,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from ntkexp.errors import UserError
-from ntkexp.results.atomic import refuse_unwritable, replacing
-from ntkexp.results.commits.chain import kept_facts
-from ntkexp.results.commits.drafts import Drafts
-from ntkexp.results.commits.lock import RunTakenError, held
+from ntkexp.errors import RunTakenError, UserError
+from ntkexp.results.commits import Drafts, kept_facts
+from ntkexp.results.files import refuse_unwritable, replacing
+from ntkexp.results.lock import is_locked
 from ntkexp.results.status import begun_with, read_status
 from ntkexp.results.store import Run
 from ntkexp.results.table import Table, float64, int64
@@ -146,7 +145,7 @@ def test_a_life_that_cannot_begin_lets_go_of_the_lock(tmp_path: Path) -> None:
     (tmp_path / "unfinished").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot write .*unfinished"):
         Run(tmp_path, [LOSSES]).__enter__()
-    assert not held(tmp_path / "lock")
+    assert not is_locked(tmp_path / "lock")
     (tmp_path / "unfinished").unlink()
     with Run(tmp_path, [LOSSES]), pytest.raises(RunTakenError):
         Run(tmp_path, [LOSSES]).__enter__()

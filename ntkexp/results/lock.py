@@ -2,10 +2,10 @@
 
 The owner keeps the file open under `flock`. The kernel drops that lock when the owner ends, however
 it ends. Containers make no difference: two of them on one machine see each other's locks. Between
-machines `flock` need not reach, so there the age of the file decides: its owner touches it twice a
-minute, and one left untouched for `SILENT_SECONDS` is taken over. An owner that was only stopped
-may wake up after that. What then keeps it from writing is not this lock but the loss of its folder
-of drafts (`drafts.py`).
+machines `flock` need not reach, and some file systems have none: there the age of the file decides.
+Its owner touches it twice a minute, and one left untouched for `SILENT_SECONDS` is taken over. An
+owner that was only stopped may wake up after that. What then keeps it from writing is not this lock
+but the loss of its folder of drafts (`commits.py`).
 """
 
 from __future__ import annotations
@@ -13,19 +13,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import os
 import secrets
 import socket
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from ntkexp.errors import UserError
-from ntkexp.results.atomic import cannot_write
+from ntkexp.errors import RunTakenError, UserError, cannot_write
 
 SILENT_SECONDS = 900.0
 TOUCH_SECONDS = 30.0
@@ -33,10 +29,6 @@ TOUCH_SECONDS = 30.0
 GRACE_SECONDS, BETWEEN_LOOKS_SECONDS = 0.5, 0.02
 # What file systems without flock answer.
 NO_FLOCK = {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.EBADF}
-
-
-class RunTakenError(UserError):
-    """Another living process works on this run."""
 
 
 class Lock:
@@ -57,7 +49,7 @@ class Lock:
                 continue
             if time.monotonic() > deadline:
                 raise RunTakenError(
-                    f"{self.path.parent} is being worked on by {in_words(self.path)}; "
+                    f"{self.path.parent} is being worked on by {_owner_in_words(self.path)}; "
                     "wait for it or stop it"
                 )
             time.sleep(BETWEEN_LOOKS_SECONDS)
@@ -79,9 +71,10 @@ class Lock:
         # half a lock file, or finds one that its owner does not hold yet.
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}.tmp")
         descriptor = None
+        owner = {"host": socket.gethostname(), "kernel": kernel(), "pid": os.getpid()}
         try:
             descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-            os.write(descriptor, text_of(this_process()))
+            os.write(descriptor, json.dumps(owner).encode())
             _flock(descriptor, fcntl.LOCK_EX)
             os.link(draft, self.path)
         except OSError as error:
@@ -105,14 +98,14 @@ class Lock:
                 os.utime(self._descriptor)  # type: ignore[arg-type]
 
 
-def held(path: Path) -> bool:
-    """True if a living process holds the lock at `path`."""
+def is_locked(path: Path) -> bool:
+    """True if a living process has the lock at `path`."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
         return False
     try:
-        return not _free(path, descriptor, fcntl.LOCK_SH)
+        return not _free(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
 
@@ -132,7 +125,7 @@ def _removed_if_stale(path: Path) -> bool:
     except OSError as error:
         raise cannot_write(path, error) from error
     try:
-        if not _free(path, descriptor, fcntl.LOCK_EX):
+        if not _free(descriptor, fcntl.LOCK_EX):
             return False
         # Of several that find the same stale lock one removes it: the others then hold a file to
         # which the path no longer leads.
@@ -145,18 +138,15 @@ def _removed_if_stale(path: Path) -> bool:
         os.close(descriptor)
 
 
-def _free(path: Path, descriptor: int, how: int) -> bool:
+def _free(descriptor: int, how: int) -> bool:
     """True if the owner of an open lock file is gone; `descriptor` then holds the lock."""
-    owner = owner_of(descriptor)
     try:
         answered = _flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    if owner is None:
-        return True  # damaged, and no process of this machine holds it
-    if owner.get("kernel") != kernel():
-        return _now_of_file_system(path.parent) - os.fstat(descriptor).st_mtime >= SILENT_SECONDS
-    return answered or not alive(owner)
+    if answered and _kernel_of(descriptor) in (kernel(), None):
+        return True
+    return time.time() - os.fstat(descriptor).st_mtime >= SILENT_SECONDS
 
 
 def _flock(descriptor: int, how: int) -> bool:
@@ -170,19 +160,6 @@ def _flock(descriptor: int, how: int) -> bool:
     return True
 
 
-def _now_of_file_system(folder: Path) -> float:
-    """The time by the clock that dates the files of `folder`, which may be another machine's."""
-    probe = folder / f".clock.{secrets.token_hex(8)}.tmp"
-    try:
-        probe.touch(exist_ok=False)
-        return probe.stat().st_mtime
-    except OSError:
-        return time.time()
-    finally:
-        with contextlib.suppress(OSError):
-            probe.unlink(missing_ok=True)
-
-
 def _leads_to(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
@@ -190,39 +167,19 @@ def _leads_to(path: Path, descriptor: int) -> bool:
         return False
 
 
-def text_of(owner: Mapping[str, object]) -> bytes:
-    """The content of a lock file, with a checksum of itself. Without it a changed byte could
-    name another machine, and one would wait for that machine in vain."""
-    return json.dumps({**owner, "check": _check(owner)}).encode()
-
-
-def _check(owner: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(owner, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def owner_of(descriptor: int) -> dict[str, Any] | None:
-    """Who holds an open lock file; None where it is damaged."""
+def _kernel_of(descriptor: int) -> str | None:
+    """The kernel under which the owner of an open lock file runs; None of a damaged file."""
     try:
-        owner = json.loads(os.pread(descriptor, 1 << 16, 0))
-    except (OSError, ValueError):
+        return str(json.loads(os.pread(descriptor, 1 << 16, 0))["kernel"])
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not isinstance(owner, dict):
-        return None
-    if owner.pop("check", None) != _check(owner):
-        return None
-    return owner
 
 
-def in_words(path: Path) -> str:
+def _owner_in_words(path: Path) -> str:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         owner = json.loads(path.read_text(encoding="utf-8"))
         return f"process {owner['pid']} on {owner['host']}"
     return "another process"
-
-
-def this_process() -> dict[str, object]:
-    pid = os.getpid()
-    return {"host": socket.gethostname(), "kernel": kernel(), "pid": pid, "born": _born(pid)}
 
 
 def kernel() -> str:
@@ -231,25 +188,3 @@ def kernel() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return socket.gethostname()
-
-
-def alive(owner: dict[str, Any]) -> bool:
-    """True if the owner, a process of this kernel, lives; asked where files cannot be locked."""
-    try:
-        pid = int(owner["pid"])
-        os.kill(pid, 0)
-    except PermissionError:
-        pass
-    except (KeyError, TypeError, ValueError, OverflowError, ProcessLookupError):
-        return False
-    # A number can be given to a new process; its birth tells the two apart.
-    return _born(pid) == owner.get("born")
-
-
-def _born(pid: int) -> str:
-    """When a process began, in the kernel's ticks; empty where /proc does not say."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    return text.rpartition(")")[2].split()[19]

@@ -1,5 +1,6 @@
-"""The chain of a run's commits. Each names its files; what none of them names does not count.
+"""The commits of a run, written so that a kill at any moment loses nothing that counts.
 
+    unfinished/life.0001/                               where life 1 writes, before it publishes
     unfinished/committed/00000003.0001.losses.parquet   rows since commit 2, written by life 1
     unfinished/committed/00000003.0001.checkpoint       the state to go on from
     unfinished/committed/00000003.0001.json             written last: makes the rest count
@@ -7,59 +8,104 @@
 A commit names its parts with their rows and checksums, its checkpoint, and the life that wrote the
 commit before it. Files that no commit of the chain names were left by a life that ended before its
 commit, and do not count.
+
+A process that was stopped for long, or cut off from a shared disk, can be taken for dead and lose
+its run to another. When it wakes up it may be anywhere: also between its last check and the next
+write. So a life writes in a folder of its own and publishes a file by renaming it out of there, and
+whoever takes over first renames the earlier life's folder away. From then on every publication of
+the earlier life fails, because the file it would rename is no longer where it was: the check and
+the write are one system call.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ntkexp.errors import UserError
+from ntkexp.errors import DamagedRunError, RunLostError, cannot_write, not_read
+from ntkexp.results.files import is_plain_name, make_folder, names_in, remove_tree, sync
 
 LISTS = ("parts", "files")
 RECORD = re.compile(r"(\d{8})\.(\d{4,})\.json")
+LIFE = re.compile(r"life\.(\d+)")
 
 
-class DamagedRunError(UserError):
-    """A file of a run is not what the run wrote."""
+class Drafts:
+    """The folder `unfinished/life.N` of one life of a run; call `open` with the run's lock held."""
 
-    def __init__(self, path: Path, what: str) -> None:
-        super().__init__(f"{path} {what}; --rerun does the run again from its beginning")
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self.life = 0
+
+    @property
+    def folder(self) -> Path:
+        return self.work / f"life.{self.life:04d}"
+
+    def open(self, *, after: int = 0) -> None:
+        """Shut out every earlier life, then begin one with a higher number than any."""
+        make_folder(self.work)
+        names = names_in(self.work)
+        earlier = [match for name in names if (match := LIFE.fullmatch(name))]
+        self.life = 1 + max([after, *(int(match[1]) for match in earlier)])
+        for match in earlier:
+            _shut_out(self.work / match[0])
+        for name in names:
+            if name.startswith("dead."):
+                remove_tree(self.work / name)
+        make_folder(self.folder)
+
+    def close(self) -> None:
+        remove_tree(self.folder)
+
+    @contextmanager
+    def publishing(self, target: Path) -> Iterator[Path]:
+        """Give a path to write to; it becomes `target` when the block ends well."""
+        draft = self.folder / target.name
+        try:
+            yield draft
+            sync(draft)
+            draft.replace(target)
+            sync(target.parent)
+        except OSError as error:
+            if self.folder.is_dir():
+                raise cannot_write(target, error) from error
+            raise RunLostError(
+                f"{self.work.parent} was taken over by another process while this one was "
+                "stopped; nothing more is written here"
+            ) from error
+        finally:
+            with contextlib.suppress(OSError):
+                draft.unlink()
+
+    def write(self, target: Path, content: bytes) -> None:
+        with self.publishing(target) as draft:
+            draft.write_bytes(content)
+
+    def link(self, source: Path, target: Path) -> None:
+        """Publish a file that is on disk already, by a hard link where the file system has them."""
+        with self.publishing(target) as draft:
+            try:
+                draft.hardlink_to(source)
+            except OSError:
+                shutil.copyfile(source, draft)
 
 
-class UnreadableRunError(DamagedRunError):
-    """A file or folder cannot be read now. That says nothing of what is in it."""
-
-    def __init__(self, path: Path, error: OSError) -> None:
-        way_out = "" if isinstance(error, PermissionError) else "; try again"
-        UserError.__init__(self, f"{path}: cannot be read ({error.strerror}){way_out}")
-
-
-def not_read(path: Path, error: OSError) -> DamagedRunError:
-    """The error for a file that should be there and could not be read."""
-    if isinstance(error, FileNotFoundError):
-        return DamagedRunError(path, "is missing")
-    return UnreadableRunError(path, error)
-
-
-def names_in(folder: Path) -> list[str]:
-    """The names in a folder; none where there is no folder."""
+def _shut_out(folder: Path) -> None:
+    away = folder.with_name(f"dead.{secrets.token_hex(8)}")
     try:
-        return [path.name for path in folder.iterdir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+        folder.rename(away)
     except OSError as error:
-        raise UnreadableRunError(folder, error) from error
-
-
-def is_plain_name(name: object) -> bool:
-    """True for the name of a file in a folder, false for a path that leads elsewhere."""
-    return isinstance(name, str) and name == Path(name).name and name not in ("", "..")
+        raise cannot_write(folder, error) from error
+    remove_tree(away)
 
 
 @dataclass(frozen=True)
@@ -84,6 +130,11 @@ class StoredFile:
     def published(self) -> str:
         """The name that the file has in a finished run: without commit and life."""
         return self.name.split(".", 2)[2]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The entry of the file in the status of a finished run."""
+        return {"bytes": self.size_bytes, "sha256": self.sha256}
 
     def read(self, folder: Path) -> bytes:
         """The file's content; refused where it is not what was written."""
@@ -141,23 +192,13 @@ def read_chain(folder: Path) -> list[Commit]:
         number, life = number - 1, commit.parent
 
 
-def kept_facts(folder: Path) -> dict[str, Any]:
-    """The facts of the last commit; none where nothing was committed or the record is damaged."""
-    try:
-        records = [name for name in names_in(folder) if RECORD.fullmatch(name)]
-        newest = max(records, key=lambda name: name.split(".")[1::-1], default=None)
-        return {} if newest is None else dict(_read(folder / newest).facts)
-    except DamagedRunError:
-        return {}
-
-
 def _read(path: Path) -> Commit:
     try:
         content = json.loads(path.read_bytes())
         body = content["commit"]
         if _digest(body) != content["sha256"]:
             raise ValueError("its checksum is another")
-        files = {key: tuple(StoredFile(**one) for one in body.get(key, ())) for key in LISTS}
+        files = {key: tuple(StoredFile(**facts) for facts in body.get(key, ())) for key in LISTS}
         return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), **files}))
     except OSError as error:
         raise not_read(path, error) from error
@@ -169,7 +210,16 @@ def _digest(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
+def kept_facts(committed: Path) -> dict[str, Any]:
+    """The facts of the last commit; none where nothing was committed or a record is damaged."""
+    try:
+        chain = read_chain(committed)
+    except DamagedRunError:
+        return {}
+    return dict(chain[-1].facts) if chain else {}
+
+
 def last_life(committed: Path) -> int:
     """The highest life that any committed file names."""
-    lives = [parts[1] for name in names_in(committed) if len(parts := name.split(".")) > 2]
+    lives = [words[1] for name in names_in(committed) if len(words := name.split(".")) > 2]
     return max((int(life) for life in lives if life.isdigit()), default=0)

@@ -1,1 +1,0 @@
-"""What this machine has, asked without PyTorch where that can be: cores, GPUs, memory."""

@@ -1,1 +1,0 @@
-"""How files of results are written so that a kill at any moment loses nothing."""
