@@ -14,11 +14,9 @@ import hydra
 from omegaconf import DictConfig
 
 from ntkexp.compose import composition
-from ntkexp.compose.explain import plain_errors
-from ntkexp.compose.overrides import check_overrides, ranges_quoted
+from ntkexp.compose.overrides import SWEEP, check_overrides, plain_errors, ranges_quoted
 from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
 from ntkexp.launch import plugin
-from ntkexp.launch.task import Task
 
 SHOWN = ("job", "hydra", "all")
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
@@ -35,7 +33,6 @@ WITH_VALUE: dict[str, tuple[str, ...] | None] = {
     "-cd": None,
 }
 ALONE = {"--multirun", "-m", "--run", "-r", "--resolve"}
-SWEEP = ("--multirun", "-m")
 # What is done with the config; Hydra does one of them.
 WAYS = (SWEEP, ("--run", "-r"), ("--cfg", "-c"), ("--info", "-i"))
 
@@ -56,7 +53,7 @@ def run(config_name: str, words: Sequence[str]) -> int:
 
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
-    task = Task(one_run=_dry_run_of_one(words))
+    task = plugin.Task(one_run=_dry_run_of_one(words))
     with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
         check_overrides([word for word in sys.argv[1:] if not (task.one_run and word in SWEEP)])
         sys.argv += _logging(sys.argv[1:])

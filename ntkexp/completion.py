@@ -96,7 +96,7 @@ def candidates(line: str) -> list[str]:
     group, sign, start = last.partition("=")
     if sign and group.lstrip("+") == "exp":
         # Hydra offers no names with a slash.
-        from ntkexp.compose.explain import options_of
+        from ntkexp.compose.overrides import options_of
 
         return [f"{group}={name}" for name in options_of("exp") if name.startswith(start)]
     from ntkexp import application

@@ -8,7 +8,7 @@ searched after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,7 +18,6 @@ from typing import Any
 import hydra
 import omegaconf
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.sources_registry import SourcesRegistry
 from hydra._internal.utils import create_config_search_path
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_search_path import ConfigSearchPath
@@ -28,7 +27,8 @@ from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import DictConfig, OmegaConf
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ntkexp import components, config, projects
 
@@ -100,9 +100,12 @@ class ComponentSource(ConfigSource):
 
 
 class ComponentSearchPath(SearchPathPlugin):
-    """Puts the components, and the configs of one's own projects, behind the package's configs."""
+    """Puts the components, and the configs of one's own projects, behind the package's configs.
+    Other applications of Hydra find nothing of them."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        if CONFIGS not in [element.path for element in search_path.get_path()]:
+            return
         search_path.append("ntkexp-components", f"{SCHEME}://ntkexp")
         for _, folder in projects.configs():
             search_path.append("ntkexp-projects", f"file://{folder}")
@@ -111,10 +114,18 @@ class ComponentSearchPath(SearchPathPlugin):
 _at_work: ContextVar[ConfigLoader | None] = ContextVar("_at_work", default=None)
 
 
-def loader() -> ConfigLoader:
+def compose(command: str, words: Sequence[str]) -> DictConfig:
+    """The config that these words make for a subcommand, without Hydra's own node."""
+    config = _loader().load_configuration(command, list(words), run_mode=RunMode.RUN)
+    with open_dict(config):
+        del config["hydra"]
+    return config
+
+
+def _loader() -> ConfigLoader:
     """The loader of the command at work, which knows its folders of configs."""
-    if (found := _at_work.get()) is not None:
-        return found
+    if (at_work := _at_work.get()) is not None:
+        return at_work
     session = GlobalHydra.instance()
     if session.is_initialized():
         return session.config_loader()
@@ -123,50 +134,21 @@ def loader() -> ConfigLoader:
 
 
 @contextmanager
-def by_itself(config_dir: Path | None = None) -> Iterator[ConfigLoader]:
-    """A loader of configs that uses no Hydra application and leaves Hydra's globals as they were.
+def by_itself(config_dir: Path | None = None) -> Iterator[None]:
+    """Inside the block `compose` uses no Hydra application.
 
-    The caller may be such an application, with plugins, configs and a `version_base` of its own.
+    The caller may be such an application, with configs and a `version_base` of its own.
     """
-    with _registered(), _version_base():
+    register()
+    with _version_base():
         path = create_config_search_path(CONFIGS)
         if config_dir is not None:
             path.append("command-line", f"file://{config_dir.absolute()}")
-        token = _at_work.set(own := ConfigLoaderImpl(path))
+        token = _at_work.set(ConfigLoaderImpl(path))
         try:
-            yield own
+            yield
         finally:
             _at_work.reset(token)
-
-
-@contextmanager
-def _registered() -> Iterator[None]:
-    """Inside the block Hydra knows what `register` tells it; afterwards what it knew before."""
-    plugins, sources = Plugins.instance(), SourcesRegistry.instance()
-    store = ConfigStore.instance()
-    kinds, classes = plugins.plugin_type_to_subclass_list, plugins.class_name_to_class
-    before = {kind: list(found) for kind, found in kinds.items()}
-    tables: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        (table, dict(table)) for table in (classes, sources.types)
-    ]
-    repo, resolving = _copied(store.repo), OmegaConf.has_resolver(RESOLVER)
-    register()
-    try:
-        yield
-    finally:
-        kinds.clear()
-        kinds.update(before)
-        for table, found in tables:
-            table.clear()
-            table.update(found)
-        store.repo = repo
-        if not resolving:
-            OmegaConf.clear_resolver(RESOLVER)
-
-
-def _copied(repo: dict[str, Any]) -> dict[str, Any]:
-    """The groups copied, the configs in them shared: nobody changes those."""
-    return {key: _copied(one) if isinstance(one, dict) else one for key, one in repo.items()}
 
 
 @contextmanager
@@ -187,7 +169,7 @@ def _version_base() -> Iterator[None]:
 
 
 def register() -> None:
-    """Make all of this known to Hydra and OmegaConf, unless it is."""
+    """Make all of this known to Hydra and OmegaConf, unless it is; both keep it."""
     if ComponentSource in Plugins.instance().discover(ConfigSource):
         return
     Plugins.instance().register(ComponentSource)

@@ -1,30 +1,39 @@
-"""Checks of the overrides on a command line that need no composed config.
+"""The overrides on a command line: checked before Hydra composes, explained where it cannot.
 
 Hydra raises a bare ValueError for some wrong overrides, composes for minutes for others, and
-accepts some that nothing here would read.
+accepts some that nothing here would read. What else is wrong it says in many lines, and we in two.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from itertools import islice
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep, Sweep
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
-from ntkexp import components
+from ntkexp import components, projects
 from ntkexp.components import MANY
-from ntkexp.compose.explain import options_of, unknown_option
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, meant, unknown_key
+from ntkexp.experiments import experiments
+from ntkexp.options import plain
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
+SWEEP = ("--multirun", "-m")
 MOST_JOBS = 10_000
+# In a group's folder: configs that others of it choose, and nobody types.
+PARTS = "for"
 
 
 def check_overrides(words: Sequence[str], sweeps: str = "expected -m to sweep over them") -> None:
@@ -32,16 +41,15 @@ def check_overrides(words: Sequence[str], sweeps: str = "expected -m to sweep ov
 
     `sweeps` says what to do about several values.
     """
-    sweeping = bool({"-m", "--multirun"} & set(words))
+    sweeping = any(word in SWEEP for word in words)
     parser = OverridesParser.create()
     for word in _without_flags(words):
         override = _parsed(parser, word)
-        key = override.key_or_group
-        if key.partition(".")[0].partition("/")[0] == "hydra":
+        if re.match(r"hydra([./]|$)", override.key_or_group):
             _check_hydra(word, override, sweeping)
         if override.is_sweep_override() and not sweeping:
             raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
-        if key in GROUPS:
+        if override.key_or_group in GROUPS:
             _check_group(word, override)
 
 
@@ -63,15 +71,13 @@ def ranges_quoted(words: Sequence[str]) -> list[str]:
 
 def check_sweep(overrides: Sequence[Override]) -> None:
     """Refuse a sweep over nothing, and one that would be composed for minutes."""
-    jobs = 1
-    for override in overrides:
-        if override.is_sweep_override():
-            jobs *= _length(override)
+    lengths = {one.input_line: _length(one) for one in overrides if one.is_sweep_override()}
+    jobs = math.prod(lengths.values())
     if jobs > MOST_JOBS:
-        widest = max(overrides, key=lambda one: _length(one) if one.is_sweep_override() else 0)
+        widest = max(lengths, key=lambda word: lengths[word])
         raise UserError(
-            f"{widest.input_line}: makes a sweep of {jobs:,} jobs; expected at most "
-            f"{MOST_JOBS:,} in one, so sweep over it in parts"
+            f"{widest}: makes a sweep of {jobs:,} jobs or more; expected at most {MOST_JOBS:,} in "
+            "one, so sweep over it in parts"
         )
 
 
@@ -80,7 +86,7 @@ def _without_flags(words: Sequence[str]) -> list[str]:
     rest = list(words)
     while rest and rest[0].startswith("-"):
         flag = rest.pop(0)
-        if flag not in ("-m", "--multirun", "-r", "--run", "--resolve"):
+        if flag not in (*SWEEP, "-r", "--run", "--resolve"):
             rest = rest[1:]
     return rest
 
@@ -89,9 +95,9 @@ def _parsed(parser: OverridesParser, word: str) -> Override:
     try:
         override = parser.parse_override(word)
     except (HydraException, ValueError) as error:
-        found = error.__cause__ or error
+        cause = error.__cause__ or error
         # What Hydra cannot tell it calls None.
-        said = "" if str(found) == "None" else " ".join(str(found).split())[:100]
+        said = "" if str(cause) == "None" else " ".join(str(cause).split())[:100]
         reason = said if "=" in word else "no ="
         raise UserError(
             f"{word!r}: cannot be read{f' ({reason})' if reason else ''}; expected key=value, the "
@@ -107,30 +113,17 @@ def _check_hydra(word: str, override: Override, sweeping: bool) -> None:
     if key.replace("/", ".").startswith("hydra.sweeper"):
         if not sweeping:
             raise UserError(f"{word}: is about a sweep; expected -m beside it")
-        known = sweepers()
-        if key == SWEEPER and override.value() not in known:
-            raise UserError(f"{word}: no such sweeper; expected one of {', '.join(known)}")
+        names = ConfigStore.instance().list(SWEEPER)
+        sweepers = sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
+        if key == SWEEPER and override.value() not in sweepers:
+            raise UserError(f"{word}: no such sweeper; expected one of {', '.join(sweepers)}")
     elif key not in (SEARCHPATH, VERBOSE):
-        raise UserError(_about_hydra(word, key))
-
-
-def sweepers() -> list[str]:
-    """The names that `hydra/sweeper` takes: ours, and those of plugins that are installed."""
-    Plugins.instance()  # which looks for them
-    names = ConfigStore.instance().list(SWEEPER)
-    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
-
-
-def _about_hydra(word: str, key: str) -> str:
-    if key == "hydra/launcher":
-        return (
-            f"{word}: sweeps run by this program's own launchers, not by a plugin of Hydra's; "
-            f"expected one of launcher={', launcher='.join(options_of('launcher'))}"
+        launchers = ", ".join(options_of("launcher"))
+        raise UserError(
+            f"{word}: Hydra's own settings stand fixed; expected paths.outputs=FOLDER for where "
+            f"results go, launcher=NAME for where sweeps run ({launchers}), "
+            f"{SEARCHPATH}=[...] for more configs, or {VERBOSE}=true for its log"
         )
-    return (
-        f"{word}: Hydra's own settings stand fixed; expected paths.outputs=FOLDER for where "
-        f"results go, {SEARCHPATH}=[...] for more configs, or {VERBOSE}=true for its log"
-    )
 
 
 def _check_group(word: str, override: Override) -> None:
@@ -143,20 +136,20 @@ def _check_group(word: str, override: Override) -> None:
     if override.is_force_add():
         raise UserError(f"{word}: {group} is there already; expected {word.lstrip('+')}")
     value = override.value()
-    for one in value.list if isinstance(value, ChoiceSweep) and value.list else [value]:
-        _check_choice(word, group, one)
+    for choice in value.list if isinstance(value, ChoiceSweep) and value.list else [value]:
+        _check_choice(word, group, choice)
 
 
 def _check_choice(word: str, group: str, value: object) -> None:
     if isinstance(value, Sweep):
         return
     if isinstance(value, dict) and group not in ("exp", "recipe"):
-        if group in MANY:
-            for name, node in value.items():
-                chosen = str(node.get("name", name)) if isinstance(node, dict) else str(name)
-                if "." not in chosen and chosen not in options_of(group):
-                    raise UserError(unknown_option(group, chosen))
-        return  # keys of the node, which are checked when it is composed
+        # Keys of the node are checked when it is composed.
+        for name, node in value.items() if group in MANY else ():
+            chosen = str(node.get("name", name)) if isinstance(node, dict) else str(name)
+            if "." not in chosen and chosen not in options_of(group):
+                raise UserError(unknown_option(group, chosen))
+        return
     names = value if isinstance(value, list) and group in MANY else [value]
     for name in names:
         # A quoted string is plain here; in a list it is still an object of Hydra's, with a text.
@@ -168,28 +161,110 @@ def _check_choice(word: str, group: str, value: object) -> None:
 
 
 def _length(override: Override) -> int:
-    sweep = override.value()
+    """The number of values, counted up to more than a sweep may have."""
+    sweep, word = override.value(), override.input_line
     if isinstance(sweep, IntervalSweep):
         raise UserError(
-            f"{override.input_line}: an interval has no list of values; expected range(...) or "
-            "values with commas between them"
+            f"{word}: an interval has no list of values; expected range(...) or values with commas "
+            "between them"
         )
     if isinstance(sweep, RangeSweep):
-        found = _length_of_range(sweep, str(override.input_line))
-    else:
-        found = sum(1 for _ in override.sweep_iterator())
-    if found == 0:
-        raise UserError(f"{override.input_line}: has no values; expected one or more to sweep over")
-    return found
+        numbers = (sweep.start, sweep.stop, sweep.step)
+        if sweep.step == 0 or not all(math.isfinite(float(number or 0)) for number in numbers):
+            raise UserError(
+                f"{word}: expected range(first, end, step) of finite numbers, step not 0"
+            )
+    length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
+    if length == 0:
+        raise UserError(f"{word}: has no values; expected one or more to sweep over")
+    return length
 
 
-def _length_of_range(sweep: RangeSweep, word: str) -> int:
-    assert sweep.start is not None
-    assert sweep.stop is not None
-    numbers = (sweep.start, sweep.stop, sweep.step)
-    if sweep.step == 0 or not all(map(math.isfinite, numbers)):
-        raise UserError(f"{word}: expected range(first, end, step) of finite numbers, step not 0")
-    if all(isinstance(number, int) for number in numbers):
-        return max(0, -(-(int(sweep.stop) - int(sweep.start)) // int(sweep.step)))
-    steps = (sweep.stop - sweep.start) / sweep.step
-    return math.ceil(min(max(0.0, steps), 1e15))
+@contextlib.contextmanager
+def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
+    """Inside the block errors of Hydra and OmegaConf become ours, in one or two lines."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UserError(other_command(config_name, words) or explained(error)) from error
+
+
+def other_command(config_name: str, words: Sequence[str]) -> str:
+    """The line to print where an experiment was asked of the wrong subcommand; else empty."""
+    values = (word.partition("=")[2] for word in words if word.lstrip("+").startswith("exp="))
+    asked = {name for value in values for name in value.split(",")}
+    for experiment in experiments():
+        if experiment.name in asked and experiment.command != config_name:
+            what = "trains a network" if experiment.command == "train" else "trains no network"
+            return f"exp={experiment.name}: {what}; expected {experiment.line}"
+    return ""
+
+
+def explained(error: BaseException) -> str:
+    """The error of Hydra or OmegaConf in one or two lines that name key, value and choice."""
+    cause = error.__cause__ or error
+    text, reason = str(error), str(cause)
+    if match := re.search(r"Could not (?:find|load) '([^/']+)/([^']+)'", text):
+        return unknown_option(match[1], match[2])
+    if match := re.search(r"Could not override '([^']+)'", text):
+        key, inner = match[1], re.search(r"Key '([^']+)' not in", reason)
+        if inner and inner[1] != key.rpartition(".")[2]:
+            key = f"{key}.{inner[1]}"
+        return _unknown_key(key, getattr(cause, "parent_node", None))
+    if match := re.search(r"Multiple values for (\S+)\.", text):
+        return f"{match[1]}: chosen twice; expected one +{match[1]}=NAME"
+    if match := re.search(r"Error merging override (\S+)", text):
+        return f"{match[1].lstrip('+')}: {plain(_one_line(reason))}"
+    if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
+        return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
+    if match := re.search(r"You must specify '([^']+)'", text):
+        return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
+    return _one_line(text if cause is error else f"{text} {reason}")
+
+
+def unknown_option(group: str, option: str) -> str:
+    choices = options_of(group)
+    guess = meant(option, choices)
+    return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
+
+
+def options_of(group: str) -> list[str]:
+    """The names that may be chosen of a group: files of configs, and components."""
+    folder = resources.files("ntkexp.configs").joinpath(group)
+    places = [folder, *(configs / group for _, configs in projects.configs())]
+    found = {name for place in places for name in _named(place)}
+    return sorted(found.union(components.names(group) if group in components.GROUPS else ()))
+
+
+def _named(folder: Traversable, before: str = "") -> Iterator[str]:
+    """The names of the configs in a folder, and in folders of it: `disk`, `lazy/yin_yang`."""
+    for file in folder.iterdir() if folder.is_dir() else ():
+        if file.name.endswith(".yaml"):
+            yield before + file.name.removesuffix(".yaml")
+        elif not before and file.name != PARTS:
+            yield from _named(file, f"{file.name}/")
+
+
+def _unknown_key(key: str, parent: object) -> str:
+    if not isinstance(parent, DictConfig):
+        return unknown_key(key, "", [])
+    where = str(parent._get_full_key(None))
+    choices = [str(name) for name in parent if name != "hydra"]
+    if where in components.MANY:
+        name = key.removeprefix(where).lstrip(".").partition(".")[0]
+        if not name:
+            return f"{key}: sets a {where} that is not chosen; expected '{where}=[NAME,...]' for it"
+        if name not in options_of(where):
+            return unknown_option(where, name)
+        together = ",".join([*choices, name])
+        return f"{key}: {where} {name} is not chosen; expected '{where}=[{together}]' beside it"
+    return unknown_key(key, where, choices)
+
+
+def _one_line(text: str) -> str:
+    kept = [
+        line.strip()
+        for line in text.splitlines()
+        if line.strip() and not re.match(r"\s*(full_key|object_type|reference_type)", line)
+    ]
+    return " ".join(kept)

@@ -13,12 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydra.types import RunMode
-from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.components import GROUPS
-from ntkexp.compose import composition
+from ntkexp.compose.composition import compose
 from ntkexp.compose.words import word
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import experiments
@@ -79,10 +78,7 @@ def _base(command: str, words: list[str]) -> DictConfig:
     """Composed once a process."""
     one = (command, *words)
     if one not in _bases:
-        config = composition.loader().load_configuration(command, words, run_mode=RunMode.RUN)
-        with open_dict(config):
-            del config["hydra"]
-        _bases[one] = config
+        _bases[one] = compose(command, words)
     return _bases[one]
 
 

@@ -8,14 +8,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hydra.core.config_loader import ConfigLoader
-from hydra.types import RunMode
-from omegaconf import DictConfig, open_dict
-
-from ntkexp.compose import composition
-from ntkexp.compose.explain import plain_errors
+from ntkexp.compose.composition import by_itself, compose
 from ntkexp.compose.finalise import finalise, forget_parents
-from ntkexp.compose.overrides import check_overrides, ranges_quoted, typed_keys
+from ntkexp.compose.overrides import check_overrides, plain_errors, ranges_quoted, typed_keys
 from ntkexp.compose.words import Overrides, word, words_of
 from ntkexp.errors import RunFailed, UserError, meant
 from ntkexp.execution import run as life
@@ -46,7 +41,7 @@ def run(
         run.tables["evals"]
 
     It is the run that `ntkexp train +exp=mlp_mnist model.width=40 seed=3` makes, in the same
-    folder. Threads, precision, signal handlers and Hydra's globals are afterwards as they were.
+    folder. Threads, precision and signal handlers are afterwards as they were.
     Several threads may call it; the runs are made one after the other.
 
     Args:
@@ -86,9 +81,10 @@ def _carried_out(
         words = [*words, f"paths.outputs={word(str(runs))}"]
     words = ranges_quoted(words)
     forget_parents()
-    with composition.by_itself(configs) as loader:
+    with by_itself(configs):
         with plain_errors(name, words):
-            config = _composed(loader, name, words)
+            check_overrides(words, sweeps="expected one run a call")
+            config = compose(name, words)
             typed = Typed(frozenset(typed_keys(words)))
             finalise(config, typed.keys)
         folder = folder_of(config)
@@ -110,14 +106,6 @@ def _command(experiment: str | None, words: list[str], config_dir: Path | None) 
             return one.command
     names = [one.name for one in there_are]
     raise UserError(f"{experiment}: no such experiment{meant(experiment, names)} (see ntkexp list)")
-
-
-def _composed(loader: ConfigLoader, name: str, words: list[str]) -> DictConfig:
-    check_overrides(words, sweeps="expected one run a call")
-    config = loader.load_configuration(name, words, run_mode=RunMode.RUN)
-    with open_dict(config):
-        del config["hydra"]
-    return config
 
 
 def _failure(folder: Path) -> RunFailed:

@@ -18,10 +18,12 @@ import os
 import sys
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-
-from omegaconf import DictConfig, OmegaConf
+from typing import TYPE_CHECKING
 
 from ntkexp.machine import cores
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 # A thread that has to wait spins for 3,000 rounds, then sleeps. From 3,000 rounds on idle cores are
 # as quick as with endless spinning, with 1,000 a tenth slower; work beside busy processes keeps .17
@@ -105,6 +107,8 @@ def multiplications_of_a_step(config: DictConfig) -> int | None:
     for that by the inputs (Baydin et al. 2018, https://arxiv.org/abs/1502.05767, section 3.2, have
     the bound). Activations, norms and the update itself are left out.
     """
+    from omegaconf import OmegaConf  # every command imports this file, --help too
+
     if "model" not in config:
         return None
     data, model = OmegaConf.to_object(config.data), OmegaConf.to_object(config.model)

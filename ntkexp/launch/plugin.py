@@ -1,4 +1,4 @@
-"""Two sweepers and one launcher for Hydra, registered by name.
+"""What Hydra is handed: the function it calls with a config, two sweepers and one launcher.
 
 Hydra finds plugins by walking the namespace package hydra_plugins, which editable installs do not
 take part in, and it only makes objects of classes that live there. So these are registered
@@ -11,28 +11,74 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose.composition import SWEEPERS
-from ntkexp.compose.overrides import check_sweep
-from ntkexp.errors import SweepStopped
-
-if TYPE_CHECKING:
-    from ntkexp.launch.task import Task
+from ntkexp.compose.finalise import finalise
+from ntkexp.compose.overrides import check_sweep, explained, typed_keys
+from ntkexp.errors import SweepStopped, UserError, denied
+from ntkexp.execution.outcome import DONE
+from ntkexp.execution.run import Typed, run
+from ntkexp.identity import folder_of
 
 # Exit codes above it tell of the signal that ended a process.
 SIGNALS = 128
 # Sweepers that are registered here.
 OWN = ("ntkexp", "search")
+
+
+class Task:
+    """Carries out the config of a single run.
+
+    Hydra takes functions, swallows what they return in a sweep, and puts lines of its own before
+    what they raise: so codes and complaints are kept here.
+
+    `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
+    """
+
+    def __init__(self, *, one_run: bool = False) -> None:
+        self.one_run = one_run
+        self.codes = [0]
+        self.complaints: list[UserError] = []
+
+    def __call__(self, config: DictConfig) -> float | None:
+        # As they were typed: a value such as ${seed} means nothing outside of the config.
+        words = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
+        assert isinstance(words, list)
+        typed = Typed(frozenset(typed_keys(words)))
+        try:
+            finalise(config, typed.keys)
+            folder = folder_of(config)
+            self.codes.append(code := run(config, folder, typed))
+            if code == DONE and config.objective_metric is not None:
+                number = metric_of(folder, config.objective_metric)
+                print(f"{config.objective_metric} = {number:.6g}")
+                return number
+        except UserError as error:
+            self.complaints.append(error)
+        except PermissionError as error:
+            self.complaints.append(denied(error))
+        except OmegaConfBaseException as error:
+            self.complaints.append(UserError(explained(error)))
+        return None
+
+
+def metric_of(folder: Path, path: str) -> float:
+    """The number that `path` names of the finished run in `folder`."""
+    from ntkexp.results import read  # pandas is for those who ask
+
+    return read(folder).metric(path)
 
 
 class SweepSweeper(Sweeper):
@@ -45,14 +91,10 @@ class SweepSweeper(Sweeper):
 
     def __init__(self, params: dict[str, str] | None = None) -> None:
         self.declared = [f"{key}={values}" for key, values in (params or {}).items()]
-        self.context: HydraContext | None = None
-        self.launcher: Launcher | None = None
 
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
-        from ntkexp.launch.task import Task
-
         if isinstance(task_function, Task) and task_function.one_run:
             self.declared = []
         self.context = hydra_context
@@ -61,7 +103,6 @@ class SweepSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        assert self.context is not None
         assert self.launcher is not None
         parser = OverridesParser.create(config_loader=self.context.config_loader)
         overrides = parser.parse_overrides([*self.declared, *arguments])
@@ -76,8 +117,6 @@ class SearchSweeper(Sweeper):
     def __init__(self, params: dict[str, str] | None = None, **options: Any) -> None:
         self.declared = [f"{key}={values}" for key, values in (params or {}).items()]
         self.options = options
-        self.config: DictConfig | None = None
-        self.launcher: Launcher | None = None
 
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
@@ -98,39 +137,30 @@ class SearchSweeper(Sweeper):
 class SweepLauncher(Launcher):
     """Gives a batch of jobs to the engine that `launcher` names."""
 
-    def __init__(self) -> None:
-        self.context: HydraContext | None = None
-        self.task: Task | None = None
-        self.config: DictConfig | None = None
-
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
-        from ntkexp.launch.task import Task
+        from ntkexp.launch.returns import refuse_without_metric
 
         assert isinstance(task_function, Task)
         self.context, self.task, self.config = hydra_context, task_function, config
         if config.hydra.runtime.choices["hydra/sweeper"] != OWN[0]:
-            from ntkexp.launch.returns import refuse_without_metric
-
             refuse_without_metric(config)
 
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        from ntkexp.launch.returns import returns, tell
+        from ntkexp.launch.returns import print_numbers, returns
         from ntkexp.launch.sweep import sweep
 
-        assert self.context is not None
-        assert self.task is not None
-        assert self.config is not None
         before = len(self.task.codes)
-        jobs = sweep(self.context.config_loader, self.config, job_overrides, self.task)
+        loader = self.context.config_loader
+        jobs = sweep(loader, self.config, job_overrides, self.task.codes)
         if max(self.task.codes[before:], default=0) > SIGNALS:
             raise SweepStopped
         sweeper = self.config.hydra.runtime.choices["hydra/sweeper"]
         if sweeper == OWN[0] and not self.config.launcher.dry_run:
-            tell(jobs, self.config.objective_metric)
+            print_numbers(jobs, self.config.objective_metric)
         if sweeper not in OWN:
             # What a sweeper of others writes about itself goes there.
             Path(self.config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
@@ -146,10 +176,6 @@ def register() -> None:
     for plugin in (SweepSweeper, SearchSweeper, SweepLauncher):
         plugin.__module__ = SWEEPERS
         plugins.register(plugin)
-    _move_in()
-
-
-def _move_in() -> None:
     package, _, name = SWEEPERS.partition(".")
     # There is such a package only where some plugin is installed; Hydra has looked already.
     home = sys.modules.setdefault(package, ModuleType(package))

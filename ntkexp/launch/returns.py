@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from ntkexp.errors import RunFailed, RunTakenError, UserError
 from ntkexp.execution.outcome import DONE
 from ntkexp.launch.job import Job, Outcome
-from ntkexp.launch.task import metric_of
+from ntkexp.launch.plugin import metric_of
 from ntkexp.results.numbers.metric import KEY
 
 
@@ -29,7 +29,7 @@ def returns(
     return [_return(job_of[tuple(words)], words, numbers) for words in batch]
 
 
-def tell(jobs: Sequence[Job], metric: str | None) -> None:
+def print_numbers(jobs: Sequence[Job], metric: str | None) -> None:
     """Print the number of every job that is done, a line each, as a single run does."""
     if metric is None:
         return

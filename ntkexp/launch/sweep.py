@@ -19,7 +19,6 @@ from ntkexp.execution.prepare import preload
 from ntkexp.execution.run import Typed
 from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
 from ntkexp.launch.summary import forecast, same_run, summary
-from ntkexp.launch.task import Task
 from ntkexp.results.files import refuse_unwritable
 
 ENGINES = ("local", "slurm")
@@ -28,9 +27,9 @@ Engine = Callable[[Sequence[Job], DictConfig, int], int]
 
 
 def sweep(
-    loader: ConfigLoader, config: DictConfig, batch: Sequence[Sequence[str]], task: Task
+    loader: ConfigLoader, config: DictConfig, batch: Sequence[Sequence[str]], codes: list[int]
 ) -> list[Job]:
-    """Run the jobs of a batch of overrides; the exit code goes to `task`."""
+    """Run the jobs of a batch of overrides; exit codes are appended to `codes`."""
     launcher = config.launcher
     jobs = jobs_of(Composer(loader, config), batch)
     for line in same_run(jobs):
@@ -46,12 +45,12 @@ def sweep(
     if waiting:
         engine = engine_of(launcher)
         if code := make_needed(waiting, config, engine):
-            task.codes.append(code)
+            codes.append(code)
             return jobs
         waiting = [job for job in waiting if job.outcome is Outcome.waiting]
     if waiting:
-        task.codes.append(engine(waiting, config, len(jobs) - len(waiting)))
-    task.codes.append(max(job.code for job in jobs))
+        codes.append(engine(waiting, config, len(jobs) - len(waiting)))
+    codes.append(max(job.code for job in jobs))
     print(summary(jobs))
     return jobs
 

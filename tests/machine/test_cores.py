@@ -59,7 +59,7 @@ def test_no_cgroups_no_quota(tmp_path: Path) -> None:
 
 
 def cores_told(prelude: str) -> int:
-    source = f"import os\nfrom ntkexp.machine import cores\n{prelude}\nprint(cores())"
+    source = f"import os\nfrom ntkexp import machine\n{prelude}\nprint(machine.cores())"
     done = subprocess.run([sys.executable, "-c", source], check=True, capture_output=True)
     return int(done.stdout)
 
@@ -68,9 +68,9 @@ def cores_told(prelude: str) -> int:
 def test_cores_are_those_of_affinity_and_quota() -> None:
     first = min(os.sched_getaffinity(0))
     pinned = f"os.sched_setaffinity(0, {{{first}}})"
-    assert cores_told(f"{pinned}; cores.quota = lambda: None") == 1
-    assert cores_told("cores.quota = lambda: 1.9") == 1
-    assert cores_told("cores.quota = lambda: 0.3") == 1
+    assert cores_told(f"{pinned}; machine.quota = lambda: None") == 1
+    assert cores_told("machine.quota = lambda: 1.9") == 1
+    assert cores_told("machine.quota = lambda: 0.3") == 1
     there = len(os.sched_getaffinity(0))
-    assert cores_told("cores.quota = lambda: 1000.0") == there
-    assert cores_told("cores.quota = lambda: None") == there
+    assert cores_told("machine.quota = lambda: 1000.0") == there
+    assert cores_told("machine.quota = lambda: None") == there

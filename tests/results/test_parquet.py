@@ -21,6 +21,7 @@ COLUMNS = {name: [float(row) for row in range(1000)] for name in "abcdef"}
 COUNTED = """
 import os, sys
 from pathlib import Path
+import pandas, pyarrow.parquet
 from ntkexp.results.table import frame_of
 threads = lambda: len(os.listdir("/proc/self/task"))
 before = threads()

@@ -14,10 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from hydra.types import RunMode
-from omegaconf import open_dict
-
-from ntkexp.compose import composition
+from ntkexp.compose.composition import by_itself, compose
 from ntkexp.compose.finalise import finalise
 from ntkexp.execution.prepare import prepare
 from ntkexp.execution.run import begin, loop_of, mirror_of
@@ -58,10 +55,8 @@ def measure(name: str, steps: int, every: float, outputs: str) -> str:
              "progress=false", "device=cpu", f"checkpoint.every_seconds={every}",
              f"paths.outputs={outputs}", f"logger=[{name}]"]  # fmt: skip
     words += [OFFLINE[name].format(outputs)] if name in OFFLINE else []
-    with composition.by_itself() as loader:
-        config = loader.load_configuration("train", words, run_mode=RunMode.RUN)
-        with open_dict(config):
-            del config["hydra"]
+    with by_itself():
+        config = compose("train", words)
         finalise(config, frozenset({"optim.steps"}))
     ready, whole = prepare(config), Spent()
     with Run(folder_of(config), ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):

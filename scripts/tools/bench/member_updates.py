@@ -19,11 +19,9 @@ from pathlib import Path
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
-from hydra.types import RunMode
-from omegaconf import open_dict
 from torch.utils.flop_counter import FlopCounterMode
 
-from ntkexp.compose import composition
+from ntkexp.compose.composition import by_itself, compose
 from ntkexp.compose.finalise import finalise
 from ntkexp.scripts.tools.bench.members import SWEEP
 from ntkexp.scripts.tools.bench.timings import write_timings
@@ -41,10 +39,8 @@ UPDATES, LARGE = 100, 1536
 
 
 def ready(outputs: str, *words: str) -> Work:
-    with composition.by_itself() as loader:
-        config = loader.load_configuration("train", [*SWEEP, *words], RunMode.RUN)
-    with open_dict(config):
-        del config["hydra"]
+    with by_itself():
+        config = compose("train", [*SWEEP, *words])
     config.paths.outputs = outputs
     finalise(config, frozenset())
     return prepare(config).work

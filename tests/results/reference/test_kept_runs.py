@@ -11,9 +11,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.jobs import Composer
+from ntkexp.compose.overrides import typed_keys
 from ntkexp.execution.outcome import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
-from ntkexp.launch.task import typed_keys
 from ntkexp.results.folders import runs
 from ntkexp.results.status import Card, read_card
 from tests.tiny_runs import hydra_session
