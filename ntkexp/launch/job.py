@@ -1,9 +1,10 @@
-"""One job of a sweep: what it is, and what became of it."""
+"""One job of a sweep: what it is, what became of it; and all of them in words."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +20,8 @@ from ntkexp.execution.outcome import DONE, FAILED, is_finished
 from ntkexp.execution.prepare import checksums
 from ntkexp.execution.run import NOTHING_TYPED, Typed
 from ntkexp.identity import folder_of
-from ntkexp.results.status import forget_work, read_status
+from ntkexp.results.lock import is_locked
+from ntkexp.results.status import begun, forget_work, read_status
 
 # What a job writes to the terminal when it runs alone.
 LOG = "log.txt"
@@ -152,3 +154,69 @@ def _record_kill(job: Job, number: signal.Signals) -> None:
             run.write_status("failed", reason=reason, killed_by=number.name, log=LOG)
     except UserError:
         pass  # taken up by another already, whose word stands, or no room to say it
+
+
+def summary(jobs: Sequence[Job]) -> str:
+    """How many ended how; a line for each that did not end well."""
+    counts = Counter(str(job.outcome) for job in jobs)
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    head = f"{_count(jobs)}: {counted}"
+    if all(job.outcome is Outcome.already for job in jobs):
+        head += "  (--rerun does them again)"
+    return "\n".join([head, *_table(_row(job) for job in jobs if job.code != DONE)])
+
+
+def forecast(jobs: Sequence[Job], needed: Sequence[Job] = ()) -> str:
+    """The plan of a sweep (--dry-run): a line a job, after the runs that are needed first."""
+    if needed:
+        return f"needed first: {forecast(needed)}\n{forecast(jobs)}"
+    counts = Counter(_plan(job) for job in jobs)
+    counted = ", ".join(f"{count} {plan}" for plan, count in counts.items())
+    rows = ((job.name, _plan(job), str(job.folder), _short(job.reason)) for job in jobs)
+    return "\n".join([f"{_count(jobs)}: {counted}", *_table(rows)])
+
+
+def same_run(jobs: Sequence[Job]) -> Iterator[str]:
+    """A line for each run that several jobs of other words are."""
+    for job in jobs:
+        several = list(dict.fromkeys(job.batch))
+        if len(several) > 1:
+            common = set(several[0]).intersection(*several)
+            names = [
+                " ".join(word for word in overrides if word not in common) for overrides in several
+            ]
+            yield f"{', '.join(names)}: one run, since its id does not depend on these"
+
+
+def _count(jobs: Sequence[Job]) -> str:
+    return "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
+
+
+def _plan(job: Job) -> str:
+    if job.outcome is not Outcome.waiting:
+        return "failed before" if job.outcome is Outcome.failed else str(job.outcome)
+    if is_locked(job.folder / "lock"):
+        return "running now"
+    if begun(job.folder) and not job.config.rerun:
+        return "to resume"
+    return "to run again" if (job.folder / "status.json").exists() else "to run"
+
+
+def _row(job: Job) -> tuple[str, ...]:
+    return (job.name, str(job.outcome), _short(job.reason), str(job.log or job.folder))
+
+
+def _short(reason: str) -> str:
+    """The first line: all of it is in the log that is named beside it."""
+    return reason.partition("\n")[0]
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Columns of equal width, the last one free."""
+    kept = list(rows)
+    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    return [
+        "  "
+        + "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+        for row in kept
+    ]

@@ -17,7 +17,7 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
-from hydra.core.utils import JobReturn
+from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
@@ -27,10 +27,12 @@ from omegaconf.errors import OmegaConfBaseException
 from ntkexp.compose.composition import SWEEPERS
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import check_sweep, explained, typed_keys
-from ntkexp.errors import SweepStopped, UserError, denied
+from ntkexp.errors import RunFailed, RunTakenError, SweepStopped, UserError, denied
 from ntkexp.execution.outcome import DONE
 from ntkexp.execution.run import Typed, run
 from ntkexp.identity import folder_of
+from ntkexp.launch.job import Job, Outcome
+from ntkexp.results.numbers.metric import KEY
 
 # Exit codes above it tell of the signal that ended a process.
 SIGNALS = 128
@@ -140,7 +142,7 @@ class SweepLauncher(Launcher):
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
-        from ntkexp.launch.returns import refuse_without_metric
+        from ntkexp.launch.plugin import refuse_without_metric
 
         assert isinstance(task_function, Task)
         self.context, self.task, self.config = hydra_context, task_function, config
@@ -150,7 +152,7 @@ class SweepLauncher(Launcher):
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        from ntkexp.launch.returns import print_numbers, returns
+        from ntkexp.launch.plugin import print_numbers, returns
         from ntkexp.launch.sweep import sweep
 
         before = len(self.task.codes)
@@ -181,3 +183,68 @@ def register() -> None:
     home = sys.modules.setdefault(package, ModuleType(package))
     sys.modules[SWEEPERS] = sys.modules[__name__]
     setattr(home, name, sys.modules[__name__])
+
+
+def returns(
+    jobs: Sequence[Job], batch: Sequence[Sequence[str]], metric: str | None
+) -> list[JobReturn]:
+    """One a job of the batch, in its order, though several may be one run.
+
+    `metric` is the path of the number that a job gives; without one it gives None.
+    """
+    job_of = {words: job for job in jobs for words in job.batch}
+    numbers = {id(job): _number(job, metric) for job in jobs}
+    return [_return(job_of[tuple(words)], words, numbers) for words in batch]
+
+
+def print_numbers(jobs: Sequence[Job], metric: str | None) -> None:
+    """Print the number of every job that is done, a line each, as a single run does."""
+    if metric is None:
+        return
+    for job in jobs:
+        number = _number(job, metric)
+        if isinstance(number, UserError) and job.code == DONE:
+            raise number
+        if isinstance(number, float):
+            print(f"{job.name}  {metric} = {number:.6g}")
+
+
+def refuse_without_metric(config: DictConfig) -> None:
+    """A sweeper that decides as it goes needs a number of every job, at once."""
+    sweeper = config.hydra.runtime.choices["hydra/sweeper"]
+    if config.objective_metric is None:
+        raise UserError(
+            f"hydra/sweeper={sweeper}: needs the number that it is about; expected "
+            f"{KEY}=TABLE.COLUMN beside it, such as {KEY}=evals.test.loss"
+        )
+    if config.launcher.dry_run:
+        raise UserError(
+            f"--dry-run: hydra/sweeper={sweeper} chooses by what it has seen, so nothing can be "
+            "told before; expected no --dry-run"
+        )
+
+
+def _number(job: Job, metric: str | None) -> float | Exception | None:
+    if job.outcome is Outcome.elsewhere:
+        return RunTakenError(f"{job.folder}: {job.reason}")
+    if job.code != DONE:
+        return RunFailed(job.folder, job.reason or str(job.outcome))
+    if metric is None:
+        return None
+    try:
+        return metric_of(job.folder, metric)
+    except UserError as error:
+        return error
+
+
+def _return(
+    job: Job, words: Sequence[str], numbers: dict[int, float | Exception | None]
+) -> JobReturn:
+    number = numbers[id(job)]
+    failed = isinstance(number, Exception)
+    return JobReturn(
+        overrides=list(words),
+        cfg=job.config,
+        status=JobStatus.FAILED if failed else JobStatus.COMPLETED,
+        _return_value=number,
+    )

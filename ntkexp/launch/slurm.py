@@ -10,19 +10,25 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.config import SlurmConfig
-from ntkexp.errors import UserError
+from ntkexp.errors import RunTakenError, UserError
+from ntkexp.execution import run as life
 from ntkexp.execution.outcome import DONE
+from ntkexp.execution.run import NOTHING_TYPED, Typed
 from ntkexp.launch.job import BROKEN, Job, Outcome, set_outcome
-from ntkexp.launch.slurm_job import SlurmJob
 from ntkexp.progress import Progress
+from ntkexp.results.lock import SILENT_SECONDS
 from ntkexp.results.status import read_status
 from ntkexp.results.store import Run
 
@@ -191,3 +197,63 @@ def _listed() -> set[str] | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return set(answer.stdout.split())
+
+
+# submitit's word for: the time is nearly up, or somebody else needs this node.
+PREEMPTED = signal.SIGUSR2
+RETRY_SECONDS = 15.0
+
+
+@dataclass
+class SlurmJob:
+    """A callable that submitit pickles, sends and calls; and again after a preemption."""
+
+    config: DictConfig
+    folder: Path
+    typed: Typed = NOTHING_TYPED
+
+    def __call__(self) -> int:
+        with _preemption() as preempted:
+            code = self._carry_out()
+        if preempted:
+            # Everything is committed: now submitit may put the job back into the queue.
+            os.kill(os.getpid(), PREEMPTED)
+        if code >= 128:
+            # Whoever sent SIGTERM (scontrol requeue, scancel) decides whether it comes back. To
+            # return would tell submitit that the job is over.
+            sys.exit(code)
+        return code
+
+    def checkpoint(self) -> object:
+        """submitit's way to go on: call the same again. The run knows where it was."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self)
+
+    def _carry_out(self) -> int:
+        patience = time.monotonic() + SILENT_SECONDS + 60
+        while True:
+            try:
+                return life.run(self.config, self.folder, self.typed)
+            except RunTakenError as error:
+                # A life that was killed on another node looks alive until its lock goes stale.
+                if time.monotonic() > patience:
+                    raise
+                print(f"waiting: {error}", flush=True)
+                time.sleep(RETRY_SECONDS)
+
+
+@contextmanager
+def _preemption() -> Iterator[list[int]]:
+    """Inside, the signal of preemption asks the run to commit and stop, as SIGTERM does."""
+    preempted: list[int] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        preempted.append(number)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(PREEMPTED, ask)
+    try:
+        yield preempted
+    finally:
+        signal.signal(PREEMPTED, before)

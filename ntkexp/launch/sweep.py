@@ -17,8 +17,7 @@ from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE
 from ntkexp.execution.prepare import preload
 from ntkexp.execution.run import Typed
-from ntkexp.launch.job import Job, Outcome, jobs_of, look_up
-from ntkexp.launch.summary import forecast, same_run, summary
+from ntkexp.launch.job import Job, Outcome, forecast, jobs_of, look_up, same_run, summary
 from ntkexp.results.files import refuse_unwritable
 
 ENGINES = ("local", "slurm")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from ntkexp.launch.job import Job, Outcome
-from ntkexp.launch.summary import summary
+from ntkexp.launch.job import Job, Outcome, summary
 
 
 def test_a_job_that_failed_has_one_line_however_long_its_reason() -> None:
