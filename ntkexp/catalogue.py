@@ -123,6 +123,13 @@ def _state(run: Path, status: dict[str, Any]) -> str:
     return str(status["state"])
 
 
+def show(words: Sequence[str]) -> str:
+    """One run, or two to compare."""
+    if len(words) not in (1, 2):
+        raise UserError("ntkexp show takes one run or two, to compare: folders or ids")
+    return describe(words[0]) if len(words) == 1 else differences(words)
+
+
 def describe(name: str, outputs: Path = OUTPUTS) -> str:
     """A run by folder or id: what it is, where it comes from, its last numbers."""
     run = _find(name, outputs)

@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from types import FrameType
 
 import ntkexp
@@ -75,108 +76,47 @@ def _interrupts() -> Iterator[None]:
 
 def _dispatch(words: list[str]) -> int:
     if not words or words[0] in ("--help", "-h", "help"):
-        print(_help(), end="")
+        from ntkexp.usage import help_of_all
+
+        print(help_of_all())
         return 0
     if words[0] == "--version":
         print(f"ntkexp {ntkexp.__version__}")
         return 0
     command, rest = words[0], words[1:]
-    if command == "complete":
-        return _complete(rest)
-    if command not in COMMANDS:
+    if command not in (*COMMANDS, "complete"):
         raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
     if {"--help", "-h"} & set(rest):
-        print(_help(command), end="")
+        from ntkexp.usage import help_of
+
+        print(help_of(command))
         return 0
-    return COMMANDS[command](rest)
+    return _carry_out(command, rest)
 
 
-# Every command imports what it needs when it is called: this module stays light.
+def _carry_out(command: str, words: list[str]) -> int:
+    """Call what is behind a command: it returns an exit code, or what is to be printed."""
+    if command in ("train", "study"):
+        from ntkexp import application
 
-
-def _help(command: str | None = None) -> str:
-    from ntkexp.usage import help_of, help_of_all
-
-    return help_of_all() if command is None else help_of(command)
-
-
-def _train(words: list[str]) -> int:
-    from ntkexp import application
-
-    return application.run("train", words)
-
-
-def _study(words: list[str]) -> int:
-    from ntkexp import application
-
-    return application.run("study", words)
-
-
-def _list(words: list[str]) -> int:
-    from ntkexp.catalogue import overview
-
-    print(overview(words))
+        return application.run(command, words)
+    module, function = COMMANDS.get(command, "completion:complete").split(":")
+    answer = getattr(import_module(f"ntkexp.{module}"), function)(words)
+    if isinstance(answer, int):
+        return answer
+    print(answer)
     return 0
 
 
-def _show(words: list[str]) -> int:
-    from ntkexp.catalogue import describe, differences
-
-    if len(words) not in (1, 2):
-        raise UserError("ntkexp show takes one run or two, to compare: folders or ids")
-    print(describe(words[0]) if len(words) == 1 else differences(words))
-    return 0
-
-
-def _claims(words: list[str]) -> int:
-    from ntkexp.claims.command import claims
-
-    print(claims(words))
-    return 0
-
-
-def _figures(words: list[str]) -> int:
-    from ntkexp.figures.command import figures
-
-    return figures(words)
-
-
-def _report(words: list[str]) -> int:
-    from ntkexp.report.command import report
-
-    print(report(words))
-    return 0
-
-
-def _data(words: list[str]) -> int:
-    from ntkexp.data.images.sources import inventory
-
-    print(inventory(words))
-    return 0
-
-
-def _completion(words: list[str]) -> int:
-    from ntkexp.completion import script
-
-    print(script(*words), end="")
-    return 0
-
-
-def _complete(words: list[str]) -> int:
-    from ntkexp.completion import candidates
-
-    print("\n".join(candidates(words[0])))
-    return 0
-
-
-COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "train": _train,
-    "study": _study,
-    "list": _list,
-    "show": _show,
-    "claims": _claims,
-    "figures": _figures,
-    "report": _report,
-    "data": _data,
-    "completion": _completion,
+# Imported when it is called: this module stays light.
+COMMANDS = {
+    "train": "application:run",
+    "study": "application:run",
+    "list": "catalogue:overview",
+    "show": "catalogue:show",
+    "claims": "claims.command:claims",
+    "figures": "figures:figures",
+    "report": "report.page:report",
+    "data": "data.images.sources:inventory",
+    "completion": "completion:script",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ntkexp.errors import UserError
 from ntkexp.usage import USAGES
 
@@ -32,43 +34,42 @@ complete -c ntkexp -f -a '(ntkexp complete (commandline -cp) 2>/dev/null)'
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
-def script(*shells: str) -> str:
+def script(words: Sequence[str]) -> str:
     """The script of one shell: `eval "$(ntkexp completion bash)"`."""
-    if len(shells) != 1 or shells[0] not in SCRIPTS:
+    if len(words) != 1 or words[0] not in SCRIPTS:
         raise UserError(
-            f"ntkexp completion {' '.join(shells)}: expected one of {', '.join(SCRIPTS)}"
+            f"ntkexp completion {' '.join(words)}: expected one of {', '.join(SCRIPTS)}"
         )
-    return SCRIPTS[shells[0]]
+    return SCRIPTS[words[0]].rstrip()
 
 
-def commands() -> list[str]:
-    from ntkexp.cli import COMMANDS
-
-    return [*COMMANDS, "--help", "--version"]
+def complete(words: Sequence[str]) -> str:
+    """The candidates for a line, one below the other."""
+    return "\n".join(candidates(words[0]))
 
 
 def flags(command: str) -> list[str]:
     """Every flag of a subcommand, in order of their names."""
     if command in ("train", "study"):
-        from ntkexp import application as known
+        from ntkexp.application import ALONE, KEYS_OF_FLAGS, WITH_VALUE
 
-        return sorted({*known.KEYS_OF_FLAGS, *known.WITH_VALUE, *known.ALONE, *ALWAYS})
-    own = USAGES[command].flags if command in USAGES else ()
-    return sorted({*(flag.split()[0] for flag in own if flag.startswith("-")), *ALWAYS})
+        return sorted({*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE, *ALWAYS})
+    words = USAGES[command].flags if command in USAGES else ()
+    return sorted({*(flag.split()[0] for flag in words if flag.startswith("-")), *ALWAYS})
 
 
 def _arguments(command: str) -> list[str]:
-    """The words that a subcommand takes, but for flags and keys."""
+    """The words that a subcommand takes, without flags and keys."""
     if command == "completion":
         return [*SCRIPTS]
     if command == "list":
         from ntkexp.experiments import experiments
 
-        return [one.name for one in experiments()]
+        return [experiment.name for experiment in experiments()]
     if command == "figures":
         from ntkexp.papers.scripts import scripts
 
-        return list(dict.fromkeys(one.paper for one in scripts()))
+        return list(dict.fromkeys(script.paper for script in scripts()))
     if command == "show":
         from ntkexp.results.folders import OUTPUTS, runs
 
@@ -86,7 +87,8 @@ def candidates(line: str) -> list[str]:
     fresh = line.endswith(" ")
     if len(words) < 2 or (len(words) == 2 and not fresh):
         start = words[1] if len(words) == 2 else ""
-        return [command for command in commands() if command.startswith(start)]
+        commands = [*USAGES, "--help", "--version"]
+        return [command for command in commands if command.startswith(start)]
     command, rest = words[1], words[2:]
     last = "" if fresh or not rest else rest[-1]
     if last.startswith("-"):

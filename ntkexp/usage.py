@@ -118,7 +118,7 @@ def help_of_all() -> str:
     lines += ["  ntkexp COMMAND --help                    what a command takes, flag by flag"]
     lines += ["  ntkexp --version | --help", ""]
     lines += ["  ntkexp train +exp=disk --cfg job         prints the config and runs nothing"]
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
 def help_of(name: str) -> str:
@@ -129,7 +129,7 @@ def help_of(name: str) -> str:
     column = max((len(flag) for flag in command.flags), default=0) + 4
     for flag, about in command.flags.items():
         lines += _entry(f"  {flag}", about, column)
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
 def _entry(call: str, about: str, column: int) -> list[str]:

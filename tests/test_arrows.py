@@ -13,8 +13,6 @@ HOME = Path(ntkexp.__file__).parent
 
 # (who, whom): imports that point back, each for a reason.
 POINTING_BACK = {
-    # Completion offers the subcommands, and is one.
-    ("completion", "cli"),
     # The ledger finds the papers, whose claims are written in the words of `claims`.
     ("claims", "papers"),
 }

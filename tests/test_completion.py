@@ -62,7 +62,7 @@ def shell_environment(tmp_path: Path) -> dict[str, str]:
 def asked(shell: str, source: str, environment: dict[str, str], tmp_path: Path) -> list[str]:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    (tmp_path / "script").write_text(script(shell))
+    (tmp_path / "script").write_text(script([shell]))
     done = subprocess.run(
         [shell, "-c", source], env=environment, capture_output=True, text=True, cwd=tmp_path
     )

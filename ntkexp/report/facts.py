@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from ntkexp.claims.effort import line
 from ntkexp.experiments import MAIN, axes, experiments
@@ -175,3 +177,51 @@ def _shown_by(script: Script, found: Sequence[ShownRuns]) -> list[ShownRuns]:
     names = {group: group.experiment.rpartition("/")[2] for group in of_paper}
     whole = [group for group, name in names.items() if name in script.stem]
     return whole or [group for group, name in names.items() if name.split("_")[0] in script.stem]
+
+
+MEMBERS = "members"
+# Of the table of members; its other columns are what the networks differ in.
+ENDS = ("step", "outcome")
+
+
+def first_of(record: Record) -> Record:
+    """The run with the rows of its first network alone; a run of one network as it is."""
+    if MEMBERS not in record.tables:
+        return record
+    first = record.tables[MEMBERS].iloc[0]
+    own = {key: first[key] for key in first.index if key not in ENDS}
+    return replace(record, tables=_OfOne(record.tables, own))
+
+
+def which_network(record: Record) -> str:
+    """`the first of 6 networks: seed 0`; nothing of a run of one."""
+    if MEMBERS not in record.tables:
+        return ""
+    members = record.tables[MEMBERS]
+    keys = [key for key in members.columns if key not in ENDS]
+    values = ", ".join(f"{key} {members[key].iloc[0]}" for key in keys)
+    return f"the first of {len(members)} networks: {values}"
+
+
+@dataclass(frozen=True)
+class _OfOne(Mapping[str, pd.DataFrame]):
+    """Tables, each cut down to the rows of one network when it is asked for."""
+
+    tables: Mapping[str, pd.DataFrame]
+    own: Mapping[str, object]
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        frame = self.tables[name]
+        for key, value in self.own.items():
+            if key in frame:
+                frame = frame[frame[key] == value]
+        return frame
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)

@@ -17,7 +17,7 @@ from ntkexp.claims.rendering import (
 )
 from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.experiments import MAIN
-from ntkexp.report.markup import code, folded, text
+from ntkexp.report.sheets import code, folded, text
 
 # (paper, number of a figure) -> its id on the page
 Drawn = Mapping[tuple[str, str | None], str]

@@ -1,26 +1,80 @@
-"""The page: a template filled with the ledger, the figures, the runs and the benchmarks."""
+"""`ntkexp report`: one page that shows everything, from the runs and figures at hand.
+
+A template is filled with the ledger, the figures, the runs and the benchmarks.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import Any
 
 import pandas as pd
 
+from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.rendering import works
 from ntkexp.claims.verdict import Finding, Verdict
+from ntkexp.errors import UserError
 from ntkexp.papers.found import Paper
-from ntkexp.report import figure
-from ntkexp.report.benchmarks import benchmarks
-from ntkexp.report.facts import Drawing, ShownRuns, short
+from ntkexp.papers.scripts import FIGURES
+from ntkexp.report import sheets
+from ntkexp.report.facts import Drawing, ShownRuns, drawings, first_of, groups, short, which_network
 from ntkexp.report.ledger import ledger
-from ntkexp.report.markup import packed, soft, text
-from ntkexp.report.one_of_many import first_of, which_network
 from ntkexp.report.panels import builders, panels
+from ntkexp.report.sheets import benchmarks, packed, read_timings, soft, text
+from ntkexp.results.files import make_folder, refuse_unwritable, write_text
+from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.record import SCALES, Record
+from ntkexp.usage import CommandParser
+
+
+def report(words: Sequence[str]) -> Path:
+    """Write the page and say where it is."""
+    given = parser().parse_args(words)
+    out: Path = given.out
+    if out.is_dir():
+        raise UserError(f"--out {out}: is a folder; expected a file, such as {out / 'index.html'}")
+    for flag, folders in (("--figures", given.figures), ("--bench", given.bench)):
+        for folder in folders:
+            if not folder.is_dir():
+                raise UserError(f"{flag} {folder}: no such folder")
+    refuse_unwritable(out.parent)
+    records = records_of(given.runs)
+    found = groups(records)
+    text = page(
+        judged(records),
+        drawings(given.figures[0] if given.figures else FIGURES, found),
+        found,
+        # What the reference carries of them: see scripts/reference.sh bench.
+        read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
+        plotly_script(),
+    )
+    make_folder(out.parent)
+    write_text(out, text)
+    return out
+
+
+def plotly_script() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise UserError(
+            "report: needs plotly, which is not installed; pip install 'ntkexp[report]'"
+        ) from error
+    return str(get_plotlyjs())
+
+
+def parser() -> CommandParser:
+    found = CommandParser("report")
+    found.add_argument("--runs", nargs="+", type=Path, default=[])
+    found.add_argument("--figures", nargs=1, type=Path, default=[])
+    found.add_argument("--bench", nargs="+", type=Path, default=[])
+    found.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
+    return found
+
 
 HERE = resources.files("ntkexp.report")
 
@@ -44,7 +98,7 @@ def page(
         papers=text("; ".join(paper.citation for paper in papers)),
         links="".join(map(_link, papers)),
         claims=ledger(findings, drawn),
-        figures=figure.figures(drawings) or soft("No figure is drawn yet: ntkexp figures"),
+        figures=sheets.figures(drawings) or soft("No figure is drawn yet: ntkexp figures"),
         explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
         benchmarks=benchmarks(tables),
         footer=_footer(shown),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.errors import UserError
-from ntkexp.report.benchmarks import benchmarks, origin, read_timings
+from ntkexp.report.sheets import benchmarks, origin, read_timings
 from ntkexp.scripts.tools.bench.timings import write_timings
 
 ROWS = [{"case": "a", "seconds": 0.5}, {"case": "b", "seconds": 2.0}]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.report.one_of_many import first_of, which_network
+from ntkexp.report.facts import first_of, which_network
 from ntkexp.report.panels import panels
 from ntkexp.results.reading import collect
 from tests.tiny_runs import TINY, train

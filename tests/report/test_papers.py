@@ -12,8 +12,8 @@ from ntkexp.claims.rendering import as_summary, as_text
 from ntkexp.claims.verdict import judge
 from ntkexp.papers.scripts import read
 from ntkexp.report import facts
-from ntkexp.report.figure import figures
 from ntkexp.report.ledger import ledger
+from ntkexp.report.sheets import figures
 
 MAIN = claims_of(["alignment"])[0]
 OTHER = replace(MAIN, work="idle", figure="5.1")

@@ -14,13 +14,10 @@ import pandas as pd
 import pytest
 
 from ntkexp.cli import main
-from ntkexp.report.benchmarks import table
-from ntkexp.report.command import plotly_script
 from ntkexp.report.facts import ShownRuns, drawings, groups
-from ntkexp.report.figure import inlined
-from ntkexp.report.markup import text
-from ntkexp.report.page import opening
+from ntkexp.report.page import opening, plotly_script
 from ntkexp.report.panels import POINTS, rounded, sampled
+from ntkexp.report.sheets import inlined, table, text
 from ntkexp.results.record import Record
 from ntkexp.scripts.tools.bench.timings import write_timings
 from tests.conftest import TINY_DISK

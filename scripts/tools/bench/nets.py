@@ -36,7 +36,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ntkexp.report.benchmarks import read_timings
+from ntkexp.report.sheets import read_timings
 from ntkexp.scripts.tools.bench.networks import NETS, built
 from ntkexp.scripts.tools.bench.peers import in_turns, of_loops
 from ntkexp.scripts.tools.bench.timings import commit, write_timings

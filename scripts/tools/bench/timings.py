@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.report.benchmarks import read_table
+from ntkexp.report.sheets import read_table
 from ntkexp.results.files import make_folder, replacing
 from ntkexp.results.provenance import provenance
 from ntkexp.scripts.tools.keeping import without_folders

@@ -18,7 +18,7 @@ from ntkexp.claims import effort
 from ntkexp.claims.command import records_of
 from ntkexp.claims.horizon import iteration
 from ntkexp.experiments import MAIN
-from ntkexp.figures.command import chosen
+from ntkexp.figures import chosen
 from ntkexp.papers.found import paper
 from ntkexp.papers.scripts import Script, folder_of, scripts
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.report.benchmarks import read_timings
+from ntkexp.report.sheets import read_timings
 from ntkexp.scripts.tools.bench.nets import TABLE
 from ntkexp.scripts.tools.bench.networks import NETS
 

@@ -16,14 +16,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from ntkexp.errors import UserError
-from ntkexp.figures.command import _draw, chosen, figures
-from ntkexp.figures.drawn import Drawn
+from ntkexp.figures import Drawn, _draw, chosen, figures
 from ntkexp.papers.scripts import Script
 from ntkexp.results import folders
 from ntkexp.scripts import drawing
 from tests.conftest import Ntkexp
 
-REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
+REFERENCE = Path(__file__).parents[1] / "outputs" / "reference"
 
 # Of a report's page, figures and all.
 MOST_BYTES = 8_000_000

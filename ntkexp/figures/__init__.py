@@ -1,1 +1,0 @@
-"""`ntkexp figures`: every figure that has its runs."""
