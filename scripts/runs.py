@@ -10,8 +10,8 @@ from typing import NoReturn
 import pandas as pd
 
 from ntkexp.claims.effort import line
-from ntkexp.results.reading import collect
 from ntkexp.results.folders import OUTPUTS, roots
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.results.select import has_rows, of_recipe, runs_to_show
 

@@ -12,8 +12,8 @@ from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
 from ntkexp.papers.found import known, natural
-from ntkexp.results.reading import collect
 from ntkexp.results.folders import OUTPUTS, roots
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.usage import CommandParser
 

@@ -49,6 +49,17 @@ class Series:
     steps: NDArray[np.int64]
     values: Mapping[str, NDArray[np.float64]]
 
+    def thinned(self, most: int) -> Series:
+        """At most so many steps, evenly spaced, with the last one."""
+        import numpy as np
+
+        count = len(self.steps)
+        if count <= most:
+            return self
+        kept = np.unique(np.linspace(count - 1, 0, most).astype(int))
+        values = {name: numbers[kept] for name, numbers in self.values.items()}
+        return Series(self.name, self.steps[kept], values)
+
 
 @dataclass(frozen=True)
 class Batch:

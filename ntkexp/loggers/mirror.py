@@ -4,7 +4,8 @@
     logs/tensorboard.json   which commits it has, and what it needs to go on
 
 A life that ends between a commit and its mirror leaves the rest to the next one. One that ends
-while a batch is written leaves a note of that; files are then cut to where they were.
+while a batch is written leaves a note of that; files are then cut to where they were. Loggers are
+told what of the tables is scalar: numbers along the steps.
 """
 
 from __future__ import annotations
@@ -18,30 +19,44 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.errors import Diverged, UserError
 from ntkexp.identity import plain
 from ntkexp.keys import EXECUTION_KEYS
-from ntkexp.loggers.base import About, Batch, Logger, Sink
+from ntkexp.loggers.base import About, Batch, Logger, Series, Sink
 from ntkexp.members import expanded
-from ntkexp.results.status import flattened
 from ntkexp.results.files import make_folder, remove_tree
+from ntkexp.results.status import flattened
 from ntkexp.results.store import LOGS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ntkexp.results import Run
+
+STEP = "step"
+
+
+def mirror_for(config: DictConfig, run: Run) -> Mirror:
+    """The loggers that a config chooses, for its run."""
+    loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
+    told = {
+        key: value
+        for key, value in flattened(plain(config)).items()
+        if key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
+    }
+    members = expanded(config.members) if config.members else ()
+    return Mirror(loggers, run, config.name, told, tuple(members))
 
 
 @dataclass
-class Open:
-    """A logger at work; `commits` are those it has."""
+class OpenLogger:
+    """A logger at work. `commits`: how many it has; `again`: the next one may be there in part."""
 
     sink: Sink
-    commits: int
-    again: bool
+    commits: int = 0
+    again: bool = False
 
 
 class Mirror:
@@ -61,16 +76,16 @@ class Mirror:
     ) -> None:
         self.loggers, self.run = loggers, run
         self.experiment, self.config, self.members = experiment, config, members
-        self._open: dict[str, Open] = {}
+        self._open: dict[str, OpenLogger] = {}
 
     @property
     def folder(self) -> Path:
         return self.run.folder / LOGS
 
     def __enter__(self) -> Mirror:
-        for name, logger in self.loggers.items():
+        for name in self.loggers:
             with self._guarded(name):
-                self._begin(name, logger)
+                self._begin(name)
         self.catch_up()
         return self
 
@@ -80,60 +95,52 @@ class Mirror:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, Diverged):
-            tail = self._batch(self.run.pending())
-            for name, one in list(self._open.items()):
-                with self._guarded(name):
-                    one.sink.write(tail)
-        for name, one in list(self._open.items()):
+        for name, logger in list(self._open.items()):
             with self._guarded(name):
-                one.sink.close(error is None)
+                if isinstance(error, Diverged):
+                    logger.sink.write(self._batch(self.run.pending()))
+                logger.sink.close(error is None)
 
     def catch_up(self) -> None:
         """Tell every logger of the commits that it does not have."""
-        first = min((one.commits for one in self._open.values()), default=self.run.commits)
-        for number in range(first + 1, self.run.commits + 1):
+        commits = [logger.commits for logger in self._open.values()]
+        for number in range(min(commits, default=self.run.commits) + 1, self.run.commits + 1):
             batch = self._batch(self.run.rows_of(number))
-            for name, one in list(self._open.items()):
-                if one.commits < number:
+            for name, logger in list(self._open.items()):
+                if logger.commits < number:
                     with self._guarded(name):
-                        self._tell(name, one, number, batch)
+                        self._note(name, begun=number)
+                        logger.sink.write(replace(batch, again=logger.again))
+                        logger.commits, logger.again = number, False
+                        self._note(name, begun=number)
 
-    def _begin(self, name: str, logger: Logger) -> None:
-        noted = self._noted(name) if self.run.commits else None
+    def _begin(self, name: str) -> None:
+        note = self._read_note(name) if self.run.commits else None
         folder = self.folder / name
         if folder.is_symlink():
             raise UserError(f"{folder} is a link; expected a folder of this run, or none")
-        if noted is None:
+        if note is None:
             remove_tree(folder)
         make_folder(folder)
         about = About(self.experiment, self.run.folder.name, folder, self.config)
-        if noted is None:
-            self._open[name] = Open(logger.open(about, None), commits=0, again=False)
-            return
-        sink = logger.open(about, noted["state"])
-        self._open[name] = Open(sink, noted["commits"], again=noted["begun"] > noted["commits"])
-
-    def _tell(self, name: str, one: Open, number: int, batch: Batch) -> None:
-        self._note(name, one, begun=number)
-        one.sink.write(replace(batch, again=one.again))
-        one.commits, one.again = number, False
-        self._note(name, one, begun=number)
+        sink = self.loggers[name].open(about, note["state"] if note else None)
+        self._open[name] = OpenLogger(sink)
+        if note is not None:
+            again = note["begun"] > note["commits"]
+            self._open[name] = OpenLogger(sink, note["commits"], again)
 
     def _batch(self, tables: Mapping[str, pd.DataFrame]) -> Batch:
-        # pandas is for those who have a logger.
-        from ntkexp.loggers.series import scalar_tables, series_of
-
         scalar = scalar_tables(tables, self.members)
         return Batch(scalar, series_of(scalar, self.members))
 
-    def _note(self, name: str, one: Open, begun: int) -> None:
-        noted = {"commits": one.commits, "begun": begun, "state": one.sink.state()}
+    def _note(self, name: str, begun: int) -> None:
+        logger = self._open[name]
+        note = {"commits": logger.commits, "begun": begun, "state": logger.sink.state()}
         draft = self.folder / f".{name}.json.tmp"
-        draft.write_text(json.dumps(noted))
+        draft.write_text(json.dumps(note))
         draft.replace(self.folder / f"{name}.json")
 
-    def _noted(self, name: str) -> dict[str, Any] | None:
+    def _read_note(self, name: str) -> dict[str, Any] | None:
         try:
             return dict(json.loads((self.folder / f"{name}.json").read_bytes()))
         except (FileNotFoundError, ValueError, TypeError):
@@ -149,13 +156,46 @@ class Mirror:
             print(f"logger {name}: {reason}; the run goes on without it", file=sys.stderr)
 
 
-def mirror_for(config: DictConfig, run: Run) -> Mirror:
-    """The loggers that a config chooses, for its run."""
-    loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
-    told = {
-        key: value
-        for key, value in flattened(plain(config)).items()
-        if key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
+def scalar_tables(
+    tables: Mapping[str, pd.DataFrame], members: Sequence[str] = ()
+) -> dict[str, pd.DataFrame]:
+    """The tables with one row a step and choice of words; not a spectrum, nor values at points.
+
+    `members` are the columns that tell the networks of a run apart.
+    """
+    return {
+        name: frame
+        for name, frame in tables.items()
+        if STEP in frame
+        and len(_values(frame, members))
+        and not frame.duplicated([STEP, *_words(frame, members)]).any()
     }
-    members = expanded(config.members) if config.members else ()
-    return Mirror(loggers, run, config.name, told, tuple(members))
+
+
+def series_of(tables: Mapping[str, pd.DataFrame], members: Sequence[str] = ()) -> list[Series]:
+    """The numbers of scalar tables, a series for every choice of words: evals/test/all."""
+    return [series for name, frame in tables.items() for series in _series(name, frame, members)]
+
+
+def _series(table: str, frame: pd.DataFrame, members: Sequence[str]) -> Iterator[Series]:
+    words, values = _words(frame, members), _values(frame, members)
+    groups = frame.groupby(words, sort=False) if words else [((), frame)]
+    for chosen, rows in groups:
+        rows = rows.sort_values(STEP, kind="stable")
+        labels = [
+            f"{word}={value}" if word in members else str(value)
+            for word, value in zip(words, chosen, strict=True)
+        ]
+        yield Series(
+            "/".join([table, *labels]),
+            rows[STEP].to_numpy(np.int64),
+            {column: rows[column].to_numpy(np.float64) for column in values},
+        )
+
+
+def _words(frame: pd.DataFrame, members: Sequence[str]) -> list[str]:
+    return [str(name) for name in frame if name in members or frame[name].dtype.kind not in "fiu"]
+
+
+def _values(frame: pd.DataFrame, members: Sequence[str]) -> list[str]:
+    return [str(name) for name in frame if frame[name].dtype.kind == "f" and name not in members]

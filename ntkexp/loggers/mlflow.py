@@ -55,10 +55,8 @@ class MlflowSink:
     def write(self, batch: Batch) -> None:
         from mlflow.entities import Metric
 
-        from ntkexp.loggers.series import thinned
-
         now, waiting = int(time.time() * 1000), []
-        for series in (thinned(whole, self.points) for whole in batch.series):
+        for series in (whole.thinned(self.points) for whole in batch.series):
             for name, numbers in series.values.items():
                 key = _name(f"{series.name}/{name}")
                 there = self._steps(key) if batch.again else set[int]()

@@ -58,11 +58,9 @@ class WandbSink:
         self.run.define_metric("*", step_metric="step")
 
     def write(self, batch: Batch) -> None:
-        from ntkexp.loggers.series import thinned
-
         if batch.again:
             return
-        for series in (thinned(whole, self.points) for whole in batch.series):
+        for series in (whole.thinned(self.points) for whole in batch.series):
             for place, step in enumerate(series.steps.tolist()):
                 logged = {f"{series.name}/{k}": float(v[place]) for k, v in series.values.items()}
                 self.run.log({"step": step, **logged})

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ntkexp.results.reading import read
     from ntkexp.results.folders import runs
-    from ntkexp.results.reading import finished, load
+    from ntkexp.results.reading import finished, load, read
     from ntkexp.results.record import Record
     from ntkexp.results.status import read_status
     from ntkexp.results.store import Run
@@ -24,7 +23,7 @@ HOMES = {
     "Table": "table",
     "finished": "reading",
     "load": "reading",
-    "read": "collect",
+    "read": "reading",
     "read_status": "status",
     "runs": "folders",
 }

@@ -1,4 +1,4 @@
-"""The two files that tell of a run without its tables: status.json and run.json.
+"""The files that tell of a run without its tables: status.json, run.json and config.yaml.
 
 The status says how the run stands. The card, run.json, says which run it is: choosing and reading
 runs needs no more than this and the tables. Nothing is composed, and nothing that a run names is
@@ -11,12 +11,15 @@ import contextlib
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import yaml
+
 from ntkexp.errors import DamagedRunError, UnreadableRunError, not_read
+from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 from ntkexp.results.commits import kept_facts
 from ntkexp.results.files import is_plain_name, names_in, remove_tree
 from ntkexp.results.lock import remove_if_stale
@@ -140,3 +143,45 @@ def refuse_damaged(folder: Path, status: Mapping[str, Any]) -> None:
             raise not_read(path, error) from error
         if sha256 != facts["sha256"]:
             raise DamagedRunError(path, "is damaged (its checksum is another)")
+
+
+# Facts of a run that say nothing of what was computed never become columns.
+UNTOLD = EXECUTION_KEYS + DESCRIPTION_KEYS
+# A run's config is plain YAML, resolved when it was written: libyaml reads it twenty times as fast
+# as OmegaConf.
+PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def flat_config(folder: Path) -> dict[str, Any]:
+    """A run's config with dotted keys, without what says nothing of the result."""
+    file = folder / "config.yaml"
+    try:
+        config = yaml.load(file.read_bytes(), Loader=PARSER)
+    except yaml.YAMLError as error:
+        reason = str(error).partition("\n")[0]
+        raise DamagedRunError(file, f"is not YAML: {reason}") from error
+    except OSError as error:
+        raise not_read(file, error) from error
+    if not isinstance(config, dict):
+        raise DamagedRunError(file, "is not a mapping")
+    told = flattened({k: v for k, v in config.items() if k not in UNTOLD})
+    return {k: v for k, v in told.items() if k not in UNTOLD}
+
+
+def flattened(node: Mapping[Any, Any]) -> dict[str, Any]:
+    """Nested keys as dotted ones."""
+    return dict(_flatten(node))
+
+
+def _flatten(node: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in node.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value) if isinstance(value, list) else value
+
+
+def varied(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The keys in which configs differ."""
+    keys = sorted({key for config in configs for key in config})
+    return [key for key in keys if len({config.get(key) for config in configs}) > 1]

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from ntkexp.errors import UserError
 from ntkexp.results.commits import StoredFile
-from ntkexp.results.status import flat_config
 from ntkexp.results.files import make_folder, write_text
 from ntkexp.results.folders import runs
 from ntkexp.results.reading import (
@@ -28,7 +27,7 @@ from ntkexp.results.reading import (
     read_table,
     table_files,
 )
-from ntkexp.results.status import CARD, read_card, read_status, status_text
+from ntkexp.results.status import CARD, flat_config, read_card, read_status, status_text
 from ntkexp.results.table import table_of
 from ntkexp.scripts.tools.packing import write_packed
 from ntkexp.scripts.tools.thinning import thinning

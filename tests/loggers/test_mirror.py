@@ -18,8 +18,7 @@ import pytest
 
 from ntkexp.loggers import About, Batch, Logger, Series
 from ntkexp.loggers.csv import Csv, CsvSink
-from ntkexp.loggers.mirror import Mirror
-from ntkexp.loggers.series import scalar_tables, series_of, thinned
+from ntkexp.loggers.mirror import Mirror, scalar_tables, series_of
 from ntkexp.results import Run
 from ntkexp.results.table import STEP, Table, float64, int64, string
 from tests.conftest import TINY_DISK, Ntkexp
@@ -68,11 +67,11 @@ def test_networks_of_one_run_are_told_apart() -> None:
 
 def test_what_is_thinned_keeps_its_last_step() -> None:
     series = Series("a", np.arange(1000), {"loss": np.arange(1000.0)})
-    few = thinned(series, 10)
+    few = series.thinned(10)
     assert len(few.steps) == 10
     assert few.steps[-1] == 999
     assert few.steps.tolist() == few.values["loss"].tolist()
-    assert thinned(series, 1000) is series
+    assert series.thinned(1000) is series
 
 
 # Lives

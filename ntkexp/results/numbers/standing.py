@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import DamagedRunError, UserError
-from ntkexp.results.status import flat_config, varied
-from ntkexp.results.status import read_status
+from ntkexp.results.status import flat_config, read_status, varied
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ import pytest
 from ntkexp import results
 from ntkexp.errors import UserError
 from ntkexp.results import Run, Table
-from ntkexp.results.reading import collect
 from ntkexp.results.commits import Commit
+from ntkexp.results.reading import collect
 from ntkexp.results.table import float64, int64
 from ntkexp.scripts.tools.keeping import keep, keep_begun, size_bytes, without_folders
 
