@@ -23,11 +23,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ntkexp.compose.composition import by_itself, compose
 from ntkexp.compose.finalise import finalise
+from ntkexp.execution.prepare import prepare
 from ntkexp.scripts.tools.bench.members import SWEEP
 from ntkexp.scripts.tools.bench.timings import write_timings
-from ntkexp.execution.prepare import prepare
-from ntkexp.scripts.bench.members import SWEEP
-from ntkexp.scripts.bench.timings import write_timings
 from ntkexp.training.work import Work
 
 # Differing in the rate alone, members see the same inputs and share a first product.
