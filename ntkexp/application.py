@@ -44,7 +44,7 @@ KEYS_OF_FLAGS = {
     "--retry-failed": "launcher.retry_failed",
     "--with-parents": "with_parents",
 }
-# Those that say nothing of a sweep.
+# Flags that say nothing of a sweep.
 OF_ANY_RUN = ("--rerun", "--with-parents")
 
 
@@ -79,13 +79,13 @@ def _entry(config_name: str) -> Callable[[Any], Any]:
 
 def complete(config_name: str, line: str) -> list[str]:
     """Candidates for the last word of `line`, the words after the subcommand."""
-    found = io.StringIO()
+    offered = io.StringIO()
     # Hydra takes the first word for the program and the rest for overrides: the subcommand,
     # on which it would stumble, is gone by now.
     os.environ["COMP_LINE"] = f"ntkexp {line}"
-    with _arguments(["-sc", "query=bash"]), contextlib.redirect_stdout(found):
+    with _arguments(["-sc", "query=bash"]), contextlib.redirect_stdout(offered):
         _entry(config_name)(_nothing)()
-    return [word for word in found.getvalue().split() if not word.startswith("schema")]
+    return [word for word in offered.getvalue().split() if not word.startswith("schema")]
 
 
 def hoisted(words: Sequence[str]) -> list[str]:
@@ -110,9 +110,11 @@ def hoisted(words: Sequence[str]) -> list[str]:
             _check_flag(flag, value)
             flags += [flag, value]
         else:
-            known = sorted(flag for flag in {*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE} if len(flag) > 3)
+            accepted = sorted(
+                flag for flag in {*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE} if len(flag) > 3
+            )
             raise UserError(
-                f"{word}: no such flag{meant(word, known)}\naccepted are: {', '.join(known)}"
+                f"{word}: no such flag{meant(word, accepted)}\naccepted are: {', '.join(accepted)}"
             )
     _check_companions(flags)
     _check_one_way(flags, of_sweeps)
@@ -123,7 +125,7 @@ def hoisted(words: Sequence[str]) -> list[str]:
 
 
 def _dry_run_of_one(words: Sequence[str]) -> bool:
-    """Whether a dry run is about the one run that the same words make without the flag: there is
+    """True if a dry run is about the one run that the same words make without the flag: there is
     neither -m nor another flag of sweeps beside it."""
     of_sweeps = {*KEYS_OF_FLAGS, *SWEEP}.difference(OF_ANY_RUN)
     return of_sweeps.intersection(words) == {"--dry-run"}
@@ -131,8 +133,8 @@ def _dry_run_of_one(words: Sequence[str]) -> bool:
 
 def _logging(overrides: Sequence[str]) -> list[str]:
     """Hydra's own log is off (configs/quiet.yaml); asking for it turns it on."""
-    asked = [word.partition("=")[2] for word in overrides if word.startswith("hydra.verbose=")]
-    if not asked or asked[-1].lower() in ("false", "no", "off", "0"):
+    values = [word.partition("=")[2] for word in overrides if word.startswith("hydra.verbose=")]
+    if not values or values[-1].lower() in ("false", "no", "off", "0"):
         return []
     return ["hydra/hydra_logging=default", "hydra/job_logging=stdout"]
 
@@ -157,11 +159,11 @@ def _check_companions(flags: Sequence[str]) -> None:
 
 
 def _check_one_way(flags: Sequence[str], of_sweeps: Sequence[str]) -> None:
-    found = {names: flag for flag in flags for names in WAYS if flag in names}
+    chosen = {names: flag for flag in flags for names in WAYS if flag in names}
     if of_sweeps:
-        found.setdefault(SWEEP, of_sweeps[0])
-    if len(found) > 1:
-        raise UserError(f"{' and '.join(found.values())}: expected one of them")
+        chosen.setdefault(SWEEP, of_sweeps[0])
+    if len(chosen) > 1:
+        raise UserError(f"{' and '.join(chosen.values())}: expected one of them")
 
 
 def _nothing(config: DictConfig) -> None:

@@ -25,38 +25,40 @@ USAGE = USAGES["list"].words
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     """Paper by paper a line an experiment, and below it one a run; or one experiment's runs."""
-    name, own = _asked(words)
-    known = [*experiments(), *(experiments_of(own) if own else ())]
+    name, configs = _name_and_configs(words)
+    listed = [*experiments(), *(experiments_of(configs) if configs else ())]
     there: dict[str, list[Path]] = {}
     for run in runs(outputs):
         there.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
     if name is not None:
-        return _one(name, known, there)
-    first = max(len(experiment.line) for experiment in known)
-    second = max(len(_figures(experiment)) for experiment in known)
+        return _one(name, listed, there)
+    first = max(len(experiment.line) for experiment in listed)
+    second = max(len(_figures(experiment)) for experiment in listed)
     lines = []
-    for name in dict.fromkeys(experiment.paper for experiment in known):
+    for name in dict.fromkeys(experiment.paper for experiment in listed):
         lines += ["", paper(name).citation]
-        for experiment in (one for one in known if one.paper == name):
+        for experiment in listed:
+            if experiment.paper != name:
+                continue
             lines.append(
                 f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
             )
             lines += [f"    {line}" for line in _state_lines(there.pop(experiment.name, []))]
-    for folder, its in there.items():
-        states = list(_state_lines(its))
+    for folder, others in there.items():
+        states = list(_state_lines(others))
         if states:
             lines += ["", f"{outputs / folder}  (no experiment of this name here)"]
             lines += [f"    {line}" for line in states]
     return "\n".join(lines[1:])
 
 
-def _asked(words: Sequence[str]) -> tuple[str | None, Path | None]:
-    rest, names, own = iter(words), [], None
+def _name_and_configs(words: Sequence[str]) -> tuple[str | None, Path | None]:
+    rest, names, configs = iter(words), [], None
     for word in rest:
         flag, sign, value = word.partition("=")
         if flag in ("--config-dir", "-cd"):
-            own = Path(value if sign else next(rest, ""))
-            if own == Path():
+            configs = Path(value if sign else next(rest, ""))
+            if configs == Path():
                 raise UserError(f"{flag}: expected a folder of configs")
         elif word.startswith("-"):
             raise UserError(f"ntkexp list {word}: no such flag\nusage: {USAGE}")
@@ -64,23 +66,29 @@ def _asked(words: Sequence[str]) -> tuple[str | None, Path | None]:
             names.append(word.removeprefix("+exp="))
     if len(names) > 1:
         raise UserError(f"ntkexp list takes one experiment, got {' '.join(names)}")
-    return (names[0] if names else None), own
+    return (names[0] if names else None), configs
 
 
-def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Path]]) -> str:
+def _one(name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[Path]]) -> str:
     """An experiment and its runs, with how far they came and their last numbers."""
     from ntkexp.results.numbers.standing import progress
 
-    its = [experiment for experiment in known if experiment.name == name]
-    if not its and name not in there:
-        names = [*(experiment.name for experiment in known), *there]
+    named = [experiment for experiment in listed if experiment.name == name]
+    if not named and name not in there:
+        names = [*(experiment.name for experiment in listed), *there]
         raise UserError(f"ntkexp list {name}: no such experiment{meant(name, names)}")
-    lines = [f"{one.line}  {_figures(one)}  {one.about}" for one in its] or [name]
-    lines += [f"    stands in for {one.stands_in_for}" for one in its if one.stands_in_for]
-    found = there.get(name, ())
-    apart = distinguishing_keys(found)
+    lines = [
+        f"{experiment.line}  {_figures(experiment)}  {experiment.about}" for experiment in named
+    ] or [name]
+    lines += [
+        f"    stands in for {experiment.stands_in_for}"
+        for experiment in named
+        if experiment.stands_in_for
+    ]
+    in_folder = there.get(name, ())
+    apart = distinguishing_keys(in_folder)
     for run, (line,) in zip(
-        found, (list(_state_lines([run])) or [""] for run in found), strict=True
+        in_folder, (list(_state_lines([run])) or [""] for run in in_folder), strict=True
     ):
         lines.append(line)
         lines += [f"    {apart[run]}"] if apart.get(run) else []
@@ -89,7 +97,7 @@ def _one(name: str, known: Sequence[Experiment], there: Mapping[str, Sequence[Pa
         except UserError as error:
             # What was said of its state is not said again.
             lines += [] if str(error) in line else [f"    {error}"]
-    return "\n".join(lines if found else [*lines, "no runs here"])
+    return "\n".join(lines if in_folder else [*lines, "no runs here"])
 
 
 def _figures(experiment: Experiment) -> str:
@@ -99,10 +107,10 @@ def _figures(experiment: Experiment) -> str:
     return ", ".join([*figures, *map(str.capitalize, words)])
 
 
-def _state_lines(found: Sequence[Path]) -> Iterator[str]:
+def _state_lines(folders: Sequence[Path]) -> Iterator[str]:
     """A line a run: where it lies, how it stands, and in which keys it differs from the others."""
-    apart = distinguishing_keys(found)
-    for run in found:
+    apart = distinguishing_keys(folders)
+    for run in folders:
         try:
             status = read_status(run)
         except UnreadableRunError as error:
@@ -165,13 +173,13 @@ def _config(run: Path) -> list[str]:
 def _find(name: str, outputs: Path) -> Path:
     if (Path(name) / "status.json").exists():
         return Path(name)
-    found = [run for run in runs(outputs) if name and run.name.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, found))}")
-    asked = name or "ntkexp show ''"
-    raise UserError(f"{asked}: no run folder and no run's id under {outputs} (ntkexp list has all)")
+    matching = [run for run in runs(outputs) if name and run.name.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise UserError(f"{name} is the beginning of several runs: {', '.join(map(str, matching))}")
+    given = name or "ntkexp show ''"
+    raise UserError(f"{given}: no run folder and no run's id under {outputs} (ntkexp list has all)")
 
 
 def _last_numbers(run: Path) -> Iterator[str]:

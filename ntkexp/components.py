@@ -50,9 +50,11 @@ class Component:
         refuse_taken(cls)
         stem = cls.__module__.rpartition(".")[2]
         full = f"{cls.__module__}.{cls.__qualname__}"
-        known = (stem, full) if class_name(stem) == cls.__name__ else (full,)
-        rule = Rule(lambda name: name in known, f"{known[0]}; {cls.kind}=NAME chooses another")
-        cls.name = option(known[0], rule)
+        accepted = (stem, full) if class_name(stem) == cls.__name__ else (full,)
+        rule = Rule(
+            lambda name: name in accepted, f"{accepted[0]}; {cls.kind}=NAME chooses another"
+        )
+        cls.name = option(accepted[0], rule)
         cls.__annotations__ = {"name": "str", **inspect.get_annotations(cls)}
 
     def check(self, config: Any = None) -> None:
@@ -65,27 +67,27 @@ class Component:
     @classmethod
     def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:
         """The largest value of each option under the config node `scale`."""
-        own = cls.small if scale["name"] == "small" else {}
+        limits = cls.small if scale["name"] == "small" else {}
         typed = {key: scale[key] for key in cls.small if scale.get(key) is not None}
-        return {**own, **typed}
+        return {**limits, **typed}
 
 
 def refuse_taken(component: type[Component]) -> None:
     """An option of a name that a component has for something else would hide that."""
-    own, *bases = component.__mro__
+    cls, *bases = component.__mro__
     inherited = {key for base in bases for key in _options(base)}
-    for key in _options(own) - inherited:
+    for key in _options(cls) - inherited:
         if any(key in vars(base) for base in bases):
             raise UserError(
-                f"{own.__module__}.{own.__qualname__}: has an option {key}, which in a component "
+                f"{cls.__module__}.{cls.__qualname__}: has an option {key}, which in a component "
                 "means something else; expected another name"
             )
 
 
 def _options(kind: type) -> set[str]:
     """The options that this class itself declares, without those of its bases."""
-    found = inspect.get_annotations(kind)
-    return {key for key, meaning in found.items() if "ClassVar" not in str(meaning)}
+    annotations = inspect.get_annotations(kind)
+    return {key for key, meaning in annotations.items() if "ClassVar" not in str(meaning)}
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,8 @@ def find(group: str, name: str, *, importing: bool = True) -> type[Component]:
 
 def unknown(group: str, name: str) -> str:
     """The message that there is no such component, with those that exist."""
-    known = names(group)
-    return f"no such {group}{meant(name, known)}; there are {', '.join(known)}"
+    there = names(group)
+    return f"no such {group}{meant(name, there)}; there are {', '.join(there)}"
 
 
 def node_of(group: str, name: str) -> DictConfig:
@@ -193,18 +195,18 @@ def file_name(kind: str) -> str:
 @cache
 def _files(group: str) -> Mapping[str, str]:
     """Component -> the package whose folder has it."""
-    found: dict[str, str] = {}
+    package_of: dict[str, str] = {}
     for package, folder in projects.folders(GROUPS[group].folder):
         for file in sorted(folder.glob("*.py")):
             wanted = rf"^class {class_name(file.stem)}\("
             if not re.search(wanted, file.read_text(encoding="utf-8"), re.MULTILINE):
                 continue
-            if file.stem in found:
+            if file.stem in package_of:
                 raise UserError(
-                    f"{file}: {found[file.stem]} has a {group} of this name; expected another name"
+                    f"{file}: {package_of[file.stem]} has a {group} of this name; expected another"
                 )
-            found[file.stem] = package
-    return found
+            package_of[file.stem] = package
+    return package_of
 
 
 def _by_full_name(group: str, name: str) -> type[Component]:
@@ -226,9 +228,9 @@ def _by_full_name(group: str, name: str) -> type[Component]:
     return _of_kind(group, name, getattr(module, last))
 
 
-def _of_kind(group: str, name: str, found: Any) -> type[Component]:
-    if isinstance(found, type) and issubclass(found, Component) and found.kind == group:
-        return found
+def _of_kind(group: str, name: str, candidate: Any) -> type[Component]:
+    if isinstance(candidate, type) and issubclass(candidate, Component) and candidate.kind == group:
+        return candidate
     raise UserError(f"{_key(group, name)}: is no {group}; expected a class that inherits from one")
 
 

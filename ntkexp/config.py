@@ -64,7 +64,7 @@ class Spacing(StrEnum):
 
 
 class Check(StrEnum):
-    """What happens where the outputs of a network are random or couple the examples of a batch."""
+    """The answer to outputs that are random or couple the examples of a batch."""
 
     refuse = "refuse"
     warn = "warn"
@@ -109,7 +109,7 @@ class EvaluateConfig:
 class ScaleConfig:
     """Upper limits that shrink any experiment.
 
-    Those of components are their own (`small`); a number here takes their place, null does not.
+    Components have limits of their own (`small`); a number here takes their place, null does not.
     """
 
     name: str = "paper"

@@ -90,7 +90,7 @@ def meant(word: str, choices: Sequence[str]) -> str:
 
 
 def unknown_key(key: str, where: str, choices: Sequence[str]) -> str:
-    """That the config node `where` ("" is the top) lacks what `key` asks of it.
+    """The message that the config node `where` ("" is the top) has no such key.
 
     >>> print(unknown_key("optm.lr", "", ["optim", "model"]))
     optm.lr: no such key; did you mean optim?

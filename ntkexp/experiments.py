@@ -49,13 +49,13 @@ class Experiment:
 def experiments() -> tuple[Experiment, ...]:
     """Every file of configs/exp, here and in the projects of one's own."""
     files = list(_files())
-    known = {config.name: config for _, config in files}
+    by_name = {config.name: config for _, config in files}
     return tuple(
         replace(
             _experiment(paper, config),
-            command="study" if _is_study(config, known) else "train",
-            needs=_needs(config, known),
-            figures=tuple(map(str, _first(config, "figures", known) or ())),
+            command="study" if _is_study(config, by_name) else "train",
+            needs=_needs(config, by_name),
+            figures=tuple(map(str, _first(config, "figures", by_name) or ())),
         )
         for paper, config in files
     )
@@ -65,15 +65,15 @@ def experiments_of(folder: Path) -> tuple[Experiment, ...]:
     """The experiments of a folder of configs that --config-dir names."""
     if not folder.is_dir():
         raise UserError(f"--config-dir {folder}: no such folder; expected one of configs")
-    found = []
+    read = []
     for file in sorted((folder / "exp").rglob("*.yaml")):
         try:
             (config,) = _read([file])
         except (YAMLError, UnicodeDecodeError, ValueError, AssertionError) as error:
             raise UserError(f"{file}: no YAML of an experiment") from error
         config.name = file.relative_to(folder / "exp").with_suffix("").as_posix()
-        found.append(replace(_experiment(str(folder), config), folder=str(folder)))
-    return tuple(found)
+        read.append(replace(_experiment(str(folder), config), folder=str(folder)))
+    return tuple(read)
 
 
 def _files() -> Iterator[tuple[str, DictConfig]]:
@@ -99,15 +99,17 @@ def _read(files: Iterable[Traversable]) -> Iterator[DictConfig]:
             yield config
 
 
-def _needs(config: DictConfig, known: Mapping[str, DictConfig]) -> bool:
-    """Says whether its file, or that of an experiment it goes on from, names a run."""
-    return _names_a_run(config) or any(_needs(one, known) for one in _goes_on_from(config, known))
+def _needs(config: DictConfig, by_name: Mapping[str, DictConfig]) -> bool:
+    """True if an experiment, or one it goes on from, names a run."""
+    return _names_a_run(config) or any(
+        _needs(base, by_name) for base in _goes_on_from(config, by_name)
+    )
 
 
-def _is_study(config: DictConfig, known: Mapping[str, DictConfig]) -> bool:
-    """Says whether its file, or that of an experiment it goes on from, chooses a study."""
+def _is_study(config: DictConfig, by_name: Mapping[str, DictConfig]) -> bool:
+    """True if an experiment, or one it goes on from, chooses a study."""
     return _chooses_a_study(config) or any(
-        _is_study(above, known) for above in _goes_on_from(config, known)
+        _is_study(above, by_name) for above in _goes_on_from(config, by_name)
     )
 
 
@@ -119,15 +121,15 @@ def _chooses_a_study(config: DictConfig) -> bool:
     )
 
 
-def _first(config: DictConfig, key: str, known: Mapping[str, DictConfig]) -> Any:
-    """The value that its own file gives to a key, or the first that it goes on from."""
-    above = (_first(one, key, known) for one in _goes_on_from(config, known))
+def _first(config: DictConfig, key: str, by_name: Mapping[str, DictConfig]) -> Any:
+    """The value that an experiment gives to a key, or the first it goes on from that gives one."""
+    above = (_first(base, key, by_name) for base in _goes_on_from(config, by_name))
     return config[key] if key in config else next(above, None)
 
 
-def _goes_on_from(config: DictConfig, known: Mapping[str, DictConfig]) -> list[DictConfig]:
+def _goes_on_from(config: DictConfig, by_name: Mapping[str, DictConfig]) -> list[DictConfig]:
     entries = [entry for entry in config.get("defaults", []) if isinstance(entry, str)]
-    return [known[name] for name in entries if name in known]
+    return [by_name[name] for name in entries if name in by_name]
 
 
 def _names_a_run(config: DictConfig) -> bool:
@@ -166,7 +168,11 @@ def swept_by_themselves() -> dict[str, tuple[str, ...]]:
 @cache
 def stand_ins() -> dict[str, str]:
     """Experiment -> what it stands in for; nothing for those of the paper's own size."""
-    return {one.name: one.stands_in_for for one in experiments() if one.stands_in_for}
+    return {
+        experiment.name: experiment.stands_in_for
+        for experiment in experiments()
+        if experiment.stands_in_for
+    }
 
 
 def axes(experiment: str) -> tuple[str, ...]:
@@ -179,8 +185,8 @@ def members_by_themselves() -> dict[str, frozenset[str]]:
     """Experiment -> the keys in which the networks of one of its runs differ; none where a run has
     one network."""
     files = list(_files())
-    known = {config.name: config for _, config in files}
+    by_name = {config.name: config for _, config in files}
     return {
-        config.name: frozenset(map(str, _first(config, "members", known) or ()))
+        config.name: frozenset(map(str, _first(config, "members", by_name) or ()))
         for _, config in files
     }

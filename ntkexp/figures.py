@@ -91,8 +91,8 @@ def figures(words: Sequence[str]) -> int:
             raise UserError(f"--runs {folder}: no such folder")
     refuse_unwritable(given.out)
     record = Drawn(given.out, given.runs or roots(OUTPUTS))
-    asked = chosen(given.names, given.paper)
-    wanted = [script for script in asked if not (given.changed and record.stands(script))]
+    wanted = chosen(given.names, given.paper)
+    wanted = [script for script in wanted if not (given.changed and record.stands(script))]
     if not wanted:
         print("every figure is as its runs are")
         return 0
@@ -112,20 +112,20 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
         raise UserError(
             f"--paper {paper}: no figures{meant(paper, papers)}; expected one of {there_are}"
         )
-    found = [script for script in there if paper in (None, script.paper)]
-    numbers = {script.figure for script in found}
+    of_paper = [script for script in there if paper in (None, script.paper)]
+    numbers = {script.figure for script in of_paper}
     picked: list[Script] = []
     for name in names:
         a_number = name in numbers or name[:1].isdigit()
-        its = [s for s in found if (s.figure == name if a_number else name in s.stem)]
-        if not its:
-            known = ", ".join(dict.fromkeys(script.figure or script.stem for script in found))
+        matching = [s for s in of_paper if (s.figure == name if a_number else name in s.stem)]
+        if not matching:
+            choices = ", ".join(dict.fromkeys(script.figure or script.stem for script in of_paper))
             raise UserError(
                 f"ntkexp figures {name}: no such figure{meant(name, papers)}; expected a paper "
-                f"({', '.join(papers)}) or one of {known}"
+                f"({', '.join(papers)}) or one of {choices}"
             )
-        picked += its
-    return [script for script in found if script in picked] if names else found
+        picked += matching
+    return [script for script in of_paper if script in picked] if names else of_paper
 
 
 def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Drawn) -> int:
@@ -149,7 +149,7 @@ def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Dra
 
 
 def _outcomes(wanted: Sequence[Script], draw: Draw) -> Iterator[tuple[Script, Outcome]]:
-    """What became of each script, in their order.
+    """Each script with its outcome, in order.
 
     When a process is killed, the pool does not tell which script it had. What was not drawn until
     then is drawn by a process of its own each.
@@ -172,8 +172,8 @@ def _alone(draw: Draw, script: Script) -> Outcome:
 
 
 def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
-    """What becomes of a script. It runs in a process that has run others before, so that
-    matplotlib is imported already."""
+    """Run a script, in a process that has run others before, so that matplotlib is imported
+    already."""
     said, errors = io.StringIO(), io.StringIO()
     sys.argv = [str(script.path), "--out", str(folder_of(script.paper, out))]
     if runs:
@@ -191,10 +191,10 @@ def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
 
 
 def parser() -> CommandParser:
-    found = CommandParser("figures")
-    found.add_argument("names", nargs="*")
-    found.add_argument("--paper")
-    found.add_argument("--runs", nargs="+", type=Path, default=[])
-    found.add_argument("--out", type=Path, default=FIGURES)
-    found.add_argument("--changed", action="store_true")
-    return found
+    arguments = CommandParser("figures")
+    arguments.add_argument("names", nargs="*")
+    arguments.add_argument("--paper")
+    arguments.add_argument("--runs", nargs="+", type=Path, default=[])
+    arguments.add_argument("--out", type=Path, default=FIGURES)
+    arguments.add_argument("--changed", action="store_true")
+    return arguments

@@ -63,7 +63,7 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a config that decides the numbers of its run, as plain values."""
     if config.get("members"):
         config = {**config, "members": expanded(config["members"])}
-    found: dict[str, Any] = {"work": "study@1" if "study" in config else "supervised@1"}
+    decides: dict[str, Any] = {"work": "study@1" if "study" in config else "supervised@1"}
     for group, kind in GROUPS.items():
         if group in EXECUTION_KEYS:
             continue
@@ -71,18 +71,18 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
             # Studies had no probes before there were any for them.
             if "study" in config and not config[group]:
                 continue
-            found[group] = {
+            decides[group] = {
                 key: component(group, _mapping(f"probe.{key}", options), key)
                 for key, options in config[group].items()
             }
         elif group in config:
-            own = component(group, _mapping(group, config[group]), kind.neutral)
-            if own["is"] == f"{kind.neutral}@1":
-                del own["is"]
-            if own:
-                found[group] = own
+            options = component(group, _mapping(group, config[group]), kind.neutral)
+            if options["is"] == f"{kind.neutral}@1":
+                del options["is"]
+            if options:
+                decides[group] = options
     rest = {key: value for key, value in config.items() if key not in GROUPS}
-    return found | differing(rest, neutral_of(StudyConfig if "study" in config else TrainConfig))
+    return decides | differing(rest, neutral_of(StudyConfig if "study" in config else TrainConfig))
 
 
 def component(group: str, options: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
@@ -100,20 +100,20 @@ def differing(
     given: Mapping[str, Any], neutral: Mapping[str, Any], where: str = ""
 ) -> dict[str, Any]:
     """The values in `given` that differ from `neutral`, node by node."""
-    found: dict[str, Any] = {}
+    different: dict[str, Any] = {}
     for key, value in given.items():
         if f"{where}.{key}".removeprefix(".") in NO_PART:
             continue
         usual = neutral.get(key)
         if is_reference(value):
             if value["run"] is not None:
-                found[key] = hashed_reference(value)
+                different[key] = hashed_reference(value)
         elif isinstance(value, Mapping) and isinstance(usual, Mapping):
             if part := differing(value, usual, f"{where}.{key}"):
-                found[key] = part
+                different[key] = part
         elif (value := _like(value, usual)) != usual:
-            found[key] = value
-    return found
+            different[key] = value
+    return different
 
 
 def _like(value: Any, usual: Any) -> Any:
@@ -134,9 +134,9 @@ def _mapping(key: str, options: Any) -> Mapping[str, Any]:
 def read_plain(text: str) -> dict[str, Any]:
     """A kept config as plain values; 1e-05 is a number, which YAML 1.1 takes for a word."""
     try:
-        found = OmegaConf.to_container(OmegaConf.create(text))
+        config = OmegaConf.to_container(OmegaConf.create(text))
     except yaml.YAMLError as error:
         raise UserError(f"not YAML: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(config, dict):
         raise UserError("not a mapping")
-    return {str(key): value for key, value in found.items()}
+    return {str(key): value for key, value in config.items()}

@@ -45,7 +45,7 @@ def quota(membership: Path = MEMBERSHIP, mounted: Path = CGROUPS) -> float | Non
 
 
 def available_bytes() -> int:
-    """What a new process could take: the machine's free memory, within the container's limit."""
+    """The memory that a new process could take: the machine's, within the container's limit."""
     return min([_free_bytes(), *map(_bytes_of, _control_groups("memory", MEMBERSHIP, CGROUPS))])
 
 

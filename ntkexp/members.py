@@ -45,15 +45,15 @@ def expanded(members: Any) -> dict[str, list[Any]]:
 def of_config(config: DictConfig) -> list[tuple[dict[str, Any], DictConfig]]:
     """Each member's values and its whole config."""
     values = expanded(config.members)
-    found = []
+    members = []
     for chosen in product(*values.values()):
         columns = dict(zip(values, chosen, strict=True))
         member = config.copy()
         member.members = None
         for key, value in columns.items():
             _set(member, key, value)
-        found.append((columns, member))
-    return found
+        members.append((columns, member))
+    return members
 
 
 def _values(key: str, given: Any) -> list[Any]:

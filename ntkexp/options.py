@@ -67,9 +67,9 @@ def neutral_of(kind: type) -> Mapping[str, Any]:
     """The neutral options of a dataclass as plain values, nested ones too."""
     if kind not in _neutral:
         node = OmegaConf.structured(kind)
-        for one in fields(kind):
-            if "neutral" in one.metadata:
-                node[one.name] = one.metadata["neutral"]
+        for option_field in fields(kind):
+            if "neutral" in option_field.metadata:
+                node[option_field.name] = option_field.metadata["neutral"]
         plain = OmegaConf.to_container(node, enum_to_str=True)
         assert isinstance(plain, dict)
         _neutral[kind] = {str(key): value for key, value in plain.items()}
@@ -117,7 +117,7 @@ def _null(meaning: str | None) -> str:
 def check_options(node: DictConfig, where: str = "") -> None:
     """Refuse every value below `node` that breaks its field's rule, is missing or not finite."""
     kind = OmegaConf.get_type(node)
-    rules = {one.name: one.metadata.get("rule") for one in _fields(kind)}
+    rules = {option_field.name: option_field.metadata.get("rule") for option_field in _fields(kind)}
     for name in map(str, node):
         key = f"{where}.{name}".lstrip(".")
         if OmegaConf.is_missing(node, name):
@@ -167,11 +167,11 @@ def _finite(value: object) -> bool:
 def refuse_added(config: DictConfig, where: str = "") -> None:
     """Hydra's `+key=value` adds a key to any node: one that nothing would ever read."""
     kind = OmegaConf.get_type(config)
-    known = [one.name for one in _fields(kind)]
+    declared = [option_field.name for option_field in _fields(kind)]
     for key in map(str, config):
         full = f"{where}.{key}".lstrip(".")
-        if known and key not in known:
-            raise UserError(unknown_key(full, where, known))
+        if declared and key not in declared:
+            raise UserError(unknown_key(full, where, declared))
         if OmegaConf.is_missing(config, key) or OmegaConf.is_interpolation(config, key):
             continue
         if isinstance(config[key], DictConfig):
@@ -182,7 +182,7 @@ def checked(kind: type, options: Any, where: str) -> Any:
     """`options`, a node named `where`, as an instance of the dataclass `kind`."""
     if not isinstance(options, dict | DictConfig):
         raise UserError(f"{where}={_brief(options)}: expected a mapping of options, or {{}}")
-    names = [known.name for known in fields(kind)]
+    names = [option_field.name for option_field in fields(kind)]
     node = OmegaConf.structured(kind)
     for name in map(str, options):
         if name not in names:

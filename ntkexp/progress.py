@@ -44,8 +44,8 @@ class Bar(tqdm):  # type: ignore[type-arg]
 def bar_here() -> type[tqdm[Any]] | None:
     """The class of bar for this terminal or notebook; None where only lines can be printed. A
     notebook has its own bar if ipywidgets are installed."""
-    asked = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    if asked is not None and "IPKernelApp" in getattr(asked(), "config", ()):
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    if get_ipython is not None and "IPKernelApp" in getattr(get_ipython(), "config", ()):
         return _notebook_bar()
     return Bar if sys.stderr.isatty() else None
 

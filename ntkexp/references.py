@@ -70,12 +70,12 @@ class FromRun:
         written = checksum(Path(self.folder), self.file)
         try:
             with self.path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except FileNotFoundError as error:
             raise UserError(f"{self.path} is missing; make its run again") from error
         except OSError as error:
             raise UserError(f"{self.path} cannot be read ({error.strerror}); try again") from error
-        if found != written:
+        if sha256 != written:
             raise UserError(f"{self.path} is damaged (its checksum is another); make its run again")
         return self.path
 
@@ -85,8 +85,8 @@ class FromRun:
 
         content = io.BytesIO(self.checked().read_bytes())
         with self._of_kind("a file of tensors, such as weights.pt"):
-            found: dict[str, Tensor] = torch.load(content, map_location="cpu", weights_only=True)
-        return found
+            tensors: dict[str, Tensor] = torch.load(content, map_location="cpu", weights_only=True)
+        return tensors
 
     def table(self) -> pd.DataFrame:
         """A table, from a parquet file."""
@@ -102,12 +102,12 @@ class FromRun:
 
         path = self.checked()
         with self._of_kind("an array, such as vectors.npy"):
-            found: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
-        return found
+            array: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
+        return array
 
     @contextmanager
     def _of_kind(self, kind: str) -> Iterator[None]:
-        """The file is as it was written, so what cannot be read as one kind is of another."""
+        """Refuse a file of another kind: it is as it was written, so nothing else is wrong."""
         try:
             yield
         except (UnpicklingError, ValueError, RuntimeError, EOFError) as error:
@@ -141,7 +141,7 @@ def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictC
             if node.run is not None:
                 yield key, node
             elif node != (usual := _unset(config, name, kind)):
-                other = next(one for one in map(str, node) if node[one] != usual[one])
+                other = next(word for word in map(str, node) if node[word] != usual[word])
                 raise UserError(f"{key}.{other}: says more of a run; expected {key}.run=... too")
         else:
             yield from references(node, key)
@@ -150,9 +150,9 @@ def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictC
 def _unset(config: DictConfig, name: str, kind: type) -> DictConfig:
     """The reference that an option has when nothing is typed for it."""
     owner = OmegaConf.get_type(config)
-    own = [one for one in fields(owner) if one.name == name] if is_dataclass(owner) else []
-    made = own[0].default_factory if own else MISSING
-    unset: DictConfig = OmegaConf.structured(kind if made is MISSING else made())
+    factories = {f.name: f.default_factory for f in fields(owner)} if is_dataclass(owner) else {}
+    factory = factories.get(name, MISSING)
+    unset: DictConfig = OmegaConf.structured(kind if factory is MISSING else factory())
     return unset
 
 
@@ -163,12 +163,12 @@ def hashed_reference(value: Mapping[str, Any]) -> Any:
     'run:3fa9/weights.pt'
     """
     source = f"run:{value['id']}/{value['file']}"
-    own = {key: given for key, given in value.items() if key not in KEYS and given}
-    return {"from": source, **own} if own else source
+    options = {key: given for key, given in value.items() if key not in KEYS and given}
+    return {"from": source, **options} if options else source
 
 
 def is_reference(value: object) -> bool:
-    """Says whether a plain value in a kept config is a reference."""
+    """True if a plain value in a kept config is a reference."""
     return isinstance(value, Mapping) and value.keys() >= KEYS
 
 

@@ -71,13 +71,13 @@ class Parent:
 
 def parents(config: DictConfig) -> list[Parent]:
     """The runs whose files a checked config refers to, its members' among them; each once."""
-    found: dict[tuple[Path, str], Parent] = {}
+    by_file: dict[tuple[Path, str], Parent] = {}
     many = [member for _, member in members.of_config(config)] if config.get("members") else []
-    for one in (config, *many):
-        for key, node in references(one):
-            parent = _parent(key, node, one)
-            found.setdefault((parent.folder, parent.file), parent)
-    return list(found.values())
+    for user in (config, *many):
+        for key, node in references(user):
+            parent = _parent(key, node, user)
+            by_file.setdefault((parent.folder, parent.file), parent)
+    return list(by_file.values())
 
 
 def refuse_unmet(config: DictConfig) -> None:
@@ -152,11 +152,11 @@ def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
 def _place(config: DictConfig, file: str) -> Path:
     """The folder of a run: among one's own results, else among those kept as a reference. Of
     these few have their weights, and none has what its status does not list."""
-    own = folder_of(config)
-    kept = [root / config.name / own.name for root in roots(Path(config.paths.outputs))[1:]]
-    if (own / STATUS).exists():
-        return own
-    return next((place for place in kept if _has(place, file)), own)
+    folder = folder_of(config)
+    kept = [root / config.name / folder.name for root in roots(Path(config.paths.outputs))[1:]]
+    if (folder / STATUS).exists():
+        return folder
+    return next((place for place in kept if _has(place, file)), folder)
 
 
 def _has(kept: Path, file: str) -> bool:

@@ -77,7 +77,7 @@ class Composer:
 
 
 def _overlap(plain: Sequence[Override], others: Sequence[Override]) -> bool:
-    """Whether the order matters in which a plain value and another override are applied."""
+    """True if the order matters in which plain values and other overrides are applied."""
     return any(
         f"{value.key_or_group}.".startswith(f"{other.key_or_group}.")
         for value in plain

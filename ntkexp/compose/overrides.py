@@ -71,7 +71,11 @@ def ranges_quoted(words: Sequence[str]) -> list[str]:
 
 def check_sweep(overrides: Sequence[Override]) -> None:
     """Refuse a sweep over nothing, and one that would be composed for minutes."""
-    lengths = {one.input_line: _length(one) for one in overrides if one.is_sweep_override()}
+    lengths = {
+        override.input_line: _length(override)
+        for override in overrides
+        if override.is_sweep_override()
+    }
     jobs = math.prod(lengths.values())
     if jobs > MOST_JOBS:
         widest = max(lengths, key=lambda word: lengths[word])
@@ -192,9 +196,9 @@ def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
 def other_command(config_name: str, words: Sequence[str]) -> str:
     """The line to print where an experiment was asked of the wrong subcommand; else empty."""
     values = (word.partition("=")[2] for word in words if word.lstrip("+").startswith("exp="))
-    asked = {name for value in values for name in value.split(",")}
+    names = {name for value in values for name in value.split(",")}
     for experiment in experiments():
-        if experiment.name in asked and experiment.command != config_name:
+        if experiment.name in names and experiment.command != config_name:
             what = "trains a network" if experiment.command == "train" else "trains no network"
             return f"exp={experiment.name}: {what}; expected {experiment.line}"
     return ""
@@ -232,8 +236,8 @@ def options_of(group: str) -> list[str]:
     """The names that may be chosen of a group: files of configs, and components."""
     folder = resources.files("ntkexp.configs").joinpath(group)
     places = [folder, *(configs / group for _, configs in projects.configs())]
-    found = {name for place in places for name in _named(place)}
-    return sorted(found.union(components.names(group) if group in components.GROUPS else ()))
+    names = {name for place in places for name in _named(place)}
+    return sorted(names.union(components.names(group) if group in components.GROUPS else ()))
 
 
 def _named(folder: Traversable, before: str = "") -> Iterator[str]:

@@ -52,22 +52,22 @@ class Composed:
 def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
     """The run that `reference`, the node `key` of the config `child`, means."""
     run, given = str(reference.run), _given(key, reference)
-    known = {experiment.name: experiment for experiment in experiments()}
-    if run not in known:
+    by_name = {experiment.name: experiment for experiment in experiments()}
+    if run not in by_name:
         raise UserError(
-            f"{key}.run={run}: no experiment{meant(run, list(known))} and no folder of a run; "
+            f"{key}.run={run}: no experiment{meant(run, list(by_name))} and no folder of a run; "
             "ntkexp list has all"
         )
-    command = known[run].command
+    command = by_name[run].command
     base = _base(command, [f"+exp={run}"])
     choices = [*_inherited_choices(base, child, given), *_choices(given)]
     config = copy.deepcopy(_base(command, [f"+exp={run}", *choices]))
-    found = Composed(command, config, [f"+exp={run}", *choices])
-    _inherit(found, child)
+    parent = Composed(command, config, [f"+exp={run}", *choices])
+    _inherit(parent, child)
     for name, value in _values(given, config):
-        _set(found, name, value, f"{key}.set.{name}")
-    found.typed |= {str(name) for name in given}
-    return found
+        _set(parent, name, value, f"{key}.set.{name}")
+    parent.typed |= {str(name) for name in given}
+    return parent
 
 
 def forget_bases() -> None:
@@ -76,10 +76,10 @@ def forget_bases() -> None:
 
 def _base(command: str, words: list[str]) -> DictConfig:
     """Composed once a process."""
-    one = (command, *words)
-    if one not in _bases:
-        _bases[one] = compose(command, words)
-    return _bases[one]
+    key = (command, *words)
+    if key not in _bases:
+        _bases[key] = compose(command, words)
+    return _bases[key]
 
 
 def _inherited_choices(
@@ -92,20 +92,20 @@ def _inherited_choices(
         yield f"scale={child.scale.name}"
 
 
-def _inherit(found: Composed, child: DictConfig) -> None:
-    config = found.config
+def _inherit(parent: Composed, child: DictConfig) -> None:
+    config = parent.config
     for key in INHERITED:
         if key in config and key in child and key != "launcher":
             config[key] = copy.deepcopy(child[key])
             if key in ("tf32", "deterministic") and child[key]:
-                found.words.append(f"{key}=true")
+                parent.words.append(f"{key}=true")
     config.probing.check = child.probing.check
     if config.paths.outputs != "outputs":
-        found.words.append(f"paths.outputs={word(config.paths.outputs)}")
+        parent.words.append(f"paths.outputs={word(config.paths.outputs)}")
     if "scale" in config and "scale" in child:
         for key in map(str, config.scale):
             if config.scale[key] != child.scale[key]:
-                _set(found, f"scale.{key}", child.scale[key], f"scale.{key}")
+                _set(parent, f"scale.{key}", child.scale[key], f"scale.{key}")
 
 
 def _choices(given: Mapping[str, Any]) -> Iterator[str]:
@@ -137,17 +137,17 @@ def _values(given: Mapping[str, Any], node: Any, where: str = "") -> Iterator[tu
             yield full, value
 
 
-def _set(found: Composed, key: str, value: Any, where: str) -> None:
+def _set(parent: Composed, key: str, value: Any, where: str) -> None:
     try:
-        before = _comparable(OmegaConf.select(found.config, key, throw_on_missing=False))
-        OmegaConf.update(found.config, key, value, merge=True)
+        before = _comparable(OmegaConf.select(parent.config, key, throw_on_missing=False))
+        OmegaConf.update(parent.config, key, value, merge=True)
     except OmegaConfBaseException as error:
         raise UserError(f"{where}: {first_line(error)}") from error
     # Under a scale what is typed stays, even where it is the default.
-    scaled = "scale" in found.config and found.config.scale.name != "paper"
+    scaled = "scale" in parent.config and parent.config.scale.name != "paper"
     if scaled or before != _comparable(value):
-        found.words.append(f"{key}={word(value)}")
-    found.typed |= {key}
+        parent.words.append(f"{key}={word(value)}")
+    parent.typed |= {key}
 
 
 def _comparable(value: Any) -> Any:
@@ -160,6 +160,6 @@ def _given(key: str, reference: DictConfig) -> dict[str, Any]:
     """The options that a reference sets, as plain values."""
     if reference.set is not None and not isinstance(reference.set, DictConfig):
         raise UserError(f"{key}.set={reference.set}: expected options, such as {{seed: 3}}")
-    found = OmegaConf.to_container(reference, resolve=True, enum_to_str=True)
-    assert isinstance(found, dict)
-    return {str(name): value for name, value in (found["set"] or {}).items()}
+    plain = OmegaConf.to_container(reference, resolve=True, enum_to_str=True)
+    assert isinstance(plain, dict)
+    return {str(name): value for name, value in (plain["set"] or {}).items()}

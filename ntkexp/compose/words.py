@@ -30,7 +30,7 @@ def word(value: Any) -> str:
         # Numbers of numpy are numbers of Python as well, but write their type along.
         return repr(int(value) if isinstance(value, int) else float(value))
     if isinstance(value, Mapping):
-        return f"{{{','.join(f'{key}:{word(one)}' for key, one in value.items())}}}"
+        return f"{{{','.join(f'{key}:{word(item)}' for key, item in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{','.join(map(word, value))}]"
     text = str(value)
@@ -61,28 +61,30 @@ def _typed(overrides: Mapping[str, Any]) -> Iterator[str]:
             raise UserError(f"{key!r}: names no key; expected one such as 'model.width'")
         if isinstance(value, Mapping) and key not in WHOLE and "." not in key:
             # Each by its own key, as what is typed counts key by key.
-            for inner, one in value.items():
+            for inner, option_value in value.items():
                 name = key if inner == "name" and key in GROUPS else f"{key}.{inner}"
-                yield f"{name}={word(_plain(name, one))}"
+                yield f"{name}={word(_plain(name, option_value))}"
         else:
             yield f"{key}={word(_plain(key, value))}"
 
 
 def _checked(overrides: Iterable[str]) -> Iterator[str]:
-    for one in overrides:
-        if not isinstance(one, str):
-            raise UserError(f"{one!r}: expected an override such as 'model.width=40'")
-        if one.startswith("-"):
-            raise UserError(f"{one}: is for the command line; expected key=value, as rerun=true")
-        yield one
+    for override in overrides:
+        if not isinstance(override, str):
+            raise UserError(f"{override!r}: expected an override such as 'model.width=40'")
+        if override.startswith("-"):
+            raise UserError(
+                f"{override}: is for the command line; expected key=value, as rerun=true"
+            )
+        yield override
 
 
 def _plain(key: str, value: Any) -> Any:
     """Numbers of numpy and torch as Python's own; what no option can be is refused."""
     if isinstance(value, Mapping):
-        return {name: _plain(f"{key}.{name}", one) for name, one in value.items()}
+        return {name: _plain(f"{key}.{name}", item) for name, item in value.items()}
     if isinstance(value, list | tuple | range):
-        return [_plain(key, one) for one in value]
+        return [_plain(key, item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if hasattr(value, "tolist"):

@@ -101,10 +101,10 @@ def _command(experiment: str | None, words: list[str], config_dir: Path | None) 
     if experiment is None:
         return "study" if "study" in typed_keys(words) else "train"
     there_are = [*experiments(), *(experiments_of(config_dir) if config_dir else ())]
-    for one in there_are:
-        if one.name == experiment:
-            return one.command
-    names = [one.name for one in there_are]
+    commands = {known.name: known.command for known in there_are}
+    if experiment in commands:
+        return commands[experiment]
+    names = list(commands)
     raise UserError(f"{experiment}: no such experiment{meant(experiment, names)} (see ntkexp list)")
 
 

@@ -69,8 +69,8 @@ def slots(
     at_once = max(1, room // largest)
     if gpus:
         at_once = max(at_once, launcher.jobs or len(gpus))
-    asked = launcher.jobs or len(gpus) or room
-    count = max(1, min(wanted, asked, at_once))
+    most = launcher.jobs or len(gpus) or room
+    count = max(1, min(wanted, most, at_once))
     if launcher.jobs and count < min(wanted, launcher.jobs):
         print(
             f"{count} of launcher.jobs={launcher.jobs} at once: this process may use {room} "
@@ -141,17 +141,17 @@ class Pool:
         return next((job for job in self.waiting if self._not_before.get(id(job), 0) <= now), None)
 
     def _start(self, job: Job, slot: Slot) -> None:
-        ours, theirs = os.pipe()
+        report, report_end = os.pipe()
         launcher = os.getpid()
         # Until the child has let go of our signal handlers no signal may come through to them.
         signal.pthread_sigmask(signal.SIG_BLOCK, child.STOPS)
         pid = os.fork()
         if pid == 0:
-            child.carry_out(job, slot, theirs, launcher)
+            child.carry_out(job, slot, report_end, launcher)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, child.STOPS)
-        os.close(theirs)
-        self.running[ours] = Child(job, slot, pid)
-        self._selector.register(ours, selectors.EVENT_READ)
+        os.close(report_end)
+        self.running[report] = Child(job, slot, pid)
+        self._selector.register(report, selectors.EVENT_READ)
         job.outcome = Outcome.running
 
     def _listen(self) -> None:

@@ -177,8 +177,10 @@ def _distribution(override: Override) -> BaseDistribution:
             if isinstance(sweep.start, int) and isinstance(sweep.end, int):
                 return of.IntDistribution(sweep.start, sweep.end, log=log)
             return of.FloatDistribution(sweep.start, sweep.end, log=log)
-        if isinstance(sweep, RangeSweep) and all(isinstance(one, int) for one in _numbers(sweep)):
-            values = [int(str(one)) for one in override.sweep_iterator()]
+        if isinstance(sweep, RangeSweep) and all(
+            isinstance(number, int) for number in _numbers(sweep)
+        ):
+            values = [int(str(number)) for number in override.sweep_iterator()]
             step = abs(int(sweep.step))
             return of.IntDistribution(min(values), max(values), step=step)
         if isinstance(sweep, ChoiceSweep | RangeSweep):
@@ -204,11 +206,11 @@ def _asked(study: Study, space: Mapping[str, BaseDistribution]) -> Trial:
     return trial
 
 
-def _tell(study: Study, trial: Trial | FrozenTrial, found: JobReturn) -> None:
+def _tell(study: Study, trial: Trial | FrozenTrial, returned: JobReturn) -> None:
     states = _optuna().trial.TrialState
-    if found.status is JobStatus.COMPLETED:
-        study.tell(trial.number, found.return_value)
-    elif not isinstance(found._return_value, RunTakenError):
+    if returned.status is JobStatus.COMPLETED:
+        study.tell(trial.number, returned.return_value)
+    elif not isinstance(returned._return_value, RunTakenError):
         study.tell(trial.number, state=states.FAIL)
     # A run that another process works on is its trial, and stays begun.
 

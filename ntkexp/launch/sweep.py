@@ -103,7 +103,7 @@ def _in_order(jobs: Sequence[Job]) -> list[list[Job]]:
     return [grouped[key] for key in sorted(grouped)]
 
 
-def _level(config: DictConfig, levels: dict[Path, int], found: dict[Path, Parent]) -> int:
+def _level(config: DictConfig, levels: dict[Path, int], by_folder: dict[Path, Parent]) -> int:
     """The length of the longest chain of unfinished runs that the run of `config` needs."""
     highest = 0
     for parent in parents(config):
@@ -111,8 +111,8 @@ def _level(config: DictConfig, levels: dict[Path, int], found: dict[Path, Parent
             continue
         assert parent.how is not None
         if parent.folder not in levels:
-            levels[parent.folder] = _level(parent.how.config, levels, found)
-            found[parent.folder] = parent
+            levels[parent.folder] = _level(parent.how.config, levels, by_folder)
+            by_folder[parent.folder] = parent
         highest = max(highest, levels[parent.folder] + 1)
     return highest
 

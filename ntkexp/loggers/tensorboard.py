@@ -45,12 +45,12 @@ class TensorboardSink:
     def close(self, finished: bool) -> None:
         pass
 
-    def _append(self, found: list[Any]) -> None:
+    def _append(self, events: list[Any]) -> None:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         content = io.BytesIO()
         writer = RecordWriter(content)
-        for event in found:
+        for event in events:
             writer.write(event.SerializeToString())
         self.files.append(self.file, content.getvalue())
 

@@ -51,8 +51,8 @@ class ShownRuns:
         """The keys and values in which the runs differ, but for the seed."""
         parts = []
         for key in axes(self.experiment):
-            found = {record.config.get(key) for record in self.records}
-            parts.append(f"{key} = {', '.join(map(short, sorted(found, key=_place)))}")
+            values = {record.config.get(key) for record in self.records}
+            parts.append(f"{key} = {', '.join(map(short, sorted(values, key=_place)))}")
         return "; ".join(parts)
 
     @property
@@ -102,16 +102,16 @@ def _hardware(life: Mapping[str, Any]) -> str:
 def groups(records: Sequence[Record]) -> list[ShownRuns]:
     """Every experiment with the runs that count, as the ledger chooses them; once more where there
     are runs by the released recipe."""
-    found = []
-    for known in experiments():
-        own = [record for record in records if record.experiment == known.name]
-        chosen = sorted(runs_to_show(of_recipe(own, "paper")), key=_order)
-        found.append(ShownRuns(known.name, known.about, tuple(chosen)))
-        released = [record for record in own if record.recipe == "released"]
+    shown = []
+    for experiment in experiments():
+        of_experiment = [record for record in records if record.experiment == experiment.name]
+        chosen = sorted(runs_to_show(of_recipe(of_experiment, "paper")), key=_order)
+        shown.append(ShownRuns(experiment.name, experiment.about, tuple(chosen)))
+        released = [record for record in of_experiment if record.recipe == "released"]
         if released:
             chosen = sorted(runs_to_show(released), key=_order)
-            found.append(ShownRuns(known.name, known.about, tuple(chosen), "released"))
-    return found
+            shown.append(ShownRuns(experiment.name, experiment.about, tuple(chosen), "released"))
+    return shown
 
 
 def _order(record: Record) -> tuple[tuple[tuple[bool, float, str], ...], int]:
@@ -152,28 +152,34 @@ class Drawing:
         return " ".join(self.caption.partition("\n")[2].split())
 
 
-def drawings(folder: Path, found: Iterable[ShownRuns]) -> list[Drawing]:
+def drawings(folder: Path, groups: Iterable[ShownRuns]) -> list[Drawing]:
     """The figures drawn in `folder`, paper by paper, those with a number first."""
-    found = list(found)
+    groups = list(groups)
     drawn = []
     for script in scripts():
         for recipe, ending in (("paper", ""), ("released", OF_RELEASED)):
             file = folder_of(script.paper, folder) / f"{script.stem}{ending}.svg"
             if file.is_file():
-                own = [group for group in _shown_by(script, found) if group.recipe == recipe]
+                shown = [group for group in _shown_by(script, groups) if group.recipe == recipe]
                 svg = file.read_text(encoding="utf-8")
                 drawn.append(
-                    Drawing(file.stem, script.paper, script.figure, svg, script.caption, tuple(own))
+                    Drawing(
+                        file.stem, script.paper, script.figure, svg, script.caption, tuple(shown)
+                    )
                 )
     return drawn
 
 
-def _shown_by(script: Script, found: Sequence[ShownRuns]) -> list[ShownRuns]:
+def _shown_by(script: Script, groups: Sequence[ShownRuns]) -> list[ShownRuns]:
     """The runs behind a figure: of the experiments that name it, or else that it is named after."""
-    own = {known.name: known.figures for known in experiments() if known.paper == script.paper}
-    of_paper = [group for group in found if group.experiment in own]
+    figures_of = {
+        experiment.name: experiment.figures
+        for experiment in experiments()
+        if experiment.paper == script.paper
+    }
+    of_paper = [group for group in groups if group.experiment in figures_of]
     if script.figure is not None:
-        return [group for group in of_paper if script.figure in own[group.experiment]]
+        return [group for group in of_paper if script.figure in figures_of[group.experiment]]
     names = {group: group.experiment.rpartition("/")[2] for group in of_paper}
     whole = [group for group, name in names.items() if name in script.stem]
     return whole or [group for group, name in names.items() if name.split("_")[0] in script.stem]
@@ -189,8 +195,8 @@ def first_of(record: Record) -> Record:
     if MEMBERS not in record.tables:
         return record
     first = record.tables[MEMBERS].iloc[0]
-    own = {key: first[key] for key in first.index if key not in ENDS}
-    return replace(record, tables=_OfOne(record.tables, own))
+    values = {key: first[key] for key in first.index if key not in ENDS}
+    return replace(record, tables=_OfOne(record.tables, values))
 
 
 def which_network(record: Record) -> str:

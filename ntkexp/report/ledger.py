@@ -62,7 +62,9 @@ def _table(findings: Sequence[Finding], drawn: Drawn) -> str:
 
 
 def _tally(findings: Sequence[Finding]) -> str:
-    counts = {verdict: sum(found.verdict is verdict for found in findings) for verdict in Verdict}
+    counts = {
+        verdict: sum(finding.verdict is verdict for finding in findings) for verdict in Verdict
+    }
     buttons = "".join(
         f'<button type="button" aria-pressed="false" data-verdict="{_class(verdict)}">'
         f'<span class="verdict {_class(verdict)}">{count}</span> {verdict}</button>'

@@ -43,11 +43,11 @@ def report(words: Sequence[str]) -> Path:
                 raise UserError(f"{flag} {folder}: no such folder")
     refuse_unwritable(out.parent)
     records = records_of(given.runs)
-    found = groups(records)
+    shown = groups(records)
     text = page(
         judged(records),
-        drawings(given.figures[0] if given.figures else FIGURES, found),
-        found,
+        drawings(given.figures[0] if given.figures else FIGURES, shown),
+        shown,
         # What the reference carries of them: see scripts/reference.sh bench.
         read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
         plotly_script(),
@@ -68,12 +68,12 @@ def plotly_script() -> str:
 
 
 def parser() -> CommandParser:
-    found = CommandParser("report")
-    found.add_argument("--runs", nargs="+", type=Path, default=[])
-    found.add_argument("--figures", nargs=1, type=Path, default=[])
-    found.add_argument("--bench", nargs="+", type=Path, default=[])
-    found.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
-    return found
+    arguments = CommandParser("report")
+    arguments.add_argument("--runs", nargs="+", type=Path, default=[])
+    arguments.add_argument("--figures", nargs=1, type=Path, default=[])
+    arguments.add_argument("--bench", nargs="+", type=Path, default=[])
+    arguments.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
+    return arguments
 
 
 HERE = resources.files("ntkexp.report")
@@ -90,7 +90,9 @@ def page(
     shown = [group for group in groups if group.records]
     # The first drawing of a figure is that of the paper's recipe.
     drawn: dict[tuple[str, str | None], str] = {
-        (one.paper, one.number): one.id for one in reversed(drawings) if one.number
+        (drawing.paper, drawing.number): drawing.id
+        for drawing in reversed(drawings)
+        if drawing.number
     }
     papers = list(works(findings))
     return Template(_file("page.html")).substitute(
@@ -119,7 +121,9 @@ def _file(name: str) -> str:
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    counts = ((sum(one.verdict is verdict for one in findings), verdict) for verdict in Verdict)
+    counts = (
+        (sum(finding.verdict is verdict for finding in findings), verdict) for verdict in Verdict
+    )
     told = ", ".join(f"{count} {verdict}" for count, verdict in counts)
     return f'<a href="#claims">{len(findings)} claims</a>: {told}.'
 
@@ -129,9 +133,9 @@ def opening(shown: Sequence[ShownRuns]) -> str:
     if it can be, and with the most to look at."""
     records = [record for group in shown for record in group.records]
     for scale in SCALES:
-        found = [record for record in records if record.scale == scale]
-        if found:
-            return _run_id(max(found, key=_interest))
+        of_scale = [record for record in records if record.scale == scale]
+        if of_scale:
+            return _run_id(max(of_scale, key=_interest))
     return ""
 
 

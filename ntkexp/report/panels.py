@@ -89,9 +89,9 @@ def _short(value: float) -> float | int | None:
 
 def _by_split(name: str, curve: Callable[[str], pd.Series]) -> list[Series]:
     return [
-        line(f"{name}{split}", found.index, found, split=split)
+        line(f"{name}{split}", values.index, values, split=split)
         for split in SPLITS
-        if len(found := curve(split))
+        if len(values := curve(split))
     ]
 
 
@@ -99,8 +99,8 @@ def _accuracy(record: Record) -> Iterator[Panel]:
     subsets = [name for name in record.tables["evals"]["subset"].unique() if name != "all"]
     series = _by_split("", lambda split: accuracy(record, split))
     for subset in subsets:
-        found = accuracy(record, "train", str(subset))
-        series.append(line(str(subset), found.index, found, split="train"))
+        values = accuracy(record, "train", str(subset))
+        series.append(line(str(subset), values.index, values, split="train"))
     yield curves("Accuracy", "accuracy", series)
 
 
@@ -123,10 +123,10 @@ def _spectrum(record: Record) -> Iterator[Panel]:
     )
     size = len(tables["train"].columns)
     ratios = [
-        line(f"T{k}, {split}", found.index, found, split=split, colour=place)
+        line(f"T{k}, {split}", values.index, values, split=split, colour=place)
         for split in SPLITS
         for place, k in enumerate(k for k in HIGHLIGHTED if k < size)
-        for found in [trace_ratio(record, k, split)]
+        for values in [trace_ratio(record, k, split)]
     ]
     if ratios:
         yield curves("Trace ratios", "share of the trace", ratios)
@@ -150,8 +150,8 @@ def _alignment(record: Record) -> Iterator[Panel]:
     series = _by_split("", lambda split: cka(record, split))
     if "none" in set(frame["centring"]):
         for split in SPLITS:
-            found = cka(record, split, centring="none")
-            series.append(line(f"uncentred, {split}", found.index, found, split=split, colour=1))
+            values = cka(record, split, centring="none")
+            series.append(line(f"uncentred, {split}", values.index, values, split=split, colour=1))
     yield curves("Alignment with the labels", "CKA", series)
     if "easy" in set(frame["subset"]):
         both = {name: cka(record, "train", subset=name) for name in ("easy", "difficult")}

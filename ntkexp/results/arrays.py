@@ -271,10 +271,10 @@ class TiledArray:
 
     def _recorded(self) -> dict[Tile, int]:
         if self._published or not self._folder.exists():
-            found = json.loads(self._final.read_text())["checksums"]
-            if len(found) != len(self.record.tiles()):
+            checksums = json.loads(self._final.read_text())["checksums"]
+            if len(checksums) != len(self.record.tiles()):
                 raise ValueError("tiles are missing")
-            return {tile_of(name): int(checksum) for name, checksum in found.items()}
+            return {tile_of(name): int(checksum) for name, checksum in checksums.items()}
         return {
             tile_of(file.name): int(json.loads(file.read_text())["checksum"])
             for file in (self._folder / "done").iterdir()
@@ -284,10 +284,10 @@ class TiledArray:
     def _checksum(self, values: Array, tile: Tile) -> int:
         """The checksum of a tile and of its mirror image."""
         rows, columns = self.record.place(tile)
-        found = zlib.crc32(np.ascontiguousarray(values[rows, columns]).data)
+        checksum = zlib.crc32(np.ascontiguousarray(values[rows, columns]).data)
         if self.record.symmetric and tile[0] != tile[1]:
-            found = zlib.crc32(np.ascontiguousarray(values[columns, rows]).data, found)
-        return found
+            checksum = zlib.crc32(np.ascontiguousarray(values[columns, rows]).data, checksum)
+        return checksum
 
     def _is_done(self, tile: Tile) -> bool:
         if tile not in self._checksums:

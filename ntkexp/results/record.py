@@ -75,13 +75,13 @@ class Record:
 
     @property
     def one_of_its_experiment(self) -> bool:
-        """Whether its tables are as its experiment's: of one network, or of many that differ in
+        """True if its tables are as its experiment's: of one network, or of many that differ in
         the same options, but for their seeds. What is said of an experiment reads no others."""
         expected = members_by_themselves().get(self.experiment)
-        found = {key.removeprefix("members.") for key in self.config if key.startswith("members.")}
+        keys = {key.removeprefix("members.") for key in self.config if key.startswith("members.")}
         if expected is None or self.folder is None:  # of none that is known here, or made up
             return True
-        return bool(found) == bool(expected) and found - {"seed"} == expected - {"seed"}
+        return bool(keys) == bool(expected) and keys - {"seed"} == expected - {"seed"}
 
     @property
     def recipe(self) -> str | None:
@@ -143,7 +143,7 @@ class Record:
         return tuple(sorted(setting.items())) + tuple(sorted(self.data.items()))
 
     def _without_seed(self, key: str, value: object) -> object:
-        """Of a file of another run: what makes that run, without its seed and what is swept."""
+        """For a file of another run, the options of that run without its seed and what is swept."""
         if not (isinstance(value, str) and value.startswith("run:")):
             return value
         reference = f"{key.removesuffix('.from')}."
@@ -175,4 +175,4 @@ class Record:
 def among(word: str, keys: Iterable[str]) -> bool:
     """True if a key, or the key of an override, is one of `keys` or lies below one of them."""
     key = word.lstrip("+~").partition("=")[0]
-    return any(key == known or key.startswith(f"{known}.") for known in keys if known)
+    return any(key == listed or key.startswith(f"{listed}.") for listed in keys if listed)

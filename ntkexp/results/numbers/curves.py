@@ -32,13 +32,13 @@ def fitted_step(record: Record) -> int:
 
 
 def has_fitted(record: Record) -> bool:
-    """Whether the training accuracy came to 100 %."""
+    """True if the training accuracy came to 100 %."""
     return "evals" in record.tables and bool((accuracy(record, "train") >= FITTED).any())
 
 
 @cache
 def has_collapsed(record: Record) -> bool:
-    """Whether a network lost again what it had learned: nine tenths of what its training loss had
+    """True if a network lost again what it had learned: nine tenths of what its training loss had
     come down, as when all ReLUs of a layer die."""
     evals = record.tables.get("evals")
     if evals is None or not {"split", "subset", "loss"} <= {*evals}:

@@ -152,13 +152,14 @@ def _column_of(word: str, frame: pd.DataFrame, words: Sequence[str]) -> str | No
     return next((column for column in words if (frame[column] == word).any()), None)
 
 
-def _refuse_missing(metric: Metric, known: Mapping[str, Sequence[str]]) -> None:
-    if metric.table not in known:
-        guess = meant(metric.table, list(known))
+def _refuse_missing(metric: Metric, columns_of: Mapping[str, Sequence[str]]) -> None:
+    if metric.table not in columns_of:
+        guess = meant(metric.table, list(columns_of))
         raise UserError(
-            f"{KEY}={metric.path}: no table {metric.table}{guess}; there are {', '.join(known)}"
+            f"{KEY}={metric.path}: no table {metric.table}{guess}; "
+            f"there are {', '.join(columns_of)}"
         )
-    columns = known[metric.table]
+    columns = columns_of[metric.table]
     if metric.column not in columns:
         guess = meant(metric.column, columns)
         raise UserError(

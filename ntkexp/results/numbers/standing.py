@@ -21,9 +21,9 @@ MANY = 12
 
 
 def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
-    """Of each run the keys in which it differs from the others, `model.width=40 seed=1`.
+    """The keys in which each run differs from the others, `model.width=40 seed=1`.
 
-    Empty for a run by itself, and for one whose config cannot be read.
+    Empty for a single run, and for a run whose config cannot be read.
     """
     configs: dict[Path, Mapping[str, Any]] = {}
     if len(runs) > 1:
