@@ -48,7 +48,7 @@ class Drawn:
             raise UserError(f"{self.file}: cannot be read ({error.strerror}); try again") from error
 
     def stands(self, script: Script) -> bool:
-        """Says whether a figure was drawn from these inputs and not written over since."""
+        """True if a figure was drawn from these inputs and not written over since."""
         return bool(self.states.get(script.name) == self._state(script))
 
     def add(self, scripts: Iterable[Script]) -> None:

@@ -115,11 +115,18 @@ def _null(meaning: str | None) -> str:
 
 
 def check_options(node: DictConfig, where: str = "") -> None:
-    """Refuse every value below `node` that breaks its field's rule, is missing or not finite."""
-    kind = OmegaConf.get_type(node)
-    rules = {option_field.name: option_field.metadata.get("rule") for option_field in _fields(kind)}
+    """Refuse every value below `node` that breaks its field's rule, is missing or not finite.
+
+    Hydra's `+key=value` adds a key to any node: one that nothing would ever read is refused, too.
+    """
+    rules = {
+        declared.name: declared.metadata.get("rule")
+        for declared in _fields(OmegaConf.get_type(node))
+    }
     for name in map(str, node):
         key = f"{where}.{name}".lstrip(".")
+        if rules and name not in rules:
+            raise UserError(unknown_key(key, where, list(rules)))
         if OmegaConf.is_missing(node, name):
             raise UserError(f"{key}: has no value; give {key}=VALUE")
         try:
@@ -162,20 +169,6 @@ def _finite(value: object) -> bool:
     if isinstance(value, list | tuple | ListConfig):
         return all(_finite(item) for item in value)
     return True
-
-
-def refuse_added(config: DictConfig, where: str = "") -> None:
-    """Hydra's `+key=value` adds a key to any node: one that nothing would ever read."""
-    kind = OmegaConf.get_type(config)
-    declared = [option_field.name for option_field in _fields(kind)]
-    for key in map(str, config):
-        full = f"{where}.{key}".lstrip(".")
-        if declared and key not in declared:
-            raise UserError(unknown_key(full, where, declared))
-        if OmegaConf.is_missing(config, key) or OmegaConf.is_interpolation(config, key):
-            continue
-        if isinstance(config[key], DictConfig):
-            refuse_added(config[key], full)
 
 
 def checked(kind: type, options: Any, where: str) -> Any:

@@ -15,7 +15,6 @@ from ntkexp.compose.check import check, keep_typed_limit, shrink
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
-from ntkexp.options import refuse_added
 from ntkexp.references import checksum, references
 from ntkexp.results.folders import roots
 from ntkexp.results.status import STATUS, read_status
@@ -28,7 +27,6 @@ _composed: dict[str, Composed] = {}
 
 def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     """`typed` are the keys that the user set; nothing else is shrunk."""
-    refuse_added(config)
     shrink(config, typed)
     check(config)
     keep_typed_limit(config, typed)
