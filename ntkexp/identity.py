@@ -35,7 +35,7 @@ from ntkexp.members import expanded
 from ntkexp.options import neutral_of
 from ntkexp.references import hashed_reference, is_reference
 
-NO_PART = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
+NOT_HASHED = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
 
 
 def identity(config: DictConfig) -> str:
@@ -102,7 +102,7 @@ def differing(
     """The values in `given` that differ from `neutral`, node by node."""
     different: dict[str, Any] = {}
     for key, value in given.items():
-        if f"{where}.{key}".removeprefix(".") in NO_PART:
+        if f"{where}.{key}".removeprefix(".") in NOT_HASHED:
             continue
         usual = neutral.get(key)
         if is_reference(value):
@@ -111,17 +111,17 @@ def differing(
         elif isinstance(value, Mapping) and isinstance(usual, Mapping):
             if part := differing(value, usual, f"{where}.{key}"):
                 different[key] = part
-        elif (value := _like(value, usual)) != usual:
+        elif (value := _in_type_of(value, usual)) != usual:
             different[key] = value
     return different
 
 
-def _like(value: Any, usual: Any) -> Any:
+def _in_type_of(value: Any, usual: Any) -> Any:
     """A number in the type of its option: 1 becomes 1.0 where a fraction may stand."""
     if isinstance(usual, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(usual, list) and isinstance(value, list) and usual:
-        return [_like(item, usual[0]) for item in value]
+        return [_in_type_of(item, usual[0]) for item in value]
     return value
 
 

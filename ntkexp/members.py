@@ -18,7 +18,7 @@ from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 
 Columns = Mapping[str, object]
 RANGE = re.compile(r"range\((-?\d+)(?:,\s*(-?\d+))?(?:,\s*(-?\d+))?\)")
-MOST = 100_000
+MOST_MEMBERS = 100_000
 # What all networks of a run have in common.
 SHARED = (
     *EXECUTION_KEYS,
@@ -63,8 +63,10 @@ def _values(key: str, given: Any) -> list[Any]:
             steps = range(*bounds)
         except ValueError as error:
             raise UserError(f"members.{key}={given}: {error}") from error
-        if len(steps) > MOST:
-            raise UserError(f"members.{key}={given}: {len(steps):,} of them; at most {MOST:,}")
+        if len(steps) > MOST_MEMBERS:
+            raise UserError(
+                f"members.{key}={given}: {len(steps):,} of them; at most {MOST_MEMBERS:,}"
+            )
         given = list(steps)
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise UserError(f"members.{key}={given}: expected a list such as [0, 1], or range(10)")

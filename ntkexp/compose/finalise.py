@@ -44,12 +44,12 @@ def forget_parents() -> None:
 
 @dataclass(frozen=True)
 class Parent:
-    """A run that another one needs. `how` is None where only its folder is known."""
+    """A run that another one needs. `made_by` is None where only its folder is known."""
 
     key: str
     file: str
     folder: Path
-    how: Composed | None
+    made_by: Composed | None
 
     @property
     def finished(self) -> bool:
@@ -63,7 +63,7 @@ class Parent:
     @property
     def provenance_name(self) -> str:
         """The file as provenance names it; the same wherever results lie."""
-        experiment = self.how.config.name if self.how else self.folder.parent.name
+        experiment = self.made_by.config.name if self.made_by else self.folder.parent.name
         return f"run {experiment}/{self.folder.name}/{self.file}"
 
 
@@ -83,18 +83,18 @@ def refuse_unmet(config: DictConfig) -> None:
     for parent in parents(config):
         if parent.finished:
             parent.checksum  # noqa: B018 - which names the files that there are
-        elif parent.how is None:
+        elif parent.made_by is None:
             raise UserError(
                 f"{parent.key}.run={parent.folder}: is not finished; expected a run that is"
             )
         else:
-            _refuse_unkept(parent, parent.how.config)
+            _refuse_unkept(parent, parent.made_by.config)
             if not config.with_parents:
                 raise UserError(
                     f"{parent.key}: needs {parent.file} of {parent.folder}, which is not "
-                    f"finished; --with-parents makes it first, as does\n{parent.how.line}"
+                    f"finished; --with-parents makes it first, as does\n{parent.made_by.line}"
                 )
-            refuse_unmet(parent.how.config)
+            refuse_unmet(parent.made_by.config)
 
 
 def _refuse_unkept(parent: Parent, config: DictConfig) -> None:
@@ -129,8 +129,8 @@ def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
         if node.set:
             raise UserError(f"{key}.set: {given} is a run that there is; nothing in it can be set")
         return Parent(key, node.file, given, None)
-    how = _made_by(key, node, child)
-    return Parent(key, node.file, _place(how.config, node.file), how)
+    made_by = _made_by(key, node, child)
+    return Parent(key, node.file, _place(made_by.config, node.file), made_by)
 
 
 def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
@@ -141,9 +141,9 @@ def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
     given = repr((plain["run"], plain["set"])) + OmegaConf.to_yaml(OmegaConf.create(handed_on))
     if given not in _composed:
         with _one_deeper(key, child):
-            how = composed(key, node, child)
-            finalise(how.config, how.typed)
-        _composed[given] = how
+            run = composed(key, node, child)
+            finalise(run.config, run.typed)
+        _composed[given] = run
     return _composed[given]
 
 

@@ -27,8 +27,12 @@ from ntkexp.references import is_reference
 
 CHOICES = ("recipe", "scale", *(group for group in GROUPS if group not in EXECUTION_KEYS))
 # What a run hands on to the runs that it needs.
-ITS_OWN = ("rerun", "objective_metric")
-INHERITED = (*(key for key in EXECUTION_KEYS if key not in ITS_OWN), "tf32", "deterministic")
+NEVER_INHERITED = ("rerun", "objective_metric")
+INHERITED = (
+    *(key for key in EXECUTION_KEYS if key not in NEVER_INHERITED),
+    "tf32",
+    "deterministic",
+)
 # All that a run which is needed takes from the run that needs it.
 HANDED_ON = (*INHERITED, "recipe", "scale")
 _bases: dict[tuple[str, ...], DictConfig] = {}

@@ -68,8 +68,8 @@ def run(
     for parent in parents(config):
         if parent.finished:
             continue
-        assert parent.how is not None
-        if code := run(parent.how.config, parent.folder, Typed(parent.how.typed), process):
+        assert parent.made_by is not None
+        if code := run(parent.made_by.config, parent.folder, Typed(parent.made_by.typed), process):
             return code
     with process() as signals:
         began = time.monotonic()
@@ -78,10 +78,10 @@ def run(
         if signals:
             print("interrupted before the run began", file=sys.stderr)
             return 128 + signals[0]
-        return _live(ready, config, folder, typed, signals, began)
+        return _one_life(ready, config, folder, typed, signals, began)
 
 
-def _live(
+def _one_life(
     ready: Ready,
     config: DictConfig,
     folder: Path,

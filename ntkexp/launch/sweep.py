@@ -95,11 +95,11 @@ def _in_order(jobs: Sequence[Job]) -> list[list[Job]]:
         _level(job.config, levels, parents_by_folder)
     grouped: dict[tuple[int, str], list[Job]] = {}  # by level and subcommand
     for folder, parent in parents_by_folder.items():
-        assert parent.how is not None
-        how = parent.how
-        name = " ".join(how.words)
-        made = Job(tuple(how.words), name, how.config, folder, typed=Typed(how.typed))
-        grouped.setdefault((levels[folder], how.command), []).append(made)
+        assert parent.made_by is not None
+        run = parent.made_by
+        name = " ".join(run.words)
+        made = Job(tuple(run.words), name, run.config, folder, typed=Typed(run.typed))
+        grouped.setdefault((levels[folder], run.command), []).append(made)
     return [grouped[key] for key in sorted(grouped)]
 
 
@@ -109,9 +109,9 @@ def _level(config: DictConfig, levels: dict[Path, int], by_folder: dict[Path, Pa
     for parent in parents(config):
         if parent.finished:
             continue
-        assert parent.how is not None
+        assert parent.made_by is not None
         if parent.folder not in levels:
-            levels[parent.folder] = _level(parent.how.config, levels, by_folder)
+            levels[parent.folder] = _level(parent.made_by.config, levels, by_folder)
             by_folder[parent.folder] = parent
         highest = max(highest, levels[parent.folder] + 1)
     return highest
