@@ -10,7 +10,7 @@ value, that of an accuracy its highest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from ntkexp.errors import UserError, meant
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ntkexp.results.table import Column, Table
+    from ntkexp.results.table import Table
 
 KEY = "objective_metric"
 ENDS = ("last", "min", "max", "best")
@@ -43,6 +43,9 @@ class Metric:
         """`maximize` for an accuracy, `minimize` for everything else."""
         return "maximize" if self.column.endswith(HIGHER) else "minimize"
 
+    def refused(self, reason: str) -> UserError:
+        return UserError(f"{KEY}={self.path}: {reason}")
+
 
 def parsed(path: str) -> Metric:
     """
@@ -57,72 +60,68 @@ def parsed(path: str) -> Metric:
             "evals.test.loss or evals.test.accuracy.best"
         )
     *chosen, column = rest
+    metric = Metric(path, table, tuple(chosen), column, end)
     if end == "best" and not column.endswith((*LOWER, *HIGHER)):
-        raise UserError(f"{KEY}={path}: what is the best {column}? expected .min or .max")
-    return Metric(path, table, tuple(chosen), column, end)
+        raise metric.refused(f"what is the best {column}? expected .min or .max")
+    return metric
 
 
 def refuse_unknown(path: str, tables: Iterable[Table]) -> None:
     """Refuse a table, a column or a word that a run will not have, before it is trained."""
     metric = parsed(path)
-    columns = {table.name: [*table.columns] for table in tables}
-    types = {table.name: table.columns for table in tables}
+    columns = {table.name: table.columns for table in tables}
     _refuse_missing(metric, columns)
-    if types[metric.table][metric.column].type == "string":
-        raise UserError(f"{KEY}={path}: {metric.column} holds words; expected a column of numbers")
-    _refuse_unknown_words(metric, types[metric.table])
-
-
-def _refuse_unknown_words(metric: Metric, columns: Mapping[str, Column]) -> None:
-    """Only where it is known for every column which words may stand in it."""
-    words = {name: column.choices for name, column in columns.items() if column.type == "string"}
+    types = columns[metric.table]
+    if types[metric.column].type == "string":
+        raise metric.refused(f"{metric.column} holds words; expected a column of numbers")
+    words = {name: column.choices for name, column in types.items() if column.type == "string"}
     if not all(words.values()):
-        return
+        return  # some columns may hold any word
     possible = [word for choices in words.values() for word in choices]
     for word in metric.chosen:
-        if word not in possible and word.partition(":")[0] not in columns:
+        if word not in possible and word.partition(":")[0] not in types:
             there = "; ".join(f"{name}: {', '.join(choices)}" for name, choices in words.items())
-            raise UserError(
-                f"{KEY}={metric.path}: no row of {metric.table} has {word}; expected one of {there}"
-            )
+            raise metric.refused(f"no row of {metric.table} has {word}; expected one of {there}")
 
 
 def value(path: str, tables: Mapping[str, pd.DataFrame]) -> float:
     """The number itself, from the tables of a finished run."""
-    curve = curve_of(path, tables)
-    metric = parsed(path)
-    number = float(_of_steps(metric)(curve))
+    metric, curve = parsed(path), curve_of(path, tables)
+    end = metric.end
+    if end == "best":
+        end = "max" if metric.direction == "maximize" else "min"
+    number = {"last": curve[-1], "min": min(curve), "max": max(curve)}[end]
     if not math.isfinite(number):
-        raise UserError(f"{KEY}={path}: is {number}, which is no number")
+        raise metric.refused(f"is {number}, which is no number")
     return number
 
 
 def curve_of(path: str, tables: Mapping[str, pd.DataFrame]) -> Sequence[float]:
     """The column that a path names, step by step."""
     metric = parsed(path)
-    if metric.table not in tables:
-        _refuse_missing(metric, {name: [] for name in tables})
-    frame = tables[metric.table]
-    _refuse_missing(metric, {metric.table: [str(name) for name in frame]})
-    frame = _chosen(metric, frame)
+    names = {name: tables[name] if name == metric.table else () for name in tables}
+    _refuse_missing(metric, names)
+    frame = _chosen_rows(metric, tables[metric.table])
     if not len(frame):
-        raise UserError(f"{KEY}={path}: {metric.table} has no rows")
+        raise metric.refused(f"{metric.table} has no rows")
     if STEP in frame:
         frame = frame.sort_values(STEP, kind="stable")
         if frame[STEP].duplicated().any():
-            _refuse_several(metric, frame)
+            several = [
+                str(name)
+                for name in frame
+                if name not in (STEP, metric.column)
+                and frame[name].dtype.kind != "f"
+                and frame[name].nunique() > 1
+            ]
+            raise metric.refused(
+                f"{metric.table} has several such rows a step; expected one of "
+                f"{_values(frame, several)}"
+            )
     return [float(number) for number in frame[metric.column]]
 
 
-def _of_steps(metric: Metric) -> Callable[[Sequence[float]], float]:
-    if metric.end == "last":
-        return lambda curve: curve[-1]
-    if metric.end == "best":
-        return max if metric.direction == "maximize" else min
-    return {"min": min, "max": max}[metric.end]
-
-
-def _chosen(metric: Metric, frame: pd.DataFrame) -> pd.DataFrame:
+def _chosen_rows(metric: Metric, frame: pd.DataFrame) -> pd.DataFrame:
     """The rows that the words of a path choose; where the path says nothing, the usual ones."""
     words = [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]
     left, used = list(metric.chosen), set[str]()
@@ -133,10 +132,11 @@ def _chosen(metric: Metric, frame: pd.DataFrame) -> pd.DataFrame:
             if (column := _column_of(word, frame, words)) is not None:
                 break
         else:
-            _refuse_word(metric, left[0], frame, [name for name in words if name not in used])
+            there = _values(frame, [name for name in words if name not in used])
+            raise metric.refused(f"no row of {metric.table} has {left[0]}; there are {there}")
         name, _, number = word.partition(":")
         frame = frame[frame[column] == (int(number) if column == name else word)]
-        used.add(str(column))
+        used.add(column)
         left = left[length:]
     for column, usual in USUAL.items():
         if column in frame and column not in used and (frame[column] == usual).any():
@@ -152,43 +152,23 @@ def _column_of(word: str, frame: pd.DataFrame, words: Sequence[str]) -> str | No
     return next((column for column in words if (frame[column] == word).any()), None)
 
 
-def _refuse_missing(metric: Metric, columns_of: Mapping[str, Sequence[str]]) -> None:
+def _refuse_missing(metric: Metric, columns_of: Mapping[str, Iterable[object]]) -> None:
     if metric.table not in columns_of:
         guess = meant(metric.table, list(columns_of))
-        raise UserError(
-            f"{KEY}={metric.path}: no table {metric.table}{guess}; "
-            f"there are {', '.join(columns_of)}"
-        )
-    columns = columns_of[metric.table]
+        raise metric.refused(f"no table {metric.table}{guess}; there are {', '.join(columns_of)}")
+    columns = [str(name) for name in columns_of[metric.table]]
     if metric.column not in columns:
         guess = meant(metric.column, columns)
-        raise UserError(
-            f"{KEY}={metric.path}: {metric.table} has no column {metric.column}{guess}; "
-            f"it has {', '.join(columns)}"
+        raise metric.refused(
+            f"{metric.table} has no column {metric.column}{guess}; it has {', '.join(columns)}"
         )
 
 
-def _refuse_word(metric: Metric, word: str, frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    there = "; ".join(f"{name}: {', '.join(_values(frame, name))}" for name in columns)
-    raise UserError(f"{KEY}={metric.path}: no row of {metric.table} has {word}; there are {there}")
-
-
-def _refuse_several(metric: Metric, frame: pd.DataFrame) -> None:
-    """More than one row a step: name the columns in which they differ."""
-    free = [
-        str(name)
-        for name in frame
-        if name not in (STEP, metric.column)
-        and frame[name].dtype.kind != "f"
-        and frame[name].nunique() > 1
-    ]
-    there = "; ".join(f"{name}: {', '.join(_values(frame, name))}" for name in free)
-    raise UserError(
-        f"{KEY}={metric.path}: {metric.table} has several such rows a step; expected one of {there}"
-    )
-
-
-def _values(frame: pd.DataFrame, column: str) -> list[str]:
-    plain = frame[column].dtype.kind in "iu"
-    values = [f"{column}:{value}" if plain else str(value) for value in frame[column].unique()]
-    return [*values[:5], "..."] if len(values) > 6 else values
+def _values(frame: pd.DataFrame, columns: Sequence[str]) -> str:
+    """The values that stand in some columns, as a path names them: `split: train, test`."""
+    told = []
+    for column in columns:
+        whole = frame[column].dtype.kind in "iu"
+        values = [f"{column}:{value}" if whole else str(value) for value in frame[column].unique()]
+        told.append(f"{column}: {', '.join([*values[:5], '...'] if len(values) > 6 else values)}")
+    return "; ".join(told)
