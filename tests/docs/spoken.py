@@ -12,13 +12,13 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from ntkexp import figures
 from ntkexp.claims import command as claims
 from ntkexp.claims.ledger import ledger
 from ntkexp.cli import COMMANDS
 from ntkexp.data.images.sources import image_sets
 from ntkexp.experiments import experiments
-from ntkexp.figures import command as figures
-from ntkexp.report import command as report
+from ntkexp.report import page as report
 from tests.conftest import Ntkexp
 from tests.docs.pages import TOP
 from tests.tiny_runs import composed
