@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.machine import free_gpu_bytes, on_gpu
-from ntkexp.machine import available_bytes
+from ntkexp.machine import available_bytes, free_gpu_bytes, on_gpu
 from ntkexp.tangent.graph import Graph, output_shape
 
 CPU_BUDGET_BYTES = 5 * 2**30

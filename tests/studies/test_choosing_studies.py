@@ -12,7 +12,7 @@ import pytest
 from ntkexp import studies
 from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.errors import UserError
-from ntkexp.execution.kinds import kind_of
+from ntkexp.execution.prepare import checksums, prepare
 from tests.tiny_runs import composed, train
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -109,5 +109,4 @@ def test_a_study_is_made_from_the_images_that_it_reads() -> None:
     config = composed(
         ["+exp=adaptive/targets", "study.seeds=1", "study.train_examples=20"], "study"
     )
-    kind = kind_of(config)
-    assert kind.prepare(config).data == kind.data(config) == FittedDigits().files() != {}
+    assert prepare(config).data == checksums(config) == FittedDigits().files() != {}
