@@ -135,6 +135,22 @@ def inside(
     root.setLevel(level)
 
 
+@pytest.fixture(scope="session")
+def one_disk_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Outputs with one finished run of TINY_DISK, to copy."""
+    outputs = tmp_path_factory.mktemp("one disk run") / "outputs"
+    assert main(["train", *TINY_DISK, f"paths.outputs={outputs}"]) == 0
+    return outputs
+
+
+@pytest.fixture
+def disk_run(one_disk_run: Path, tmp_path: Path) -> Path:
+    """The folder of a finished run of TINY_DISK in the test's own outputs/."""
+    shutil.copytree(one_disk_run, tmp_path / "outputs")
+    (run,) = tmp_path.glob("outputs/disk/*")
+    return run
+
+
 @pytest.fixture
 def script() -> Script:
     """The `main` of a figure's script, by its stem."""

@@ -63,44 +63,30 @@ def test_bad_input_is_two_lines_that_name_key_value_and_choice(
         assert part in said
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--help",),
-        ("--version",),
-        ("list",),
-        ("complete", "ntkexp train data="),
-        ("complete", "ntkexp study study="),
-        ("complete", "ntkexp train probe="),
-    ],
-    ids=" ".join,
-)
-def test_quick_answers_load_neither_torch_nor_numpy_nor_matplotlib(words: tuple[str, ...]) -> None:
-    source = (
-        "import sys\nfrom ntkexp.cli import main\n"
-        f"try:\n    main({list(words)!r})\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'numpy', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)\n"
-        "sys.exit(f'loaded {heavy}' if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+QUICK = """
+import sys
+from ntkexp.cli import main
+for words, heavy in (
+    (["--help"], {"hydra", "omegaconf", "yaml", "numpy"}),
+    (["--version"], {"hydra", "omegaconf", "yaml", "numpy"}),
+    *((words, {"torch", "numpy", "pandas", "matplotlib", "scipy"}) for words in (
+        ["list"], ["complete", "ntkexp train data="], ["complete", "ntkexp study study="],
+        ["complete", "ntkexp train probe="],
+    )),
+):
+    assert main(words) == 0
+    assert not heavy & set(sys.modules), (words, heavy & set(sys.modules))
+"""
 
 
-@pytest.mark.parametrize("word", ["--help", "--version"])
-def test_help_loads_nothing_but_the_door(word: str) -> None:
-    source = (
-        f"import sys\nfrom ntkexp.cli import main\nmain([{word!r}])\n"
-        "heavy = {'hydra', 'omegaconf', 'yaml', 'numpy'} & set(sys.modules)\n"
-        "sys.exit(f'loaded {heavy}' if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+def test_quick_answers_load_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", QUICK], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("command", USAGES)
-def test_help_of_a_command_tells_its_flags(command: str, ntkexp: Ntkexp) -> None:
-    told = ntkexp(command, "--help").stdout
+def test_help_of_a_command_tells_its_flags(command: str, inside: Ntkexp) -> None:
+    told = inside(command, "--help").stdout
     assert told.startswith(f"usage: ntkexp {command}")
     assert all(len(line) < 100 for line in told.splitlines())
     own = {flag.split()[0] for flag in USAGES[command].flags if flag.startswith("-")}
@@ -113,8 +99,8 @@ def test_help_of_a_command_tells_its_flags(command: str, ntkexp: Ntkexp) -> None
         assert own == set(parser._option_string_actions)
 
 
-def test_help_names_every_command(ntkexp: Ntkexp) -> None:
-    told = ntkexp("--help").stdout
+def test_help_names_every_command(inside: Ntkexp) -> None:
+    told = inside("--help").stdout
     assert all(f"ntkexp {command}" in told for command in COMMANDS)
 
 
@@ -133,19 +119,18 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_version(ntkexp: Ntkexp) -> None:
-    assert ntkexp("--version").stdout == f"ntkexp {package.__version__}\n"
+def test_version(inside: Ntkexp) -> None:
+    assert inside("--version").stdout == f"ntkexp {package.__version__}\n"
 
 
-def test_flags_may_stand_anywhere(ntkexp: Ntkexp, tmp_path: Path) -> None:
-    done = ntkexp("train", *TINY_DISK, "-m", "seed=1,2")
+def test_flags_may_stand_anywhere(inside: Ntkexp, tmp_path: Path) -> None:
+    done = inside("train", *TINY_DISK, "-m", "seed=1,2")
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "outputs" / "disk").glob("*/status.json"))) == 2
 
 
-def test_the_same_run_is_skipped_and_a_rerun_is_not(inside: Ntkexp, tmp_path: Path) -> None:
-    assert inside("train", *TINY_DISK).returncode == 0
-    weights = next(tmp_path.glob("outputs/disk/*/weights.pt"))
+def test_the_same_run_is_skipped_and_a_rerun_is_not(inside: Ntkexp, disk_run: Path) -> None:
+    weights = disk_run / "weights.pt"
     first = weights.stat().st_mtime_ns
 
     again = inside("train", *TINY_DISK)
@@ -158,16 +143,18 @@ def test_the_same_run_is_skipped_and_a_rerun_is_not(inside: Ntkexp, tmp_path: Pa
     assert weights.stat().st_mtime_ns > first
 
 
-def test_where_results_go_does_not_change_what_run_it_is(inside: Ntkexp, tmp_path: Path) -> None:
-    inside("train", *TINY_DISK)
+def test_where_results_go_does_not_change_what_run_it_is(
+    inside: Ntkexp, tmp_path: Path, disk_run: Path
+) -> None:
     inside("train", *TINY_DISK, f"paths.outputs={tmp_path / 'elsewhere'}", "device=cpu")
     ids = [{run.name for run in tmp_path.glob(f"{top}/disk/*")} for top in ("outputs", "elsewhere")]
     assert ids[0] == ids[1]
     assert len(ids[0]) == 1
 
 
-def test_list_names_experiments_with_their_runs_and_show_tells_one(inside: Ntkexp) -> None:
-    inside("train", *TINY_DISK)
+def test_list_names_experiments_with_their_runs_and_show_tells_one(
+    inside: Ntkexp, disk_run: Path
+) -> None:
     listed = inside("list").stdout
     assert "ntkexp train +exp=disk" in listed
     assert "finished" in listed

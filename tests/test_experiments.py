@@ -1,17 +1,21 @@
-"""Every experiment there is composes, and lives through its first two steps."""
+"""Every experiment there is composes, its keys make its id, and it lives for two steps."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp import components
+from ntkexp import identity as identities
 from ntkexp.config import TrainConfig
 from ntkexp.execution.run import run
 from ntkexp.experiments import Experiment, experiments
-from ntkexp.identity import folder_of, identity, plain
+from ntkexp.identity import digest, folder_of, hashed, identity, plain
+from ntkexp.references import references
 from ntkexp.training.experiment import build_probes
 from tests.conftest import Ntkexp
 from tests.tiny_runs import composed, train
@@ -41,6 +45,14 @@ TINY = {
     "progress": "false",
     "device": "cpu",
 }
+# Of the same components as another experiment, whose sizes and numbers alone are others.
+ALIKE = {
+    "complexity_width", "easy_difficult_noise", "vgg19_clean_lr003", "vgg19_noise20",
+    "vgg19_noise50", "vgg19_noise50_lr003", "adaptive/ntk_unit_variance", "adaptive/robustness",
+    "adaptive/unit_variance", "lazy/c_scores_vgg11_lazy", "lazy/celeba_kind", "lazy/continuum",
+    "lazy/noise_mlp_lazy", "lazy/rates_mlp", "lazy/noise_cnn_lazy", "lazy/noise_resnet18_lazy",
+    "lazy/noise_vgg11_lazy", "lazy/rates_vgg11", "lazy/spurious_linear_long",
+}  # fmt: skip
 # Two of the made classes have 35 images in CelebA's proportions.
 FEWER = {"lazy/celeba_kind": 30}
 
@@ -86,11 +98,8 @@ def _value(config: DictConfig, key: str) -> object:
 
 
 @pytest.mark.parametrize("experiment", TRAINED, ids=lambda experiment: experiment.name)
-@pytest.mark.parametrize("scale", ["paper", "small"])
-def test_a_training_experiment_composes_and_its_probes_agree(
-    experiment: Experiment, scale: str
-) -> None:
-    config = composed([f"+exp={experiment.name}", f"scale={scale}"])
+def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experiment) -> None:
+    config = composed([f"+exp={experiment.name}"])
     typed = OmegaConf.to_object(config)
     assert isinstance(typed, TrainConfig)
     assert build_probes(typed)
@@ -98,7 +107,13 @@ def test_a_training_experiment_composes_and_its_probes_agree(
     assert config.figures
 
 
-@pytest.mark.parametrize("experiment", TRAINED, ids=lambda experiment: experiment.name)
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        pytest.param(one, id=one.name, marks=[pytest.mark.on_demand] if one.name in ALIKE else [])
+        for one in TRAINED
+    ],
+)
 def test_a_training_experiment_trains(experiment: Experiment, tmp_path: Path) -> None:
     words = made_tiny([f"+exp={experiment.name}"])
     run = with_parents(tmp_path, words) if experiment.needs else train(tmp_path, *words)
@@ -106,16 +121,71 @@ def test_a_training_experiment_trains(experiment: Experiment, tmp_path: Path) ->
     assert len(list(run.glob("*.parquet"))) >= 3
 
 
+def leaves(node: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in node.items():
+        # Members are one value: what differs between networks, and how.
+        if isinstance(value, dict) and key != "members":
+            yield from leaves(value, f"{where}{key}.")
+        else:
+            yield f"{where}{key}", value
+
+
+def how(config: dict[str, Any]) -> set[str]:
+    """The options of its transform that say how it is done and change no number."""
+    kind = components.find("transform", config["transform"]["name"])
+    return {f"transform.{key}" for key in kind.how}
+
+
+def test_every_other_key_is_a_part_of_the_id() -> None:
+    """Of every component that an experiment has, each key once."""
+    seen: set[tuple[str, str]] = set()
+    for experiment in TRAINED:
+        every_key_counts(composed([f"+exp={experiment.name}"]), seen)
+    assert len(seen) > 150
+
+
+def every_key_counts(as_composed: DictConfig, seen: set[tuple[str, str]]) -> None:
+    config, others = plain(as_composed), [key for key, _ in references(as_composed)]
+    before = digest(hashed(config))
+    for key, value in leaves(config):
+        first = key.partition(".")[0]
+        node = config[first]
+        component = str(node.get("name")) if isinstance(node, dict) else ""
+        if (component, key) in seen:
+            continue
+        seen.add((component, key))
+        # By either route the outcome is the same, up to rounding.
+        aside = key.endswith(".name") or key == "transform.route"
+        if {key, first} & {*identities.NOT_HASHED} or aside or first == "weights":
+            continue
+        if key in how(config) or any(key.startswith(f"{one}.") for one in others):
+            continue
+        changed = OmegaConf.create(config)
+        if first == "members":
+            changed.members = {"seed": [7, 8]}
+        else:
+            OmegaConf.update(changed, key, other(value))
+        assert digest(hashed(plain(changed))) != before, key
+
+
+def other(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return [7] if isinstance(value, list) else "another"
+
+
 def test_a_sweep_declared_in_the_experiment_runs_whole_and_a_typed_axis_overrides_it(
-    ntkexp: Ntkexp, tmp_path: Path
+    inside: Ntkexp,
 ) -> None:
     words = ["+exp=easy_difficult_depth", "scale=small", "probe=[]", "model.width=4"]
     words += ["data.train_examples=40", "data.difficult_examples=20", "optim.steps=2"]
     words += ["data.test_examples=30", "probing.examples=6", "progress=false"]
-    done = ntkexp("train", "-m", *words)
+    done = inside("train", "-m", *words)
     assert done.returncode == 0, done.stderr
     assert "4 finished" in done.stdout
-    done = ntkexp("train", "-m", *words, "model.depth=1,2,3")
+    done = inside("train", "-m", *words, "model.depth=1,2,3")
     assert done.returncode == 0, done.stderr
     assert "6 jobs: 4 finished, 2 done already" in done.stdout
 

@@ -24,9 +24,6 @@ from tests.conftest import Ntkexp
 
 REFERENCE = Path(__file__).parents[1] / "outputs" / "reference"
 
-# Of a report's page, figures and all.
-MOST_BYTES = 8_000_000
-
 
 def names(*words: str) -> list[str]:
     return [script.stem for script in chosen(words)]
@@ -65,47 +62,39 @@ def test_what_is_not_there_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_empty_folder_has_the_reference_results(ntkexp: Ntkexp, tmp_path: Path) -> None:
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a user has, and no other test: the results of the repository."""
+    monkeypatch.setenv("NTKEXP_REFERENCE", str(REFERENCE))
+
+
+def test_an_empty_folder_has_the_reference_results(
+    inside: Ntkexp, tmp_path: Path, reference: None
+) -> None:
     """Figures land where --out says, and no run is copied."""
-    told = ntkexp("figures", "8", "--out", "drawn", NTKEXP_REFERENCE=str(REFERENCE))
+    told = inside("figures", "8", "--out", "drawn")
     assert "1 drawn, 0 without runs, 0 failed" in told.stdout, told.stderr
     assert sorted(file.name for file in tmp_path.rglob("*") if file.is_file()) == [
         "drawn.json", *(f"fig08_fourier_modes.{kind}" for kind in ("pdf", "png", "svg")),
     ]  # fmt: skip
-    without = ntkexp("figures", "8")
+
+
+def test_without_them_a_figure_names_the_command_of_its_runs(inside: Ntkexp) -> None:
+    without = inside("figures", "8")
     assert "0 drawn, 1 without runs" in without.stdout
     assert "ntkexp study +exp=fourier_modes" in without.stdout
 
 
-def test_claims_and_report_know_the_reference_results(ntkexp: Ntkexp, tmp_path: Path) -> None:
-    words = ("claims", "--figure", "8", "--summary")
-    assert "| 8 | 1 | 1 | 1 |" in ntkexp(*words, NTKEXP_REFERENCE=str(REFERENCE)).stdout
-    assert "no runs" in ntkexp(*words).stdout
+def test_claims_and_report_know_the_reference_results(
+    inside: Ntkexp, tmp_path: Path, reference: None
+) -> None:
+    assert "| 8 | 1 | 1 | 1 |" in inside("claims", "--figure", "8", "--summary").stdout
     pytest.importorskip("plotly")
-    told = ntkexp("report", NTKEXP_REFERENCE=str(REFERENCE))
+    told = inside("report")
     page = (tmp_path / told.stdout.strip()).read_text(encoding="utf-8")
     (packed,) = re.findall(r'id="runs"[^>]*>([^<]*)</script>', page)
     runs = json.loads(gzip.decompress(base64.b64decode(packed)))
     assert "fourier_modes" in {group["name"] for group in runs}
-
-
-@pytest.mark.slow
-def test_the_report_on_all_reference_results_stays_small(tmp_path: Path) -> None:
-    """With every figure that they draw; drawing them takes a minute or more."""
-    pytest.importorskip("plotly")
-
-    def ntkexp(*words: str) -> str:
-        command = [sys.executable, "-m", "ntkexp", *words]
-        there = os.environ | {"NTKEXP_REFERENCE": str(REFERENCE)}
-        done = subprocess.run(command, cwd=tmp_path, env=there, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout.strip()
-
-    assert " 0 failed" in ntkexp("figures", "--out", "drawn")
-    page = tmp_path / ntkexp("report", "--figures", "drawn")
-    figures = list((tmp_path / "drawn").rglob("*.svg"))
-    assert page.read_text(encoding="utf-8").count('class="drawing"') == len(figures) > 20
-    assert page.stat().st_size < MOST_BYTES
 
 
 def test_a_folder_with_a_reference_of_its_own_has_that_one_alone(

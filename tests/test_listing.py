@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ from ntkexp.catalogue import overview
 from ntkexp.errors import UserError
 from ntkexp.results.numbers.standing import _limit, distinguishing_keys, last_numbers, networks_of
 from tests.conftest import TINY_DISK, Ntkexp
+from tests.tiny_runs import train
 
 OWN = """# @package _global_
 name: mine
@@ -20,12 +22,18 @@ figures: ["7"]
 """
 
 
-@pytest.fixture
-def sweep(inside: Ntkexp, tmp_path: Path) -> list[Path]:
-    """Two finished runs that differ in their widths and seeds."""
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    outputs = tmp_path_factory.mktemp("two") / "outputs"
     for width, seed in ((3, 0), (5, 1)):
-        words = (*TINY_DISK, f"model.width={width}", f"seed={seed}", "optim.steps=4")
-        assert inside("train", *words).returncode == 0
+        train(outputs, *TINY_DISK, f"model.width={width}", f"seed={seed}", "optim.steps=4")
+    return outputs
+
+
+@pytest.fixture
+def sweep(two: Path, tmp_path: Path) -> list[Path]:
+    """Two finished runs that differ in their widths and seeds."""
+    shutil.copytree(two, tmp_path / "outputs")
     return sorted((tmp_path / "outputs" / "disk").iterdir())
 
 

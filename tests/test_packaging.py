@@ -83,7 +83,7 @@ def tracked() -> list[str]:
     return [name for name in run("git", *words, cwd=TOP).split("\0") if (TOP / name).is_file()]
 
 
-@pytest.mark.slow
+@pytest.mark.on_demand
 def test_the_sdist_has_all_that_is_tracked_and_both_pass_the_index_checks(tmp_path: Path) -> None:
     pytest.importorskip("build")
     pytest.importorskip("twine")
@@ -103,7 +103,7 @@ def test_the_sdist_has_all_that_is_tracked_and_both_pass_the_index_checks(tmp_pa
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-@pytest.mark.slow
+@pytest.mark.on_demand
 def test_a_wheel(tmp_path: Path) -> None:
     source = copied(tmp_path / "source")
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
@@ -127,7 +127,7 @@ def reference_bytes(wheel: Path) -> dict[str, int]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.on_demand
 def test_an_editable_install(tmp_path: Path) -> None:
     holds_its_own(installed(tmp_path, "-e", TOP), tmp_path)
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hydra import compose, initialize_config_module
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path
 from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from PIL import Image
 
 from ntkexp.compose import composition
 from ntkexp.compose.check import check, shrink
+from ntkexp.compose.jobs import Composer
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.errors import Interrupted
 from ntkexp.execution.prepare import prepare
@@ -84,11 +86,17 @@ def hydra_session() -> Iterator[Hydra]:
         GlobalHydra.instance().clear()
 
 
+@cache
+def composer(name: str) -> Composer:
+    """Composes as a sweep does, in a fifth of the time (tests/compose/test_jobs.py)."""
+    with hydra_session() as hydra:
+        master = hydra.compose_config(name, [], run_mode=RunMode.MULTIRUN)
+        return Composer(hydra.config_loader, master)
+
+
 def composed(words: Sequence[str], name: str = "train") -> DictConfig:
     """The config that the command line would make of `words`."""
-    composition.register()
-    with initialize_config_module("ntkexp.configs", version_base="1.3"):
-        config = compose(name, overrides=ranges_quoted(words))
+    config = composer(name).compose(ranges_quoted(words))
     if name == "train":
         shrink(config, typed={word.lstrip("+").partition("=")[0] for word in words})
         check(config)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests.conftest import Ntkexp
-from tests.environment import python_path
 
 TOP = Path(__file__).parents[2]
 
@@ -58,37 +54,29 @@ def test_the_search_of_the_documentation_runs(inside: Ntkexp) -> None:
     assert best.startswith("best evals.test.loss = ")
 
 
-def test_the_examples_in_python_run(tmp_path: Path) -> None:
+def test_the_examples_in_python_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = blocks("python.md", "python")
     assert len(found) == 5
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "".join(found)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "optim.lrr: no such key; did you mean lr?" in done.stdout
+    monkeypatch.chdir(tmp_path)
+    exec("".join(found), {})
+    assert "optim.lrr: no such key; did you mean lr?" in capsys.readouterr().out
     names = {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/*/")}
     assert names == {"outputs/disk", "outputs/adhoc", "elsewhere/linear_modes"}
     # `one` is the first run again.
     assert len(list(tmp_path.glob("outputs/disk/*"))) == 4
 
 
-def test_a_logger_of_ones_own_is_that_of_the_documentation(tmp_path: Path) -> None:
+def test_a_logger_of_ones_own_is_that_of_the_documentation(
+    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (text,) = blocks("loggers.md", "python")
     name, _, content = text.removeprefix("# ").partition("\n")
     (tmp_path / name).write_text(content)
+    monkeypatch.syspath_prepend(tmp_path)
     for words in commands("loggers.md"):
-        done = subprocess.run(
-            [sys.executable, "-m", *words],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": python_path(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = inside(*words[1:])
         assert done.returncode == 0, done.stderr
         (logs,) = tmp_path.glob("outputs/disk/*/logs")
         if "csv" in words[-1]:

@@ -14,6 +14,7 @@ from ntkexp.scripts.tools.pages import site_hooks, tour
 NUMBER = re.compile(r"\d+\.?\d*")
 
 
+@pytest.mark.on_demand
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own
 def test_the_tour_runs_and_gives_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

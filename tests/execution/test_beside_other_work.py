@@ -19,7 +19,7 @@ def bench() -> dict[str, Any]:
     return runpy.run_path(str(BENCH))
 
 
-@pytest.mark.slow
+@pytest.mark.on_demand
 @pytest.mark.skipif(sys.platform != "linux", reason="two cores are given by affinity")
 def test_a_run_keeps_a_quarter_of_its_speed(
     bench: dict[str, Any], monkeypatch: pytest.MonkeyPatch

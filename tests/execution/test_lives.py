@@ -246,12 +246,11 @@ def read_only(tmp_path: Path) -> Callable[[Path], None]:
 
 
 def test_a_finished_run_on_a_read_only_disk_is_done_already(
-    inside: Ntkexp, tmp_path: Path, read_only: Callable[[Path], None]
+    inside: Ntkexp, tmp_path: Path, disk_run: Path, read_only: Callable[[Path], None]
 ) -> None:
-    assert inside("train", *TINY_DISK).returncode == 0
-    folder = the_run(tmp_path)
-    (folder / "unfinished").mkdir()
-    (folder / "lock").write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
+    (disk_run / "unfinished").mkdir()
+    owner = json.dumps({"host": "another", "kernel": "another", "pid": 1})
+    (disk_run / "lock").write_text(owner)
     read_only(tmp_path / "outputs")
     again = inside("train", *TINY_DISK)
     assert again.returncode == 0, again.stderr
@@ -265,10 +264,9 @@ def test_a_finished_run_on_a_read_only_disk_is_done_already(
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "\x00garbage"])
 def test_a_damaged_status_stops_one_job_and_no_other(
-    inside: Ntkexp, tmp_path: Path, content: str
+    inside: Ntkexp, tmp_path: Path, disk_run: Path, content: str
 ) -> None:
-    assert inside("train", *TINY_DISK).returncode == 0
-    damaged = the_run(tmp_path)
+    damaged = disk_run
     (damaged / "status.json").write_text(content)
     alone = inside("train", *TINY_DISK)
     assert alone.returncode == 2
@@ -291,23 +289,19 @@ def test_a_damaged_status_stops_one_job_and_no_other(
 @pytest.mark.parametrize("file", ["provenance.json", "config.yaml", "run.json"])
 @pytest.mark.parametrize("content", ["", "{", "[]", None])
 def test_show_tells_what_it_can_of_a_damaged_run(
-    inside: Ntkexp, tmp_path: Path, file: str, content: str | None
+    inside: Ntkexp, disk_run: Path, file: str, content: str | None
 ) -> None:
-    assert inside("train", *TINY_DISK).returncode == 0
-    folder = the_run(tmp_path)
     if content is None:
-        (folder / file).unlink()
+        (disk_run / file).unlink()
     else:
-        (folder / file).write_text(content)
-    shown = inside("show", str(folder))
+        (disk_run / file).write_text(content)
+    shown = inside("show", str(disk_run))
     assert shown.returncode == 0, shown.stderr
     assert "steps: 30 rows" in shown.stdout
 
 
-def test_another_users_stale_lock_is_one_line_or_none(tmp_path: Path, inside: Ntkexp) -> None:
-    assert inside("train", *TINY_DISK).returncode == 0
-    folder = the_run(tmp_path)
-    lock = folder / "lock"
+def test_another_users_stale_lock_is_one_line_or_none(disk_run: Path, inside: Ntkexp) -> None:
+    lock = disk_run / "lock"
     lock.write_text("{}")
     lock.chmod(0o444)
     os.utime(lock, (0, 0))

@@ -15,9 +15,8 @@ SWEEP = (
     *TINY_DISK,
     "optim.steps=60",
     "optim.batch_size=16",
-    "seed=range(6)",
+    "seed=range(5)",
     "optim.lr=0.01,0.03",
-    "model.depth=1,2",
     "launcher.jobs=3",
     "launcher.threads=1",
     "checkpoint.every_seconds=0.1",
@@ -41,7 +40,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     command = [sys.executable, "-m", "ntkexp", "train", "-m", *SWEEP]
     subprocess.run(command, cwd=top, check=True, capture_output=True)
     found = results(top)
-    assert sum(name.endswith("weights.pt") for name in found) == 24
+    assert sum(name.endswith("weights.pt") for name in found) == 10
     return found
 
 
@@ -51,7 +50,7 @@ def test_killing_jobs_and_launcher_leaves_no_trace(
     tmp_path: Path, undisturbed: dict[str, bytes]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, KILLER, "0", "20", "train", "-m", *SWEEP],
+        [sys.executable, KILLER, "0", "10", "train", "-m", *SWEEP],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -60,5 +59,5 @@ def test_killing_jobs_and_launcher_leaves_no_trace(
     assert done.returncode == 0, done.stderr
     launchers, jobs = map(int, done.stdout.splitlines()[-1].split())
     assert launchers >= 2
-    assert jobs >= 8
+    assert jobs >= 5
     assert results(tmp_path) == undisturbed

@@ -84,7 +84,22 @@ STUDIES = {
 }
 
 
-@pytest.mark.parametrize("name", [*RUNS, *STUDIES])
+# Those that have no path of their own on a device that another kind has not; on demand.
+ALIKE = {
+    "alignment", "complexity of the minibatch", "linearity", "measures", "leave one out",
+    "frozen prediction", "relaxed model", "full batch", "alpha", "linearised in function space",
+    "members", "members on the same images", "members of convolutions",
+    "c-scores with convolutions",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.on_demand] if name in ALIKE else [])
+        for name in (*RUNS, *STUDIES)
+    ],
+)
 def test_a_run_goes_on_as_if_it_had_not_been_cut_short(name: str, tmp_path: Path) -> None:
     command, words = ("study", STUDIES[name]) if name in STUDIES else ("train", RUNS[name])
     with pretended():
@@ -102,7 +117,6 @@ def test_a_run_goes_on_as_if_it_had_not_been_cut_short(name: str, tmp_path: Path
     [
         ("spectrum", 0.1),
         ("augmentation", 0.1),
-        ("adam and cosine", 0.1),
         ("linearised in function space", 0.1),
         ("complexity at every step", 1.1),
         ("telescope", 6.1),

@@ -2,60 +2,50 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SCRIPTS, TINY_DISK
+from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp, Script
 from tests.tiny_runs import train
 
 STEMS = ["fig01_disk_eigenfunctions", "fig10_disk_data"]
 
 
-def drawn(stem: str, folder: Path, out: str, *flags: str) -> dict[str, bytes]:
-    done = subprocess.run(
-        [
-            sys.executable,
-            *flags,
-            SCRIPTS / "alignment" / f"{stem}.py",
-            "--runs",
-            "runs",
-            "--out",
-            out,
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return {path.name: path.read_bytes() for path in (folder / out).iterdir()}
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one run, which the tests only read."""
+    top = tmp_path_factory.mktemp("disk")
+    train(top / "outputs", *TINY_DISK, "probe.eigenfunctions.count=20")
+    return top
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, stem: str) -> None:
-    train(tmp_path / "runs", *TINY_DISK, "probe.eigenfunctions.count=20")
-    first = drawn(stem, tmp_path, "first", "-W", "error")
+def test_the_same_run_gives_the_same_bytes_in_another_process(
+    runs: Path, tmp_path: Path, stem: str, script: Script
+) -> None:
+    words = ["--runs", str(runs / "outputs"), "--out"]
+    assert script(stem)([*words, str(tmp_path / "first")]) == 0
+    command = [sys.executable, "-W", "error", str(SCRIPTS / "alignment" / f"{stem}.py")]
+    subprocess.run([*command, *words, str(tmp_path / "second")], check=True, capture_output=True)
+    first, second = (
+        {file.name: file.read_bytes() for file in (tmp_path / out).iterdir()}
+        for out in ("first", "second")
+    )
     assert sorted(first) == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
-    assert first == drawn(stem, tmp_path, "second")
+    assert first == second
 
 
-def test_a_run_that_kept_few_eigenfunctions_is_drawn_with_those(tmp_path: Path) -> None:
+def test_a_run_that_kept_few_eigenfunctions_is_drawn_with_those(
+    tmp_path: Path, script: Script
+) -> None:
     train(tmp_path / "runs", *TINY_DISK, "optim.steps=2", "probe.eigenfunctions.count=4")
-    assert len(drawn(STEMS[0], tmp_path, "few")) == 3
-
-
-@pytest.mark.parametrize("stem", STEMS)
-def test_without_runs_it_says_which_command_makes_them(tmp_path: Path, stem: str) -> None:
-    done = subprocess.run(
-        [sys.executable, SCRIPTS / "alignment" / f"{stem}.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 3
-    assert "ntkexp train +exp=disk" in done.stderr
+    words = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "few")]
+    assert script(STEMS[0])(words) == 0
+    assert len(list((tmp_path / "few").iterdir())) == 3
 
 
 def test_figures_need_no_torch() -> None:
@@ -74,34 +64,32 @@ def test_figures_need_no_torch() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def figures(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "ntkexp", "figures", "alignment", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
+def figures(inside: Ntkexp, *words: str) -> str:
+    done = inside("figures", "alignment", *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_all_figures_are_drawn_at_once_and_the_missing_ones_name_their_commands(
-    tmp_path: Path,
+    runs: Path, tmp_path: Path, inside: Ntkexp
 ) -> None:
-    train(tmp_path / "outputs", *TINY_DISK, "probe.eigenfunctions.count=20")
-    told = figures(tmp_path, "1", "10", "2")
+    shutil.copytree(runs / "outputs", tmp_path / "outputs")
+    told = figures(inside, "1", "10", "2")
     assert "2 drawn, 1 without runs, 0 failed" in told
     assert "ntkexp train +exp=vgg19_clean" in told
     assert (tmp_path / "outputs" / "figures" / "fig10_disk_data.pdf").is_file()
 
 
-def test_a_figure_is_drawn_anew_only_if_its_runs_or_its_files_have_changed(tmp_path: Path) -> None:
-    run = train(tmp_path / "outputs", *TINY_DISK, "probe.eigenfunctions.count=20")
+def test_a_figure_is_drawn_anew_only_if_its_runs_or_its_files_have_changed(
+    runs: Path, tmp_path: Path, inside: Ntkexp
+) -> None:
+    shutil.copytree(runs / "outputs", tmp_path / "outputs")
+    (run,) = tmp_path.glob("outputs/disk/*")
     figure = tmp_path / "outputs" / "figures" / "fig10_disk_data.svg"
-    assert "1 drawn" in figures(tmp_path, "--changed", "10")
-    assert "every figure is as its runs are" in figures(tmp_path, "--changed", "10")
+    assert "1 drawn" in figures(inside, "--changed", "10")
+    assert "every figure is as its runs are" in figures(inside, "--changed", "10")
     figure.write_text("another")
-    assert "1 drawn" in figures(tmp_path, "--changed", "10")
+    assert "1 drawn" in figures(inside, "--changed", "10")
     assert figure.read_text() != "another"
     (run / "evals.parquet").touch()
-    assert "1 drawn" in figures(tmp_path, "--changed", "10")
+    assert "1 drawn" in figures(inside, "--changed", "10")

@@ -111,9 +111,9 @@ def test_the_same_runs_give_the_same_bytes(
 @pytest.mark.parametrize(
     ("stem", "commands"),
     [
+        ("fig01_disk_eigenfunctions", ["ntkexp train +exp=disk"]),
         ("fig02_spectrum", ["ntkexp train +exp=vgg19_clean", "+exp=vgg19_noise50"]),
         ("fig06_complexity", ["ntkexp train -m +exp=complexity_width", "+exp=complexity_noise"]),
-        ("fig07_directions", ["ntkexp train +exp=vgg11_directions"]),
         ("fig13_depth", ["ntkexp train -m +exp=easy_difficult_depth"]),
     ],
 )

@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.finalise import finalise
-from ntkexp.compose.jobs import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.execution.outcome import refuse_other_run
 from ntkexp.identity import digest, hashed, identity, read_plain
 from ntkexp.results.folders import runs
 from ntkexp.results.status import Card, read_card
-from tests.tiny_runs import hydra_session
+from tests.tiny_runs import composer
 
 KEPT = Path(__file__).parents[3] / "outputs" / "reference"
 RUNS = runs(KEPT)
@@ -51,18 +49,25 @@ def test_a_kept_config_still_gives_its_id(run: Path) -> None:
     assert digest(hashed(config)) == run.name
 
 
-@pytest.mark.parametrize("command", ["train", "study"])
-def test_the_words_that_made_a_run_find_it(command: str) -> None:
+def finds(run: Path) -> None:
+    words = words_of(run)
+    config = composer(card_of(run).command).compose(words)
+    # As a command does: the ids of the runs that it needs are part of its own.
+    finalise(config, frozenset(typed_keys(words)))
+    assert identity(config) == run.name, words
+    refuse_other_run(config, run)
+
+
+def test_the_words_that_made_a_run_find_it() -> None:
+    """Of each experiment the first; of all of them the next test."""
+    first = {run.parent: run for run in reversed(RUNS)}
+    assert len(first) > 30
+    for run in first.values():
+        finds(run)
+
+
+@pytest.mark.on_demand
+def test_the_words_that_made_every_run_find_it() -> None:
     assert len(RUNS) >= 93
-    with hydra_session() as hydra:
-        master = hydra.compose_config(command, [], run_mode=RunMode.MULTIRUN)
-        composer = Composer(hydra.config_loader, master)
-        for run in RUNS:
-            if card_of(run).command != command:
-                continue
-            words = words_of(run)
-            config = composer.compose(words)
-            # As a command does: the ids of the runs that it needs are part of its own.
-            finalise(config, frozenset(typed_keys(words)))
-            assert identity(config) == run.name, words
-            refuse_other_run(config, run)
+    for run in RUNS:
+        finds(run)

@@ -1,0 +1,112 @@
+"""Figures of the results that the repository keeps, and what they say of their networks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing
+from ntkexp.scripts.lazy import noise_panels
+from ntkexp.scripts.runs import chosen
+from tests.conftest import Script
+
+REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
+FIGURES = {
+    "adaptive": {
+        "fig01_label_kernel": ("label_kernel",),
+        "fig02_penalties": ("penalties",),
+        "fig03_difficult_points": ("label_kernel",),
+        "fig_alignment": ("mlp_mnist", "vgg19"),
+        "fig_layers": ("label_kernel",),
+        "fig_relaxed": ("relaxed", "relaxed_large"),
+        "fig_targets": ("targets",),
+        "fig_low_rank": ("low_rank",),
+        "fig_readings": ("robustness", "full_batch", "unit_variance", "ntk_unit_variance"),
+    },
+    "lazy": {
+        "fig21_normal_distributions": ("normal_distributions",),
+        "fig51_yin_yang": ("yin_yang_maps",),
+        "figc9_dense_examples": ("dense_examples",),
+        "fig_continuum": ("continuum",),
+        "fig_left_out": ("left_out",),
+        "fig_c_scores": ("c_scores",),
+        "fig52_scores": ("c_scores_mlp",),
+        "figc5_score_differences": ("c_scores_mlp",),
+        "figc6_score_accuracies": ("c_scores_mlp",),
+        "fig_group_alignment": ("c_scores_mlp", "group_alignment_mlp"),
+        "fig_kernel_scores": ("left_out_scored",),
+        "fig53_spurious": ("spurious_mlp", "waterbirds_kind"),
+        "fig_when_hasty": ("spurious_plain", "kernel_after"),
+        "figc07_spurious_seeds": ("celeba_kind",),
+        "figc08_spurious_seeds": ("spurious_mlp",),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("paper", "stem"), [(paper, stem) for paper, stems in FIGURES.items() for stem in stems]
+)
+def test_a_figure_is_drawn_from_the_kept_results(
+    paper: str, stem: str, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As SVG alone; `make slow` draws all figures in every format."""
+
+    def svg(figure: Figure, out: Path, name: str) -> list[Path]:
+        FigureCanvasSVG(figure).print_svg(out / f"{name}.svg")
+        plt.close(figure)
+        return [out / f"{name}.svg"]
+
+    monkeypatch.setattr(drawing, "save", svg)
+    folders = [str(REFERENCE / paper / name) for name in FIGURES[paper][stem]]
+    assert script(stem)(["--out", str(tmp_path), "--runs", *folders]) == 0
+    (file,) = tmp_path.iterdir()
+    assert file.name == f"{stem}.svg"
+    assert file.stat().st_size > 5_000
+
+
+def test_without_runs_the_commands_are_told(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        script("fig53_spurious")(["--out", str(tmp_path), "--runs", str(tmp_path)])
+    assert ended.value.code == 3
+    told = capsys.readouterr().err
+    assert "ntkexp train -m +exp=lazy/spurious_cifar" in told
+    assert "ntkexp train -m --with-parents +exp=lazy/waterbirds" in told
+
+
+def test_a_seed_of_one_regime_alone_is_no_row(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The patched CIFAR-10 has three regimes of seed 0, and alpha = 1 alone of seed 1."""
+    kept = str(REFERENCE / "lazy" / "spurious_cifar")
+    with pytest.raises(SystemExit) as ended:
+        script("figc07_spurious_seeds")(["--out", str(tmp_path), "--runs", kept])
+    assert ended.value.code == 3
+    assert "no two networks of these seeds" in capsys.readouterr().err
+    assert script("fig53_spurious")(["--out", str(tmp_path), "--runs", kept]) == 0
+
+
+def test_a_note_names_the_regimes_that_are_drawn_of_a_run() -> None:
+    """Of 60,000 iterations with alpha = 100 nothing is drawn where a run of 300,000 is at hand."""
+    plain, longer = (
+        chosen(f"lazy/{name}", [REFERENCE / "lazy" / name], ["evals"])
+        for name in ("noise_mlp", "noise_mlp_lazy")
+    )
+    assert _notes([*plain, *longer]) == [
+        "α = 1: 128 units, 10,000 images, 15% of the labels wrong, rate 0.01, 60,000 iterations",
+        "α = 100: 128 units, 10,000 images, 15% of the labels wrong, rate 0.01, 300,000 iterations",
+    ]
+    assert _notes(plain)[0].startswith("α = 1 and 100: ")
+
+
+def _notes(records: list[Record]) -> list[str]:
+    figure = Figure()
+    noise_panels.note(figure, records)
+    told = figure.get_supxlabel().splitlines()
+    return [line.removeprefix("MLP, MNIST, ") for line in told if "stands in" not in line]
