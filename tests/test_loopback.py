@@ -28,12 +28,12 @@ def noted() -> str:
     return reached
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_an_attempt_is_refused_and_noted_here_and_in_a_child_of_a_child(attempt: str) -> None:
-    with pytest.raises(OSError, match="may not reach beyond this machine"):
-        exec(attempt)
-    assert noted()
-    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {attempt!r}])"
+def test_an_attempt_is_refused_and_noted_here_and_in_a_child_of_a_child() -> None:
+    for attempt in ATTEMPTS:
+        with pytest.raises(OSError, match="may not reach beyond this machine"):
+            exec(attempt)
+        assert noted()
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {ATTEMPTS[0]!r}])"
     done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True)
     assert "may not reach beyond this machine" in done.stderr
     assert noted()
@@ -56,24 +56,3 @@ def test_loopback_and_sockets_in_files_are_free(tmp_path: Path) -> None:
             with socket.socket(family) as client:
                 client.connect(server.getsockname())
     assert not noted()
-
-
-def test_a_test_with_an_attempt_fails(pytestconfig: pytest.Config, tmp_path: Path) -> None:
-    """Though the attempt is forgiven where it is made."""
-    (tmp_path / "conftest.py").write_text("from tests.conftest import stays_on_this_machine\n")
-    (tmp_path / "test_it.py").write_text(
-        "import socket\nimport pytest\n"
-        "def test_out():\n"
-        "    with pytest.raises(OSError): socket.create_connection(('192.0.2.1', 80))\n"
-        "def test_here(): pass\n"
-    )
-    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, *words, str(tmp_path)],
-        cwd=pytestconfig.rootpath,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert "2 passed, 1 error" in done.stdout, done.stdout
-    assert "reached beyond this machine" in done.stdout

@@ -58,10 +58,6 @@ def test_a_verdict_on_some_of_the_experiments_alone_says_on_how_many() -> None:
     assert rendering.SOME not in rendering.notes([whole])
 
 
-def test_the_forms_are_named_as_their_flags() -> None:
-    assert [*rendering.FORMS] == ["json", "markdown", "summary"]
-
-
 @pytest.mark.parametrize("width", [80, 110, 200])
 def test_the_table_has_whole_headings_and_fits_the_terminal(width: int) -> None:
     text = rendering.as_text([HELD, OPEN], width)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -11,21 +10,20 @@ import pandas as pd
 import pytest
 
 from tests.conftest import Ntkexp
+from tests.docs.pages import TOP, blocks
+from tests.docs.pages import commands as typed
 
-TOP = Path(__file__).parents[2]
 
-
-def blocks(name: str, kind: str) -> list[str]:
-    """The fenced blocks of one kind in a file of docs/."""
-    text = (TOP / "docs" / name).read_text(encoding="utf-8")
-    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+def python(name: str) -> list[str]:
+    """The blocks of Python of a page in docs/."""
+    return [block.text for block in blocks(TOP / "docs" / name) if block.kind == "python"]
 
 
 def commands(name: str) -> list[list[str]]:
-    """The commands of the consoles in a file of docs/."""
-    whole = [block.replace("\\\n", " ") for block in blocks(name, "console")]
-    lines = [line for block in whole for line in block.splitlines()]
-    return [shlex.split(line[2:]) for line in lines if line.startswith("$ ntkexp ")]
+    """The commands of ntkexp in the consoles of a page in docs/."""
+    consoles = [block for block in blocks(TOP / "docs" / name) if block.kind == "console"]
+    said = [shlex.split(one.command) for block in consoles for one in typed(block)]
+    return [words for words in said if words[0] == "ntkexp"]
 
 
 def words_of(name: str, part: str) -> list[str]:
@@ -57,7 +55,7 @@ def test_the_search_of_the_documentation_runs(inside: Ntkexp) -> None:
 def test_the_examples_in_python_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = blocks("python.md", "python")
+    found = python("python.md")
     assert len(found) == 5
     monkeypatch.chdir(tmp_path)
     exec("".join(found), {})
@@ -71,7 +69,7 @@ def test_the_examples_in_python_run(
 def test_a_logger_of_ones_own_is_that_of_the_documentation(
     inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (text,) = blocks("loggers.md", "python")
+    (text,) = python("loggers.md")
     name, _, content = text.removeprefix("# ").partition("\n")
     (tmp_path / name).write_text(content)
     monkeypatch.syspath_prepend(tmp_path)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import TINY_DISK, Ntkexp
+from tests.one_process import in_one_process
 
 # What lets root read everything.
 MAY = "-dac_override,-dac_read_search"
@@ -36,19 +37,23 @@ def secret(tmp_path: Path) -> Iterator[Secret]:
 
 
 @pytest.fixture
-def ordinary(tmp_path: Path) -> Ntkexp:
-    """The command line as an account has it that is not root."""
-    prefix: list[str] = []
-    if os.geteuid() == 0:
-        if shutil.which("setpriv") is None:
-            pytest.skip("root reads everything, and there is no setpriv here")
-        prefix = ["setpriv", "--bounding-set", MAY, "--inh-caps", MAY]
+def no_root() -> list[str]:
+    """The words before a command that make its account one that is not root."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("root reads everything, and there is no setpriv here")
+    return ["setpriv", "--bounding-set", MAY, "--inh-caps", MAY]
 
-    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+
+@pytest.fixture
+def ordinary(no_root: list[str], tmp_path: Path) -> Ntkexp:
+    """The command line as such an account has it."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*prefix, sys.executable, "-m", "ntkexp", *words],
+            [*no_root, sys.executable, "-m", "ntkexp", *words],
             cwd=tmp_path,
-            env=os.environ | environment,
             capture_output=True,
             text=True,
             timeout=300,
@@ -58,54 +63,51 @@ def ordinary(tmp_path: Path) -> Ntkexp:
 
 
 def test_an_unreadable_run_is_named_and_the_others_are_listed(
-    inside: Ntkexp, ordinary: Ntkexp, secret: Secret, tmp_path: Path
+    disk_run: Path, ordinary: Ntkexp, secret: Secret
 ) -> None:
-    assert inside("train", *TINY_DISK, "optim.steps=3").returncode == 0
-    (own,) = (tmp_path / "outputs" / "disk").iterdir()
     secret("outputs/disk/of_another")
     found = ordinary("list", "disk")
     assert found.returncode == 0, found.stderr
-    assert f"outputs/disk/{own.name}  finished" in found.stdout
+    assert f"outputs/disk/{disk_run.name}  finished" in found.stdout
     told = "skipped: outputs/disk/of_another: cannot be read (Permission denied)"
     assert found.stderr.splitlines() == [told]
 
 
 def test_a_status_of_another_account_is_not_called_damaged(
-    inside: Ntkexp, ordinary: Ntkexp, tmp_path: Path
+    disk_run: Path, ordinary: Ntkexp
 ) -> None:
-    assert inside("train", *TINY_DISK, "optim.steps=3").returncode == 0
-    (own,) = (tmp_path / "outputs" / "disk").iterdir()
-    (own / "status.json").chmod(0)
+    (disk_run / "status.json").chmod(0)
     found = ordinary("list", "disk")
     assert found.returncode == 0, found.stderr
-    told = f"outputs/disk/{own.name}: cannot be read (Permission denied)"
+    told = f"outputs/disk/{disk_run.name}: cannot be read (Permission denied)"
     assert found.stdout.splitlines()[1:] == [told]
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["list"], "outputs"),
-        (["show", "outputs"], "outputs"),
-        (["claims", "--runs", "outputs"], "outputs"),
-        (["figures"], "outputs/figures"),
-        (["list", "--config-dir", "outputs"], "outputs/exp"),
-        (["train", *TINY_DISK], "outputs/disk"),
-        (["data"], "outputs"),
-        (["data", "--forget"], "outputs"),
-        (["train", "+exp=mlp_mnist"], "outputs/mnist"),
-    ],
-)
+# Commands whose folder nobody may read, and what they must name.
+REFUSED = [
+    (["list"], "outputs"),
+    (["show", "outputs"], "outputs"),
+    (["claims", "--runs", "outputs"], "outputs"),
+    (["figures"], "outputs/figures"),
+    (["list", "--config-dir", "outputs"], "outputs/exp"),
+    (["train", *TINY_DISK], "outputs/disk"),
+    (["data"], "outputs"),
+    (["data", "--forget"], "outputs"),
+    (["train", "+exp=mlp_mnist", "paths.outputs=other"], "outputs/mnist"),
+]
+
+
 def test_an_unreadable_folder_is_named_in_one_line(
-    ordinary: Ntkexp, secret: Secret, words: list[str], named: str
+    secret: Secret, no_root: list[str], tmp_path: Path
 ) -> None:
     folder = str(secret("outputs"))
-    places = {"NTKEXP_DATA": folder, "NTKEXP_CACHE": folder}
-    where = [] if "+exp=mlp_mnist" not in words else ["paths.outputs=other"]
-    refused = ordinary(*words, *where, **places)
-    assert refused.returncode == 2, refused.stderr
-    (line,) = refused.stderr.splitlines()
-    assert line.startswith("ntkexp: ")
-    assert named in line
-    assert "Permission denied" in line
-    assert "--rerun" not in line
+    places = os.environ | {"NTKEXP_DATA": folder, "NTKEXP_CACHE": folder}
+    commands = [words for words, _ in REFUSED]
+    ends = in_one_process(commands, tmp_path, places, prefix=no_root)
+    for (_, named), end in zip(REFUSED, ends, strict=True):
+        assert end.returncode == 2, end.stderr
+        (line,) = end.stderr.splitlines()
+        assert line.startswith("ntkexp: ")
+        assert named in line
+        assert "Permission denied" in line
+        assert "--rerun" not in line

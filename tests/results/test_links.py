@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from ntkexp.cli import main
 from ntkexp.loggers.base import Files
 from ntkexp.results.commits import Commit, StoredFile
 from ntkexp.results.status import status_text
 from tests.conftest import TINY_DISK, Ntkexp
 
-WORDS = ("train", *TINY_DISK, "logger=[csv]", "checkpoint.every_seconds=0")
+WORDS = ("train", *TINY_DISK, "logger=[csv]", "checkpoint.every_seconds=0", "optim.steps=3")
 
 
 def in_place_of(name: str, target: str) -> Callable[[Path, Path], None]:
@@ -108,45 +109,55 @@ def make_treasures(top: Path) -> dict[str, bytes]:
     return treasures_in(top)
 
 
-@pytest.mark.parametrize("state", ["finished", "interrupted"])
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    outputs = tmp_path_factory.mktemp("finished") / "outputs"
+    assert main([*WORDS, f"paths.outputs={outputs}"]) == 0
+    return outputs
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A finished run of WORDS in the test's own outputs/."""
+    shutil.copytree(finished, tmp_path / "outputs")
+    (folder,) = tmp_path.glob("outputs/disk/*")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "more",
+    [pytest.param((), marks=pytest.mark.on_demand, id="goes on"), pytest.param(("--rerun",))],
+)
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_nothing_outside_is_touched(
-    inside: Ntkexp, tmp_path: Path, hostile: str, state: str
+    inside: Ntkexp, tmp_path: Path, run: Path, hostile: str, more: tuple[str, ...]
 ) -> None:
     treasures = tmp_path / "treasures"
     before = make_treasures(treasures)
-    assert inside(*WORDS, "optim.steps=3").returncode == 0
-    (run,) = tmp_path.glob("outputs/disk/*")
-    if state == "interrupted":
+    if not more:
         (run / "status.json").write_text(status_text({"state": "interrupted", "schema": 1}))
     HOSTILE[hostile](run, treasures)
-    for more in ((), ("-m",), ("--rerun",), ("-m", "--rerun")):
-        inside(*WORDS, "optim.steps=3", *more)
-        assert treasures_in(treasures) == before, more
+    inside(*WORDS, *more)
+    assert treasures_in(treasures) == before
 
 
 @pytest.mark.parametrize("name", ["unfinished", "committed", "logs"])
 def test_a_link_where_files_are_removed_is_refused_in_one_line(
-    inside: Ntkexp, tmp_path: Path, name: str
+    inside: Ntkexp, tmp_path: Path, run: Path, name: str
 ) -> None:
     make_treasures(tmp_path / "treasures")
-    assert inside(*WORDS, "optim.steps=3").returncode == 0
-    (run,) = tmp_path.glob("outputs/disk/*")
     HOSTILE[name](run, tmp_path / "treasures")
-    refused = inside(*WORDS, "optim.steps=3", "--rerun")
+    refused = inside(*WORDS, "--rerun")
     assert refused.returncode == 2
     (line,) = refused.stderr.splitlines()
     assert f"{name} is a link; expected a folder of this run, or none" in line
     assert (run / "status.json").exists() and not (run / "lock").exists()
 
 
-def test_a_log_that_is_a_link_is_not_written_to(ntkexp: Ntkexp, tmp_path: Path) -> None:
+def test_a_log_that_is_a_link_is_not_written_to(inside: Ntkexp, tmp_path: Path, run: Path) -> None:
     before = make_treasures(tmp_path / "treasures")
-    words = (*WORDS, "optim.steps=3", "-m", "launcher.jobs=1")
-    assert ntkexp(*words).returncode == 0
-    (run,) = tmp_path.glob("outputs/disk/*")
     HOSTILE["log"](run, tmp_path / "treasures")
-    refused = ntkexp(*words, "--rerun")
+    refused = inside(*WORDS, "-m", "launcher.jobs=1", "--rerun")
     assert refused.returncode == 1
     assert "log.txt: Too many levels of symbolic links" in refused.stdout
     assert treasures_in(tmp_path / "treasures") == before
@@ -164,9 +175,9 @@ def test_a_logger_cuts_only_files_of_its_own(tmp_path: Path, name: str) -> None:
 def test_outputs_and_the_folder_of_a_run_may_be_links(inside: Ntkexp, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     (tmp_path / "outputs").symlink_to(tmp_path / "scratch")
-    assert inside(*WORDS, "optim.steps=3").stdout.startswith("finished")
+    assert inside(*WORDS).stdout.startswith("finished")
     (run,) = tmp_path.glob("outputs/disk/*")
     run.rename(tmp_path / "elsewhere")
     run.symlink_to(tmp_path / "elsewhere")
-    assert inside(*WORDS, "optim.steps=3").stdout.startswith("done already")
-    assert inside(*WORDS, "optim.steps=3", "--rerun").stdout.startswith("finished")
+    assert inside(*WORDS).stdout.startswith("done already")
+    assert inside(*WORDS, "--rerun").stdout.startswith("finished")

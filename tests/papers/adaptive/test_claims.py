@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.claims.claim import Section
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.adaptive.cases import fitted_seeds
@@ -18,7 +17,6 @@ LEDGER = {claim.id: claim for claim in ledger(["adaptive"])}
 SEEDS = (0, 1)
 TASKS = ("linear", "sign")
 LAYERS = ("hidden1", "hidden2", "output")
-READINGS = ("adaptive-robust", "adaptive-full-batch", "adaptive-variance", "adaptive-ntk-variance")
 Value = Callable[[str, int], float]
 
 
@@ -238,20 +236,6 @@ def test_a_ledger_tells_how_many_pairs_of_a_reading_did_not_fit() -> None:
     assert claim.number.endswith("of pairs with a mean squared error of at most 0.001")
     assert judge(claim, [fitted]).also == ()
     assert [case.value for case in judge(claim, [not_fitted]).also] == [1]
-
-
-def test_readings_that_the_text_does_not_name_are_questions_of_ours() -> None:
-    """Its own, images of unit variance at its rate, stays among its statements."""
-    own = {
-        name: claim.section is Section.paper
-        for name, claim in LEDGER.items()
-        if claim.id.startswith(READINGS)
-    }
-    assert own == {
-        f"{reading}-{what}": reading == "adaptive-variance"
-        for reading in READINGS
-        for what in ("sign-higher", "near-zero")
-    }
 
 
 def test_what_the_hidden_layers_add_is_judged_together() -> None:

@@ -10,11 +10,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from ntkexp.claims.claim import Case, Section, above, percent, plain
+from ntkexp.claims.claim import above
 from ntkexp.claims.horizon import has_overfitted
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import commands
-from ntkexp.claims.verdict import Finding, Verdict, judge, judge_all
+from ntkexp.claims.verdict import Verdict, judge, judge_all
 from ntkexp.results.record import Record
 from tests.papers.alignment.claim_examples import (
     EXAMPLES,
@@ -231,31 +231,6 @@ def test_a_threshold_that_was_chosen_with_results_in_view_says_so() -> None:
     assert BY_ID["fig03-top-layers"].origin == BY_ID["fig03-top-layers"].threshold
 
 
-def test_what_the_text_does_not_say_is_no_statement_of_the_paper() -> None:
-    ours = {claim.id for claim in LEDGER if claim.section is Section.ours}
-    assert ours == {
-        "fig04-easy-first",
-        "fig05-descent-overfits",
-        "fig06-others",
-        "fig07-hierarchy",
-        "fig08-first-half",
-        "fig09-optimised-falls",
-    }
-
-
-def test_a_bound_for_two_layers_is_asked_of_two_layers() -> None:
-    for name in ("fig06-neyshabur-core", "fig06-neyshabur-bound"):
-        assert BY_ID[name].experiments == ("complexity_width", "complexity_noise")
-
-
 def test_two_networks_are_no_sweep() -> None:
     few = [run for run in sweeps("complexity", follows=True) if run.axis <= 2]
     assert judge(BY_ID["fig06-complexity"], few).verdict is Verdict.no_runs
-
-
-def test_measured_tells_mean_and_spread() -> None:
-    cases = tuple(Case("", seed, value) for seed, value in enumerate((0.01, 0.02, 0.03)))
-    assert Finding(BY_ID["fig01-ratio-at-start"], cases, tuple(disk())).measured == "2 ± 1 %"
-    assert plain.formatted(12345.6) == "12,346"
-    assert plain.formatted(1.9e-17, 0.92) == "0 ± 0.92"
-    assert percent.formatted(0.5) == "50 %"

@@ -15,7 +15,10 @@ from tests.results.reference.test_kept_runs import KEPT, RUNS, card_of, value_of
 SWEEPS = ("mlp_mnist", "disk", "feature_scaling", "lazy/waterbirds_kind", "adaptive/robustness")
 
 
-@pytest.mark.parametrize("experiment", SWEEPS)
+@pytest.mark.parametrize(
+    "experiment",
+    [SWEEPS[0], *(pytest.param(name, marks=pytest.mark.on_demand) for name in SWEEPS[1:])],
+)
 def test_a_dry_run_finds_what_was_kept(experiment: str, inside: Ntkexp) -> None:
     kept = [run for run in RUNS if card_of(run).experiment == experiment]
     assert len(kept) > 1
