@@ -20,16 +20,11 @@ CASES = [
     ("ntkexp train +exp=vgg11", ["+exp=vgg11_directions"]),
     ("ntkexp train +exp=disk -m optim.mo", ["optim.momentum="]),
     ("ntkexp study +exp=super", ["+exp=supernat"]),
-    ("ntkexp fig", ["figures"]),
     ("ntkexp figures al", ["alignment"]),
     ("ntkexp figures --o", ["--out"]),
-    ("ntkexp list vgg11", ["vgg11_directions"]),
     ("ntkexp list --", ["--config-dir", "--help"]),
     ("ntkexp data mn", ["mnist"]),
-    ("ntkexp data --f", ["--forget"]),
-    ("ntkexp claims --j", ["--json"]),
     ("ntkexp train --with", ["--with-parents"]),
-    ("ntkexp completion z", ["zsh"]),
 ]
 
 

@@ -1,6 +1,6 @@
 """Commands that are not executed here: whether what they say still exists.
 
-A training or a study with options is composed and checked, a sweep of them as `--dry-run` does it.
+A training or a study with options is composed and checked, of a sweep every job.
 One without is an experiment that must be there. The words of other ntkexp commands are parsed.
 Targets of make, scripts, their flags, and extras of pip must be there.
 """
@@ -12,16 +12,22 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
 from ntkexp import figures
+from ntkexp.application import hoisted
 from ntkexp.claims import command as claims
 from ntkexp.claims.ledger import ledger
 from ntkexp.cli import COMMANDS
+from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.data.images.sources import image_sets
 from ntkexp.experiments import experiments
+from ntkexp.launch.job import jobs_of
 from ntkexp.report import page as report
 from tests.conftest import Ntkexp
 from tests.docs.pages import TOP
-from tests.tiny_runs import composed
+from tests.tiny_runs import composer
 
 # Words that stand for others.
 PLACEHOLDER = re.compile(
@@ -75,12 +81,12 @@ def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
             known = {one.name: one.command for one in experiments()}
             assert known.get(word.removeprefix("+exp=")) == name, f"ntkexp {name} has no {word}"
             return
-        if name == "train" and options == rest:
-            composed(options)
-            return
         shown = {"--cfg", "-c", "--info"} & set(rest)
-        done = inside(name, *rest, *([] if shown else ["--dry-run"]))
-        assert done.returncode == 0, done.stderr
+        if shown or any(word.startswith(("--config-dir", "hydra")) for word in rest):
+            done = inside(name, *rest, *([] if shown else ["--dry-run"]))
+            assert done.returncode == 0, done.stderr
+        else:
+            _jobs(name, [word for word in hoisted(rest) if not word.startswith("-")])
     elif name in ("list", "completion"):
         done = inside(name, *rest)
         assert done.returncode == 0, done.stderr
@@ -97,6 +103,13 @@ def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
         assert {word for word in rest if word != "--forget"} <= set(image_sets())
     elif name == "show":
         assert len(rest) <= 2
+
+
+def _jobs(name: str, overrides: Sequence[str]) -> None:
+    made = composer(name)
+    parsed = OverridesParser.create(made.loader).parse_overrides(ranges_quoted(overrides))
+    (batch,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+    assert jobs_of(made, batch)
 
 
 def _make(words: Sequence[str]) -> None:

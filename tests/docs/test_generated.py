@@ -45,30 +45,6 @@ def test_the_verdicts_are_those_of_the_reference_results() -> None:
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
 
 
-def test_a_horizon_names_the_runs_that_came_so_far_by_recipe_and_those_that_did_not() -> None:
-    claim = next(claim for claim in ledger([MAIN]) if claim.id == "fig11-rise")
-    made = [one for one in EXAMPLES[claim.id](True) if one.experiment != "mlp_mnist"]
-    runs = [replace(one, config={**one.config, "recipe": "paper"}) for one in made]
-    found = [judge(claim, runs, recipe) for recipe in claim.recipes]
-    assert verdicts.reached(found) == (
-        "`recipe=paper`: vgg19_clean, resnet18_cifar10 (not mlp_mnist); `recipe=released`: none"
-    )
-    assert verdicts.reached([judge(claim, [])]) == "none"
-
-
-def test_a_statement_judged_without_some_of_its_networks_says_so() -> None:
-    claim = replace(next(one for one in ledger([MAIN]) if one.id == "fig11-rise"), work=MAIN)
-    made = [one for one in EXAMPLES[claim.id](True) if one.experiment != "mlp_mnist"]
-    some = judge(claim, made)
-    page = "| `fig11-rise`: holds, `fig11-rise`: no runs / fails |"
-    both = verdicts.with_verdicts(page, [some])
-    words = "`fig11-rise`: holds (2 of 3 experiments)"
-    assert both == f"| {words}, {words} |"
-    assert verdicts.with_verdicts(both, [some]) == both
-    assert verdicts.with_verdicts(f"{words} / fails", [judge(claim, [])]) == "`fig11-rise`: no runs"
-    assert "| 1 | 0 | 0 | 0 | 1 |" in verdicts.counted([some])
-
-
 def test_statements_on_smaller_networks_are_not_counted_as_full_size() -> None:
     claim = next(claim for claim in ledger([MAIN]) if claim.id == "fig02-t40")
     whole = EXAMPLES[claim.id](True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import ntkexp
 from tests.environment import python_path
+from tests.one_process import in_one_process
 from tests.tiny_runs import make_images
 
 TOP = Path(__file__).parents[2]
@@ -45,29 +45,12 @@ def test_there_is_a_recipe_for_every_kind() -> None:
     assert len(COMMANDS) == 5
 
 
-ALL = """
-import shlex, sys
-from ntkexp.cli import main
-for command in sys.argv[1:]:
-    assert main(shlex.split(command)[1:]) == 0, command
-"""
-
-
 def test_the_recipes_run(home: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ALL, *COMMANDS],
-        cwd=tmp_path,
-        env=os.environ
-        | {
-            "PYTHONPATH": python_path(home),
-            "NTKEXP_DATA": str(home / "data"),
-            "NTKEXP_CACHE": str(home / "cache"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    places = {"DATA": home / "data", "CACHE": home / "cache"}
+    environment = os.environ | {f"NTKEXP_{name}": str(place) for name, place in places.items()}
+    commands = [shlex.split(command)[1:] for command in COMMANDS]
+    ends = in_one_process(commands, tmp_path, environment | {"PYTHONPATH": python_path(home)})
+    assert [end.returncode for end in ends] == [0] * len(COMMANDS), ends
     runs = list(tmp_path.glob("outputs/*/*"))
     assert len(runs) == len(COMMANDS)
     for run in runs:

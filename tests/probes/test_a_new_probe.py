@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +10,7 @@ import pytest
 
 import ntkexp
 from tests.environment import python_path
+from tests.one_process import in_one_process
 from tests.tiny_runs import TINY
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -42,14 +41,8 @@ def test_it_runs_from_the_command_line(tmp_path: Path) -> None:
     words = ["train", *TINY, "model.depth=1", "model.width=4", "optim.steps=5"]
     words += ["probe=[mine.norms.WeightNorm,spectrum]"]
     top = str(Path(ntkexp.__file__).parents[1])
-    for choice in ((), ("probe.weight_norm.p=1",)):
-        done = subprocess.run(
-            [sys.executable, "-m", "ntkexp", *words, *choice],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": python_path(top, tmp_path)},
-            capture_output=True,
-            text=True,
-        )
+    there = os.environ | {"PYTHONPATH": python_path(top, tmp_path)}
+    for done in in_one_process([words, [*words, "probe.weight_norm.p=1"]], tmp_path, there):
         assert done.returncode == 0, done.stderr
     found = [pd.read_parquet(file) for file in tmp_path.glob("outputs/*/*/weight_norm.parquet")]
     assert len(found) == 2

@@ -23,6 +23,8 @@ from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import train
 
 WORDS = ("train", *TINY_DISK, "optim.steps=6")
+# Which of the looks fail, one after the other.
+EVERY = pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.on_demand)])
 STALE = OSError(errno.ESTALE, os.strerror(errno.ESTALE))
 
 
@@ -76,16 +78,16 @@ def copied(outputs: Path) -> Path:
     return run
 
 
+@EVERY
 def test_a_finished_run_that_cannot_be_read_now_is_not_to_be_done_again(
-    inside: Ntkexp, tmp_path: Path
+    inside: Ntkexp, tmp_path: Path, every: int
 ) -> None:
-    assert inside(*WORDS).returncode == 0
-    (tmp_path / "outputs").rename(tmp_path / "whole")
+    train(tmp_path / "whole", *WORDS[1:])
     run = copied(tmp_path / "whole")
     with failing(run) as disk:
         assert inside(*WORDS).stdout.startswith("done already")
     assert disk.looks > 10
-    for at in range(1, disk.looks + 1):
+    for at in range(1, disk.looks + 1, every):
         with failing(run, at):
             found = inside(*WORDS)
         assert "--rerun does" not in found.stderr
@@ -96,8 +98,9 @@ def test_a_finished_run_that_cannot_be_read_now_is_not_to_be_done_again(
         assert inside(*WORDS).stdout.startswith("done already")
 
 
+@EVERY
 def test_an_interrupted_run_that_cannot_be_read_now_loses_nothing(
-    inside: Ntkexp, tmp_path: Path
+    inside: Ntkexp, tmp_path: Path, every: int
 ) -> None:
     words = (*WORDS, "checkpoint.every_seconds=0")
     assert inside(*words, "paths.outputs=undisturbed").returncode == 0
@@ -109,7 +112,7 @@ def test_an_interrupted_run_that_cannot_be_read_now_loses_nothing(
         assert "resuming" in inside(*words).stdout
     assert tables(run) == whole
     assert disk.looks > 10
-    for at in range(1, disk.looks + 1):
+    for at in range(1, disk.looks + 1, every):
         run = copied(tmp_path / "begun")
         with failing(run, at):
             found = inside(*words)

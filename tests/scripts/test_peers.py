@@ -4,8 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from ntkexp.scripts.tools.bench.nets import goal
-from ntkexp.scripts.tools.bench.networks import NETS
 from ntkexp.scripts.tools.bench.peers import PEERS, absent
 from ntkexp.scripts.tools.bench.torch_func import in_row_blocks, of_torch_func
 from ntkexp.tangent import tangent_kernel
@@ -38,9 +36,3 @@ def test_a_weight_without_room_is_taken_in_blocks_of_rows(bias: bool) -> None:
     torch.testing.assert_close(cut(inputs), model(inputs))
     torch.testing.assert_close(of_torch_func(model, inputs, room), of_torch_func(model, inputs))
     assert in_row_blocks(model, 10**6) is model
-
-
-def test_the_goal_is_that_of_the_issue() -> None:
-    assert [goal("resnet18", 10.0), goal("densenet121", 4.0), goal("swin_t", 1.1)] == [3, 2.4, 1]
-    assert goal("lstm", 10.0) == 1
-    assert all(goal(name, 5.0) != goal(name, 5.0) for name in NETS if name.endswith("@224"))

@@ -284,7 +284,7 @@ print(resident("VmHWM") - before - kernel.gram.nbytes)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.on_demand
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux")
 @pytest.mark.parametrize("which", ["fallback", "convolutions"])
 def test_the_budget_holds_within_a_tenth(which: str) -> None:
