@@ -44,7 +44,7 @@ class Ready:
     `probes` has the probes of each of its views, `tables` all that a run of it writes, `keep_at`
     the steps at which its files are kept. `data` are the checksums of what it reads, kept for all
     lives of the run; `about` are further facts for the provenance of this life. `check` is that of
-    the tangent kernels (ntkexp/tangent/checks). `limit` is the option that ends it at the latest,
+    the tangent kernels (tangent/independence.py). `limit` is the option that ends it at the latest,
     where several could. `device` is the one it computes on.
     """
 

@@ -13,7 +13,7 @@ from ntkexp.execution.run import run
 from ntkexp.identity import folder_of, identity
 from ntkexp.models.base import Model
 from ntkexp.results.status import read_status
-from ntkexp.tangent.checks import independence
+from ntkexp.tangent import independence
 from tests.tiny_runs import composed
 
 OWN = "model=tests.training.test_checked_networks.Coupling"
