@@ -57,8 +57,10 @@ def statements() -> list[str]:
 
 
 def _lowered(summary: str) -> str:
-    """Below the page's title."""
-    return summary.strip().replace("### ", "## ")
+    """Below the page's title: the counts of each kind of claim, without its table of figures."""
+    lines = [line for line in summary.splitlines() if not line.startswith("|")]
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+    return text.strip().replace("### ", "## ")
 
 
 def _with_table(file: Path, table: str) -> str:
