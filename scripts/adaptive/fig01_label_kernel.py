@@ -1,4 +1,5 @@
 """Figure 1: kernels of networks trained on linear targets (above) and on their signs (below).
+The linear targets are those that SGD finds, as in the authors' code.
 
 Columns: initial kernel, adapted kernel, label kernel r r^T with r = f - f_0, of one seed's 500
 points in rising order of the linear target, each pixel the mean over 10 x 10 pairs; one colour
@@ -75,7 +76,9 @@ def similarity(axes: Axes, cosines: pd.DataFrame) -> None:
 
 
 TABLES = ("adapted_cells", "adapted_cosines")
-main = drawing.main(__file__, __doc__, "adaptive/label_kernel", drawing.of_one_run(TABLES, draw))
+main = drawing.main(
+    __file__, __doc__, "adaptive/label_kernel_sgd", drawing.of_one_run(TABLES, draw)
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,6 +9,7 @@ from ntkexp.claims.horizon import Horizon
 
 COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "adaptive/label_kernel": "6 minutes for twenty networks",
+    "adaptive/label_kernel_sgd": "4 minutes for twenty networks",
     "adaptive/robustness": "a minute for each of four runs",
     "adaptive/full_batch": "1.5 minutes for each of four runs",
     "adaptive/unit_variance": "seconds for three runs, which diverge, a minute for ntk_he",

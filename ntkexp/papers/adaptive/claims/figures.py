@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,12 +51,6 @@ def added_by_label_kernel(rows: pd.DataFrame) -> float:
     return float((together**2 - alone**2) / (1 - alone**2))
 
 
-def fit_r2(rows: pd.DataFrame) -> float:
-    """The share that the same fit explains of the variance of the entries about their mean."""
-    chosen = rows[(rows["label"] == "residual") & (rows["parts"] == 2)]
-    return float(chosen["r2"].iloc[0])
-
-
 def least_coefficient(rows: pd.DataFrame) -> float:
     chosen = rows[(rows["label"] == "residual") & (rows["parts"] == 3)].iloc[0]
     return float(min(chosen["a"], chosen["b"], chosen["c"]))
@@ -98,6 +93,27 @@ def accuracies(split: str) -> Statistic:
     return cases
 
 
+# Figure 1 is read with targets made as the authors' code makes them, by SGD; beside them stands
+# what the least-squares fit of the same targets gives.
+BY_SGD, BY_LEAST_SQUARES = "adaptive/label_kernel_sgd", "adaptive/label_kernel"
+
+
+def among_runs_of(experiment: str, statistic: Statistic) -> Statistic:
+    return lambda records: statistic([run for run in records if run.experiment == experiment])
+
+
+def _figure_1(name: str, *, statistic: Statistic, **said: Any) -> Claim:
+    return Claim(
+        id=f"adaptive-fig1-{name}",
+        figure="1",
+        experiments=(BY_SGD, BY_LEAST_SQUARES),
+        horizon=OWN_END,
+        statistic=among_runs_of(BY_SGD, statistic),
+        also=("targets by least squares", among_runs_of(BY_LEAST_SQUARES, statistic)),
+        **said,
+    )
+
+
 claim = sharing(
     "adaptive-fig2-",
     figure="2",
@@ -109,9 +125,8 @@ claim = sharing(
 
 
 CLAIMS = (
-    of_networks(
-        id="adaptive-fig1-sign-higher",
-        figure="1",
+    _figure_1(
+        "sign-higher",
         says="The harder task of regression with binarised labels has a higher label kernel "
         "alignment",
         paper="higher",
@@ -121,19 +136,14 @@ CLAIMS = (
         holds=above(0.0),
         threshold="the sign of the text's word",
         seen="this was written: in pilots of three seeds it was so",
-        also=(
-            "the two cosines",
-            of_tasks("adapted_cosines", cosine("average", "residual"), (LINEAR, SIGN)),
-        ),
     ),
-    of_networks(
-        id="adaptive-fig1-combination",
-        figure="1",
+    _figure_1(
+        "combination",
         says="On the linear task the adapted kernel very closely resembles a linear combination of "
         "the initial kernel and the label kernel",
         paper="very closely",
         number="share that K_label explains of what K0 alone leaves of the adapted kernel",
-        tables=("adapted_cosines", "adapted_fits"),
+        tables=("adapted_cosines",),
         statistic=of_tasks("adapted_cosines", added_by_label_kernel, (LINEAR,)),
         holds=above(0.5),
         threshold="ours, for `very closely`: at least half; K0 alone has a cosine of 0.957 with "
@@ -142,11 +152,9 @@ CLAIMS = (
         "that of the share of the variance of the entries about their mean, ≥ 90 %, by which it "
         "fails",
         unit=percent,
-        also=("that variance", of_tasks("adapted_fits", fit_r2, (LINEAR,))),
     ),
-    of_networks(
-        id="adaptive-fig1-three-kernels",
-        figure="1",
+    _figure_1(
+        "three-kernels",
         says="On the sign task the adapted kernel reflects the initial kernel, the label kernel "
         "for linear targets and that for binary targets",
         paper="reflects",
