@@ -26,15 +26,14 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, Outputs
 from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
-from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.function import NetworkFunction, check_shapes, trainable
 from ntkexp.tangent.independence import Check
 from ntkexp.tangent.kernel import TangentKernel, add_layer
 from ntkexp.tangent.mean_feature import MeanFeature, shared
 from ntkexp.tangent.memory import Workspace, budget_or_default, default_budget
-from ntkexp.tangent.models import check_shapes, trainable
 from ntkexp.tangent.positions import everything
 from ntkexp.tangent.shape import mirror
 from ntkexp.tangent.tangent_features import TangentFeatures
@@ -110,8 +109,8 @@ def average_features(
         check: as in `tangent_kernel`, at the start.
 
     >>> net = nn.Linear(1, 1, bias=False)
-    >>> found = average_features(net, {"weight": torch.zeros(1, 1)}, torch.tensor([[2.0]]))
-    >>> found.kernel.gram.round(decimals=4)
+    >>> average = average_features(net, {"weight": torch.zeros(1, 1)}, torch.tensor([[2.0]]))
+    >>> average.kernel.gram.round(decimals=4)
     tensor([[4.]])
     """
     path = _Path(model, start, inputs, outputs, check)
@@ -119,16 +118,16 @@ def average_features(
     weights = dict(quadrature(rule, points))
     first, *further = _groups(path, sorted(weights), budget)
     sums = {piece: MeanFeature() for piece in first}
-    rules = {one: dict(quadrature(one, points)) for one in dict.fromkeys([rule, *compared])}
-    moves: dict[Rule, dict[str, Tensor]] = {one: {} for one in rules}
-    for t in sorted({t for one in rules.values() for t in one}):
-        found = path.at(t)
+    rules = {name: dict(quadrature(name, points)) for name in dict.fromkeys([rule, *compared])}
+    moves: dict[Rule, dict[str, Tensor]] = {name: {} for name in rules}
+    for t in sorted({t for times in rules.values() for t in times}):
+        features = path.at(t)
         if t in weights:
-            _sum(sums, found, weights[t])
-        for layer, moved in path.moved(found).items():
-            for one in (one for one in rules if t in rules[one]):
-                moves[one][layer] = moves[one].get(layer, 0) + rules[one][t] * moved
-    kernel = _Kernel(found)
+            _sum(sums, features, weights[t])
+        for layer, moved in path.moved(features).items():
+            for name in (name for name in rules if t in rules[name]):
+                moves[name][layer] = moves[name].get(layer, 0) + rules[name][t] * moved
+    kernel = _Kernel(features)
     kernel.add(sums)
     for group in further:
         sums = {piece: MeanFeature() for piece in group}
@@ -178,12 +177,12 @@ class _Path:
             values.append(NetworkFunction(self.model, self.outputs)(Batch.of(self.inputs)).detach())
         return values[1] - values[0]
 
-    def moved(self, found: Features) -> dict[str, Tensor]:
+    def moved(self, features: Features) -> dict[str, Tensor]:
         """(n, k) by layer: how the outputs move to first order along theta - theta_0."""
-        like = self.inputs.new_zeros(found.examples, found.outputs, dtype=self._dtype)
+        like = self.inputs.new_zeros(features.examples, features.outputs, dtype=self._dtype)
         return {
-            layer: sum((self._along(name, one) for name, one in factors.items()), like)
-            for layer, factors in found.layers.items()
+            layer: sum((self._along(name, factor) for name, factor in factors.items()), like)
+            for layer, factors in features.layers.items()
         }
 
     @property
@@ -229,10 +228,10 @@ class _Kernel:
         return TangentKernel(total, layers, self.like.outputs, self.like.fallback)
 
 
-def _sum(sums: Mapping[Piece, MeanFeature], found: Features, weight: float) -> None:
+def _sum(sums: Mapping[Piece, MeanFeature], features: Features, weight: float) -> None:
     for (layer, name, rows), mean in sums.items():
         # What is not there has no gradient at this point.
-        if (factor := found.layers[layer].get(name)) is not None:
+        if (factor := features.layers[layer].get(name)) is not None:
             mean.add(_rows(factor, rows), weight)
 
 
@@ -256,9 +255,9 @@ def _groups(path: _Path, points: Sequence[float], budget: int) -> list[list[Piec
     for layer in ends[0].layers:
         names = dict.fromkeys(name for end in ends for name in end.layers[layer])
         for name in names:
-            found = [end.layers[layer][name] for end in ends if name in end.layers[layer]]
-            written_out = len(found) < 2 or shared(*found) is None
-            for rows, size in _cut(found[0], written_out, budget):
+            factors = [end.layers[layer][name] for end in ends if name in end.layers[layer]]
+            written_out = len(factors) < 2 or shared(*factors) is None
+            for rows, size in _cut(factors[0], written_out, budget):
                 if size > room and groups[-1]:
                     groups.append([])
                     room = budget

@@ -32,7 +32,7 @@ TOLERANCE_TF32 = (1e-2, 1e-3)
 
 
 def one_output(values: Tensor) -> list[Tensor]:
-    """For each of the k outputs the cotangent (n, k) that sums it over the examples."""
+    """The k cotangents (n, k), each of which sums one output over the examples."""
     cotangents = []
     for output in range(values.shape[1]):
         cotangent = torch.zeros_like(values)
@@ -44,7 +44,7 @@ def one_output(values: Tensor) -> list[Tensor]:
 def receive_gradients(
     values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor], together: bool
 ) -> None:
-    """For each cotangent of `values`, give every use the gradient of its output.
+    """Give every use the gradient of its output, for each cotangent of `values`.
 
     `together` asks for all at once: in a small network an operation costs more to start than to do.
     """
@@ -141,7 +141,7 @@ class Truth:
         self.length = sum(norm**2 for norm in norms) ** 0.5
 
     def agrees(self, name: str, factor: Factor, coefficients: Tensor) -> bool:
-        """Whether sum_ic u_ic grad f_ic from a factor is the gradient; `coefficients` are u."""
+        """True where a factor's sum_ic u_ic grad f_ic is the gradient; `coefficients` are u."""
         truth, total = self.gradients[name], torch.zeros_like(self.gradients[name])
         patches = isinstance(factor, Outer) and isinstance(factor.u, Patches)
         step = AT_ONCE if patches else len(coefficients)
@@ -157,7 +157,7 @@ class Truth:
 
 
 def in_tf32(like: Tensor) -> bool:
-    """Whether products of such numbers are rounded to 10 bits, as training on a GPU may want it."""
+    """True where products of such numbers are rounded to 10 bits, as training on a GPU may want."""
     cudnn: Any = torch.backends.cudnn
     settings = (torch.backends.cuda.matmul, cudnn.conv)
     on_device = on_gpu(like.device) and like.dtype == torch.float32

@@ -7,69 +7,57 @@ There x_j moves f(x_i), so the features are rows of the Jacobian of the batch fu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.factors import Direct, Factor
 from ntkexp.tangent.features import layer_of
-from ntkexp.tangent.shape import lower_blocks, mirror
+from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.kernel import TangentKernel, add_layer
+from ntkexp.tangent.memory import Workspace, budget_or_default
+from ntkexp.tangent.shape import mirror
 
 
-def batch_kernels(
-    values: Tensor, parameters: dict[str, nn.Parameter], budget_bytes: int
-) -> dict[str, Tensor]:
-    """K by layer from the outputs (n, k) of one forward of the batch; noise is what it drew."""
-    weights = sum(parameter.numel() for parameter in parameters.values())
-    step = max(1, budget_bytes // (2 * weights * values.element_size()))
-    size = values.numel()
-    layers = dict.fromkeys(map(layer_of, parameters))
-    grams = {name: values.new_zeros(size, size).detach() for name in layers}
+def batch_kernel(
+    function: NetworkFunction, batch: Batch, layers: bool, budget_bytes: int | None
+) -> TangentKernel:
+    """K of one forward of the batch; noise is what it drew."""
+    values = function(batch)
+    size, workspace = values.numel(), Workspace(values.detach(), 0)
+    weights = sum(parameter.numel() for parameter in function.parameters.values())
+    budget = budget_or_default(budget_bytes, values.device)
+    step = max(1, budget // (2 * weights * values.element_size()))
     parts = [slice(start, min(start + step, size)) for start in range(0, size, step)]
+    names = dict.fromkeys(map(layer_of, function.parameters))
+    grams = {name: values.new_zeros(size, size).detach() for name in names}
     for index, rows in enumerate(parts):
-        left = _gradients(values, parameters, rows)
-        _add(grams, left, left, rows, rows)
-        for columns in parts[:index]:
-            _add(grams, left, _gradients(values, parameters, columns), rows, columns)
+        left = _rows(function, values, rows)
+        for columns in parts[: index + 1]:
+            right = None if columns == rows else _rows(function, values, columns)
+            for name, gram in grams.items():
+                others = None if right is None else right[name]
+                add_layer(gram[rows, columns], name, left[name], others, workspace)
     for gram in grams.values():
         mirror(gram)
-    return grams
+    total = torch.stack([*grams.values()]).sum(0)
+    return TangentKernel(total, grams if layers else {}, values.shape[1])
 
 
-def _gradients(
-    values: Tensor, parameters: dict[str, nn.Parameter], rows: slice
-) -> dict[str, Tensor]:
-    """(rows, p) of every parameter."""
-    found = {
-        name: values.new_empty((rows.stop - rows.start, p.numel())).detach()
-        for name, p in parameters.items()
-    }
-    for row, grads in enumerate(_backwards(values, list(parameters.values()), rows)):
-        for name, grad in zip(parameters, grads, strict=True):
-            found[name][row] = grad.flatten()
-    return found
-
-
-def _backwards(
-    values: Tensor, parameters: list[nn.Parameter], rows: slice
-) -> Iterator[tuple[Tensor, ...]]:
-    for value in values.flatten()[rows]:
-        yield torch.autograd.grad(
-            value, parameters, retain_graph=True, allow_unused=True, materialize_grads=True
+def _rows(function: NetworkFunction, values: Tensor, rows: slice) -> dict[str, dict[str, Factor]]:
+    """Some rows of the Jacobian, each as an example of one output, by layer and parameter."""
+    grads = [
+        torch.autograd.grad(
+            value,
+            [*function.parameters.values()],
+            retain_graph=True,
+            allow_unused=True,
+            materialize_grads=True,
         )
-
-
-def _add(
-    grams: dict[str, Tensor],
-    left: dict[str, Tensor],
-    right: dict[str, Tensor],
-    rows: slice,
-    columns: slice,
-) -> None:
-    for name, one in left.items():
-        block = grams[layer_of(name)][rows, columns]
-        if left is not right:
-            block.addmm_(one, right[name].t())
-            continue
-        for r, c in lower_blocks(len(one), 128):
-            block[r, c].addmm_(one[r], one[c].t())
+        for value in values.flatten()[rows]
+    ]
+    factors: dict[str, dict[str, Factor]] = {}
+    for name, of_parameter in zip(function.parameters, zip(*grads, strict=True), strict=True):
+        stacked = torch.stack([grad.flatten() for grad in of_parameter])
+        factors.setdefault(layer_of(name), {})[name] = Direct(stacked.unsqueeze(1))
+    return factors

@@ -30,8 +30,6 @@ def jacobians(
 
     Exact for every way a parameter may be used; costs k backwards an example and n k p numbers.
     """
-    if not names:
-        return {}
     try:
         with warnings.catch_warnings():
             # An operation vmap runs one by one is slow, and still exact.
@@ -59,21 +57,21 @@ def _by_vmap(
     """A few examples at a time, so that beside the results no second copy of them is needed."""
     some = {name: function.parameters[name].detach() for name in names}
     gradients = vmap(jacrev(function.of_one_example), in_dims=(None, 0, 0))
-    found: dict[str, Tensor] = {}
+    whole: dict[str, Tensor] = {}
     done, step = 0, 1
     while done < len(batch):
         part = batch[done : done + step]
         rows = gradients(some, part.inputs, part.indices)
         for name, values in rows.items():
-            if name not in found:
+            if name not in whole:
                 size = (len(batch), values.shape[1], some[name].numel())
-                found[name] = values.detach().new_empty(size)
-            found[name][done : done + step] = values.detach().reshape(*values.shape[:2], -1)
+                whole[name] = values.detach().new_empty(size)
+            whole[name][done : done + step] = values.detach().reshape(*values.shape[:2], -1)
         done += step
         # The first example alone tells how much the others take.
         each = UNDER_WAY * sum(values[0].nbytes for values in rows.values())
         step = max(1, int(SHARE * budget_bytes) // max(1, each))
-    return {name: Direct(values) for name, values in found.items()}
+    return {name: Direct(values) for name, values in whole.items()}
 
 
 def _one_by_one(function: NetworkFunction, batch: Batch, names: Sequence[str]) -> dict[str, Direct]:

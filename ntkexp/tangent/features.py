@@ -9,7 +9,7 @@ torch.func         for the parameters that have no rule
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -23,11 +23,9 @@ from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors import Factor, Outer, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.graph import Axes, Graph, Outline
+from ntkexp.tangent.graph import Axes, Graph, Outline, Usage, bytes_of_factors, uses_of
 from ntkexp.tangent.independence import ROWS, Check, check_independent
-from ntkexp.tangent.memory import SavedBytes, budget_or_default, bytes_of_factors
-from ntkexp.tangent.operations import Use
-from ntkexp.tangent.uses import Usage, uses_of
+from ntkexp.tangent.memory import SavedBytes, budget_or_default
 
 SMALL_BYTES_CPU = 32 * 2**20
 SMALL_BYTES_CUDA = 256 * 2**20
@@ -68,21 +66,21 @@ def layer_of(parameter: str) -> str:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a few examples tell about passes of many."""
+    """Sizes measured on a few examples, for passes of many."""
 
     outputs: int
     like: Tensor  # of no length, of the outputs' type and device
     bytes_per_example: int
 
     def is_small(self, examples: int) -> bool:
-        """Whether starting operations takes longer than doing them: gradients fit the cache."""
+        """True where starting operations takes longer than doing them: gradients fit the cache."""
         few = SMALL_BYTES_CUDA if on_gpu(self.like.device) else SMALL_BYTES_CPU
         return examples * self.bytes_per_example <= few
 
 
 @dataclass
-class Known:
-    """What has been found out of a function on inputs of one form.
+class Findings:
+    """Facts about a function on inputs of one form, which are found out once.
 
     sizes, few    of a forward of a few examples: sizes, and the outline of its graph
     independent   whether examples have been found not to interact
@@ -115,109 +113,107 @@ class Reading:
         batch: Batch,
         values: Tensor,
         cotangents: Sequence[Tensor],
-        known: Known,
+        findings: Findings,
         together: bool = False,
     ) -> None:
         self.parameters, self.values, self.together = function.parameters, values, together
-        self.cotangents, self.graph = cotangents, Graph(values)
+        self.findings, self.graph = findings, Graph(values)
         try:
-            self._read(function, batch, known)
+            self._read(function, batch, cotangents)
         except RuntimeError as error:
             raise UserError(f"the model cannot be differentiated: {first_line(error)}") from error
         del self.values, self.graph  # they take most of the memory
 
-    def _read(self, function: NetworkFunction, batch: Batch, known: Known) -> None:
-        new = not self.graph.outline.fits(known.names, known.axes)
-        if new:
-            known.names, known.axes = self.graph.outline.names, self._axes(function, batch, known)
-            known.compared, known.slow, known.time_first = set(), set(), set()
-        leaves = self.graph.leaves(self.parameters)
-        self.order, self.slow = [*leaves], [name for name in self.parameters if name in known.slow]
-        ruled = {name: leaf for name, leaf in leaves.items() if name not in known.slow}
-        self.factors, uses = self._factors(ruled, known.axes, known.time_first)
+    def _read(self, function: NetworkFunction, batch: Batch, cotangents: Sequence[Tensor]) -> None:
+        findings, graph = self.findings, self.graph
+        if not graph.outline.fits(findings.names, findings.axes):
+            findings.names, findings.axes = graph.outline.names, self._axes(function, batch)
+            findings.compared, findings.slow, findings.time_first = set(), set(), set()
+        leaves = graph.leaves(self.parameters)
+        self.order = [*leaves]
         # Rows in another order may be in a third one next time.
-        moving = self.graph.may_move_rows(known.axes)
-        if moving or not leaves.keys() <= known.compared:
-            self._compare(ruled, uses, known, len(self.values) if moving else ROWS)
+        moving = graph.may_move_rows(findings.axes)
+        if moving or not leaves.keys() <= findings.compared:
+            self._compared(leaves, cotangents, len(self.values) if moving else ROWS)
+        else:
+            ruled = {name: leaf for name, leaf in leaves.items() if name not in findings.slow}
+            self.factors = self._factors(ruled, cotangents)
+        self.slow = [name for name in self.parameters if name in findings.slow]
         if moving:
-            known.compared, known.slow = set(), set()
-        self.flops = sum(use.flops for use in _places(uses))
-        self._share_biases(uses)
+            findings.compared, findings.slow = set(), set()
 
-    def _axes(self, function: NetworkFunction, batch: Batch, known: Known) -> Axes:
+    def _axes(self, function: NetworkFunction, batch: Batch) -> Axes:
         """The axes that count examples, from the graph of a few of them."""
-        outline = self.graph.outline
-        axes = None if known.few is None else outline.axes(known.few)
+        outline, few = self.graph.outline, self.findings.few
+        axes = None if few is None else outline.axes(few)
         if axes is None:
             axes = outline.axes(Graph(function(few_of(batch))).outline)
         return axes or (None,) * len(self.graph.nodes)
 
+    def _uses(self, leaves: Mapping[str, Node], outputs: int) -> dict[str, list[Usage]]:
+        return uses_of(self.graph, self.findings.axes, leaves, outputs, self.findings.time_first)
+
     def _factors(
-        self, leaves: Mapping[str, Node], axes: Axes, time_first: Collection[str]
-    ) -> tuple[dict[str, Factor], dict[str, list[Usage]]]:
-        uses = uses_of(self.graph, axes, leaves, len(self.cotangents), time_first)
-        receive_gradients(self.values, _places(uses), self.cotangents, self.together)
+        self, leaves: Mapping[str, Node], cotangents: Sequence[Tensor]
+    ) -> dict[str, Factor]:
+        """The factors of the leaves all of whose uses have a rule."""
+        uses = self._uses(leaves, len(cotangents))
+        places = [*{id(usage.use): usage.use for some in uses.values() for usage in some}.values()]
+        receive_gradients(self.values, places, cotangents, self.together)
+        self.flops = sum(use.flops for use in places)
         factors = {
             name: merged([usage.factor(self.parameters[name]) for usage in some])
             for name, some in uses.items()
             if some
         }
-        return factors, uses
+        _share_biases(factors, uses)
+        return factors
 
-    def _compare(
-        self, leaves: Mapping[str, Node], uses: dict[str, list[Usage]], known: Known, rows: int
+    def _compared(
+        self, leaves: Mapping[str, Node], cotangents: Sequence[Tensor], rows: int
     ) -> None:
-        """Keep the factors that give autograd's gradient of a random sum of outputs.
-
-        The sum is over the first `rows` examples.
-        """
-        u = drawn(self.values[:, :1].detach().expand(-1, len(self.cotangents)))
+        """The factors that give autograd's gradient of a random sum of the outputs of the first
+        `rows` examples; all other parameters are slow."""
+        findings = self.findings
+        u = drawn(self.values[:, :1].detach().expand(-1, len(cotangents)))
         u[rows:] = 0
-        cotangent = torch.stack([*self.cotangents], 1).mul(u.unsqueeze(2)).sum(1)
-        truth = Truth(self.values, self.parameters, cotangent)
-        wrong = {name for name, f in self.factors.items() if not truth.agrees(name, f, u[:rows])}
-        again = {
+        whole = torch.stack([*cotangents], 1).mul(u.unsqueeze(2)).sum(1)
+        truth = Truth(self.values, self.parameters, whole)
+        # Rows may count time first. One backward tells, before there are as many as outputs.
+        several = {
             name: leaves[name]
-            for name in wrong
-            if any(usage.use.axis.times > 1 for usage in uses[name])
+            for name, uses in self._uses(leaves, 1).items()
+            if any(usage.use.axis.times > 1 for usage in uses)
         }
-        if again:
-            factors, _ = self._factors(again, known.axes, again.keys() - known.time_first)
-            right = {n: f for n, f in factors.items() if truth.agrees(n, f, u[:rows])}
-            self.factors |= right
-            wrong -= right.keys()
-            known.time_first ^= right.keys()
-        hidden = {
-            name
-            for name, gradient in truth.gradients.items()
-            if name not in self.order and gradient.any()
-        }
-        without = {name for name, some in uses.items() if not some}
-        known.slow |= wrong | without | hidden
-        known.compared |= {*self.order}
-        self.slow = [name for name in self.parameters if name in known.slow]
-        for name in wrong:
-            del self.factors[name]
-
-    def _share_biases(self, uses: dict[str, list[Usage]]) -> None:
-        """Mark weights whose bias is in the same single operation: sum_d v_d is its gradient."""
+        weights = torch.linspace(1, 2, len(u)).to(u).unsqueeze(1)  # other for each example
+        for name, factor in self._factors(several, [whole / weights]).items():
+            if not truth.agrees(name, factor, weights[:rows]):
+                findings.time_first ^= {name}
+        offered = self._factors(leaves, cotangents)
+        self.factors = {n: f for n, f in offered.items() if truth.agrees(n, f, u[:rows])}
         for name, factor in self.factors.items():
-            bias = f"{layer_of(name)}.bias".lstrip(".")
-            if not isinstance(factor, Outer) or bias not in self.factors or bias == name:
-                continue
-            both = [*uses[name], *uses[bias]]
-            together = len({id(usage.use) for usage in both}) == 1
-            if together and len(both) == 2 and not any(usage.shared for usage in both):
-                self.factors[name] = replace(factor, bias=bias)
+            if isinstance(factor, Outer) and factor.bias not in self.factors:
+                self.factors[name] = replace(factor, bias="")
+        # What the graph does not show may be used all the same.
+        hidden = {n for n, grad in truth.gradients.items() if n not in leaves and grad.any()}
+        findings.slow = (leaves.keys() - self.factors.keys()) | hidden
+        findings.compared |= leaves.keys()
 
 
-def _places(uses: Mapping[str, Sequence[Usage]]) -> list[Use]:
-    """The operations in which some parameters are used, each once."""
-    return [*{id(usage.use): usage.use for some in uses.values() for usage in some}.values()]
+def _share_biases(factors: dict[str, Factor], uses: Mapping[str, Sequence[Usage]]) -> None:
+    """Mark weights whose bias is in the same single operation: sum_d v_d is its gradient."""
+    for name, factor in factors.items():
+        bias = f"{layer_of(name)}.bias".lstrip(".")
+        if not isinstance(factor, Outer) or bias not in factors or bias == name:
+            continue
+        both = [*uses[name], *uses[bias]]
+        together = len({id(usage.use) for usage in both}) == 1
+        if together and len(both) == 2 and not any(usage.shared for usage in both):
+            factors[name] = replace(factor, bias=bias)
 
 
 class CheckedFeatures:
-    """The features of the batches of one request. What is known is not checked again."""
+    """The features of the batches of one request. What has been found out is not checked again."""
 
     def __init__(
         self,
@@ -225,17 +221,17 @@ class CheckedFeatures:
         first: Batch,
         budget_bytes: int | None,
         check: Check,
-        known: Known,
+        findings: Findings,
     ) -> None:
-        self.function, self.known = function, known
-        if known.sizes is None:
-            known.sizes, known.few = _measured(function, first)
-        self.sizes = known.sizes
+        self.function, self.findings = function, findings
+        if findings.sizes is None:
+            findings.sizes, findings.few = _measured(function, first)
+        self.sizes = findings.sizes
         self.budget_bytes = budget_or_default(budget_bytes, self.sizes.like.device)
-        if not known.independent:
+        if not findings.independent:
             rows = self.budget_bytes // self.sizes.bytes_per_example
             check_independent(function, first, check, rows)
-            known.independent = len(first) > 1
+            findings.independent = len(first) > 1
 
     def of(self, batch: Batch) -> Features:
         """The factors of every parameter for a batch that fits into memory."""
@@ -244,10 +240,11 @@ class CheckedFeatures:
             return self.of(twice).part(slice(0, 1))
         values = self.function(batch)
         k, small = values.shape[1], self.sizes.is_small(len(batch))
-        reading = Reading(self.function, batch, values, one_output(values), self.known, small)
+        reading = Reading(self.function, batch, values, one_output(values), self.findings, small)
         del values
         factors = reading.factors
-        factors |= jacobians(self.function, batch, reading.slow, self.budget_bytes)
+        if reading.slow:
+            factors |= jacobians(self.function, batch, reading.slow, self.budget_bytes)
         layers: dict[str, dict[str, Factor]] = {}
         for name in [*reading.order, *self.function.parameters]:
             layer = layers.setdefault(layer_of(name), {})

@@ -1,31 +1,29 @@
-"""The function whose kernel is asked for: a model, the outputs chosen, the parameters varied."""
+"""The function whose kernel is asked for: a model, the outputs chosen, the parameters varied.
+
+Models that have no kernel as this package means it are refused, each in one line.
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
-from math import isfinite
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import Node
 from torch.func import functional_call
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch, Inputs, mapped, parts_of
-from ntkexp.tangent.graph import output_shape, walk
-from ntkexp.tangent.lstm import LSTMByStep, has_fused_lstm
-from ntkexp.tangent.models import refuse_unsupported, trainable
+from ntkexp.tangent.batch import Batch, Inputs, Outputs, chosen, mapped, parts_of, select
+from ntkexp.tangent.graph import walk
+from ntkexp.tangent.lstm import LSTMByStep
+from ntkexp.tangent.operations import output_shape
 from ntkexp.tangent.state import Watch, layer_at_work
 
-Outputs = Sequence[int] | Tensor | Callable[[Any], Tensor] | Callable[[Any, Tensor], Tensor] | None
-INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
-TAKE_INDICES = (
-    "let it take (f, indices), where indices are the positions of the examples of f in the batch "
-    "that was given"
-)
+WAY_OUT = "call model.eval() first, or ask for batch_function=True"
 # What a forward may end with.
 FAILURES = (RuntimeError, ValueError, TypeError, IndexError, AssertionError)
 CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
@@ -43,7 +41,8 @@ class NetworkFunction:
         self.model, self.outputs = model, outputs
         self.parameters = trainable(model)
         self.device = next(iter(self.parameters.values())).device
-        self._lstm: Any = LSTMByStep() if has_fused_lstm(model) else nullcontext()
+        recurrent = any(isinstance(module, nn.LSTM) for module in model.modules())
+        self._lstm: Any = LSTMByStep() if recurrent else nullcontext()
 
     def __call__(self, batch: Batch, *, watched: bool = False) -> Tensor:
         """(n, k). The model gets a copy of the inputs, which it may overwrite.
@@ -107,7 +106,7 @@ class NetworkFunction:
 
 
 def _double(value: Tensor) -> Tensor:
-    """The same numbers in float64; whole numbers and masks stay as they are."""
+    """The tensor in float64; whole numbers and masks stay as they are."""
     if value.is_complex():
         return value.detach().to(torch.complex128)
     return value.detach().double() if value.is_floating_point() else value.detach()
@@ -135,97 +134,96 @@ def _mend_batches_of_one(outputs: Tensor) -> None:
             node.register_prehook(usual_strides)
 
 
-def takes_indices(outputs: Callable[..., Tensor]) -> bool:
-    """Whether a function of the outputs wants the examples' indices beside them.
+def refuse_unsupported(model: nn.Module) -> None:
+    """Models whose forwards cannot be recorded, or whose weights have no real gradients."""
+    for name, module in model.named_modules():
+        where = f"layer {name or type(module).__name__}"
+        if isinstance(module, torch.jit.ScriptModule):
+            raise UserError(f"{where}: TorchScript hides its operations; give the plain module")
+        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
+            raise UserError(
+                f"{where}: a compiled module hides its operations; give the one before "
+                "torch.compile (model._orig_mod)"
+            )
+        if getattr(module, "sparse", False) and isinstance(module, nn.Embedding | nn.EmbeddingBag):
+            raise UserError(f"{where}: sparse gradients are not supported; build it sparse=False")
+        if getattr(module, "scale_grad_by_freq", False):
+            raise UserError(
+                f"{where}: scale_grad_by_freq changes gradients by what else is in the batch; "
+                "leave it out"
+            )
+        if getattr(module, "max_norm", None) is not None:
+            raise UserError(f"{where}: max_norm changes the weights in every forward; leave it out")
+    _refuse_types(model)
 
-    >>> takes_indices(lambda f: f[:, 0]), takes_indices(lambda f, indices: f[:, 0])
-    (False, True)
+
+def _refuse_types(model: nn.Module) -> None:
+    types: dict[torch.dtype, str] = {}
+    for name, parameter in model.named_parameters():
+        if isinstance(parameter, nn.parameter.UninitializedParameter):
+            raise UserError(f"parameter {name} is not initialised; run the model once first")
+        if parameter.is_meta:
+            raise UserError(f"parameter {name} is on the device meta, where nothing has a value")
+        if parameter.is_complex():
+            raise UserError(f"parameter {name} is {parameter.dtype}; real weights are needed")
+        if parameter.is_floating_point():
+            types.setdefault(parameter.dtype, name)
+    if len(types) > 1:
+        listed = ", ".join(f"{name} is {dtype}" for dtype, name in types.items())
+        raise UserError(f"the weights have different types ({listed}); convert them to one")
+
+
+def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters the kernel is about, each once, under its first name."""
+    parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    if not parameters:
+        raise UserError("the model has no trainable parameters: there is no tangent kernel")
+    return parameters
+
+
+def check_shapes(
+    what: str, given: Mapping[str, object], parameters: Mapping[str, nn.Parameter]
+) -> None:
+    """A tensor of another shape would be taken for one that can be stretched or turned."""
+    for name, value in given.items():
+        shape = tuple(value.shape) if isinstance(value, Tensor) else f"a {type(value).__name__}"
+        if shape != (wanted := tuple(parameters[name].shape)):
+            raise UserError(f"{what} of {name} is {shape}; expected a tensor of shape {wanted}")
+
+
+def check_examples_independent(model: nn.Module) -> None:
+    """One clear line for batch statistics and active dropout.
+
+    With either, an example's output depends on the batch or on noise, and gradients of sums over
+    examples are no longer sums of per-example gradients. What no module announces is found by
+    comparing outputs (independence.py).
     """
-    try:
-        parameters = inspect.signature(outputs).parameters.values()
-    except (TypeError, ValueError):  # a function written in C says nothing about itself
-        return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    needed = [p for p in parameters if p.kind in positional and p.default is p.empty]
-    return len(needed) >= 2
+    refuse_coupling(coupling_modules(model))
 
 
-def chosen(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
-    """The model's (n, c) outputs -> the (n, k) functions whose gradients are the features.
-
-    `outputs` is None (all classes), a list of classes, or a function of what the model returns:
-
-    >>> logits, labels = torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([1])
-    >>> chosen(logits, lambda f: f[:, 2] - f[:, 0], torch.arange(1))
-    tensor([[3.]])
-    >>> chosen(logits, lambda f, i: f.gather(1, labels[i, None]), torch.arange(1))
-    tensor([[2.]])
-    """
-    if not callable(outputs) and not isinstance(raw, Tensor):
-        raise UserError(
-            f"the model returns a {type(raw).__name__}; a tensor (n, c) is needed, which outputs= "
-            "may take out of it, as outputs=lambda found: found[0]"
-        )
-    picked = select(raw, outputs, indices) if callable(outputs) else _matrix(raw)
-    whose = "outputs= of the model's output" if callable(outputs) else "the model's output"
-    if picked.dim() != 2 or picked.shape[0] != len(indices) or picked.shape[1] == 0:
-        raise UserError(
-            f"{whose} has shape {tuple(picked.shape)} for {len(indices)} inputs; (n, c) is needed"
-        )
-    if not picked.is_floating_point():
-        raise UserError(f"{whose} has type {picked.dtype}; a real float is needed")
-    if outputs is not None and not callable(outputs):
-        picked = picked[:, _classes(outputs, picked.shape[1], picked.device)]
-    # One sum is quicker than a look at each number, and finite unless some number is not (or huge).
-    if not isfinite(picked.detach().sum().item()) and not bool(torch.isfinite(picked).all()):
-        bad = int(indices[(~torch.isfinite(picked)).any(1).nonzero()[0]])
-        raise UserError(f"the model's output for input {bad} is not finite (NaN or infinity)")
-    return picked
+def coupling_modules(model: nn.Module) -> dict[str, nn.Module]:
+    """The modules that couple examples or draw noise in some mode, by name."""
+    if not isinstance(model, nn.Module):
+        raise UserError(f"a torch.nn.Module is needed, not a {type(model).__name__}")
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, (_BatchNorm, nn.RReLU))
+        or (isinstance(module, _DropoutNd) and module.p > 0)
+    }
 
 
-def check_finite(gram: Tensor) -> None:
-    """Gradients of finite outputs may be too large to be multiplied."""
-    if not isfinite(gram.sum().item()) and not bool(torch.isfinite(gram).all()):
-        raise UserError(
-            f"entries of the kernel are not finite: too large for {gram.dtype}; a wider type may "
-            "hold them, as model.double() does"
-        )
-
-
-def select(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
-    """`chosen` without the checks of values: inside vmap there are no values to check."""
-    if outputs is None:
-        return _matrix(raw)
-    if not callable(outputs):
-        return _matrix(raw)[:, torch.as_tensor(outputs, device=raw.device)]
-    arguments = (raw, indices) if takes_indices(outputs) else (raw,)
-    try:
-        picked = outputs(*arguments)
-    except (RuntimeError, IndexError, KeyError, TypeError, AttributeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UserError(
-            f"outputs= fails on the outputs of {len(indices)} examples ({reason}); if it needs to "
-            f"know which examples they are, {TAKE_INDICES}"
-        ) from error
-    if not isinstance(picked, Tensor):
-        raise UserError(f"outputs= returns a {type(picked).__name__}; a tensor is needed")
-    return _matrix(picked)
-
-
-def _matrix(values: Tensor) -> Tensor:
-    """(n,) is one output."""
-    return values.unsqueeze(1) if values.dim() == 1 else values
-
-
-def _classes(outputs: Sequence[int] | Tensor, count: int, device: torch.device) -> Tensor:
-    accepted = "a list of classes or a function is accepted"
-    try:
-        classes = torch.as_tensor(outputs, device=device)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise UserError(f"outputs={outputs!r}: {accepted}") from error
-    # A mask would be taken for the classes 1 and 0.
-    if classes.dim() != 1 or classes.numel() == 0 or classes.dtype not in INTEGERS:
-        raise UserError(f"outputs={outputs!r}: {accepted}")
-    if int(classes.min()) < 0 or int(classes.max()) >= count:
-        raise UserError(f"outputs={classes.tolist()}: the model's classes are 0 to {count - 1}")
-    return classes
+def refuse_coupling(modules: dict[str, nn.Module]) -> None:
+    """Refuse those of `coupling_modules` that are active now."""
+    for name, module in modules.items():
+        where = f"layer {name or type(module).__name__}"
+        if isinstance(module, _BatchNorm):
+            if module.training:
+                raise UserError(f"{where}: batch norm in training mode couples examples; {WAY_OUT}")
+            if module.running_mean is None:
+                raise UserError(
+                    f"{where}: batch norm without running statistics couples examples in every "
+                    "mode; ask for batch_function=True"
+                )
+        elif module.training:
+            raise UserError(f"{where}: {type(module).__name__} is active and random; {WAY_OUT}")

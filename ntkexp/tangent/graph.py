@@ -10,24 +10,21 @@ alone and shared by all examples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import Node
+from torch.autograd.graph import GradientEdge, Node
 
 from ntkexp.errors import UserError
+from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.operations import ExampleAxis, Outers, UnfitError, Use, output_shape
 
+# Whole gradients are large pieces of memory, which the allocator does not place without gaps.
+SLACK = 1.6
 # Operations that may put rows in another order.
 MOVES_ROWS = ("Index", "Gather", "Scatter", "Sort", "Take", "Topk", "Masked", "Roll", "Flip")
-
-
-class ExampleAxis(NamedTuple):
-    """Axis `axis` of a tensor has n * times entries, `times` for each of n examples."""
-
-    axis: int
-    times: int
 
 
 SHARED = ExampleAxis(-1, 0)  # computed from parameters alone
@@ -53,7 +50,7 @@ class Outline(NamedTuple):
         )
 
     def fits(self, names: Sequence[str], axes: Axes) -> bool:
-        """Whether axes that were found before, in a graph of these names, are those of this one."""
+        """True where axes that were found in a graph of these names are those of this one."""
         return self.names == names and all(
             axis in (None, SHARED)
             or (
@@ -104,26 +101,21 @@ class Graph:
         """The nodes of the parameters that the graph uses, in the order of the forward."""
         names = {id(parameter): name for name, parameter in parameters.items()}
         # Asking a node that is no leaf for its variable is slow.
-        found = [
+        entries = [
             (min(user._sequence_nr() for user, _, _ in self.consumers[node]), names[key], node)
             for node in self.nodes
             if not node.next_functions and (key := id(getattr(node, "variable", None))) in names
         ]
-        return {name: node for _, name, node in sorted(found, key=lambda entry: entry[0])}
+        return {name: node for _, name, node in sorted(entries, key=lambda entry: entry[0])}
 
     def may_move_rows(self, axes: Axes) -> bool:
-        """Whether rows inside the network may stand in another order than the examples."""
+        """True where rows inside the network may stand in another order than the examples."""
         return any(
             # The operations of torch have a number at the end, functions written by a user do not.
             axis is None or not name[-1].isdigit() or any(word in name for word in MOVES_ROWS)
             for node, name, axis in zip(self.nodes, self.outline.names, axes, strict=True)
             if node.next_functions and axis != SHARED
         )
-
-
-def output_shape(node: Node, output: int = 0) -> torch.Size:
-    metadata: Any = node._input_metadata
-    return torch.Size(metadata[output].shape)
 
 
 def _shape(node: Node) -> tuple[int, ...] | None:
@@ -150,7 +142,7 @@ def walk(values: Tensor) -> list[Node]:
 
 
 def passed_through(values: Tensor, nodes: Sequence[Node]) -> list[bool]:
-    """For each node, whether a backward of `values` goes on from it to another of them."""
+    """True for each node from which a backward of `values` goes on to another of them."""
     before: dict[Node, list[Node]] = {}
     for node in walk(values):
         for after, _ in node.next_functions:
@@ -164,3 +156,130 @@ def passed_through(values: Tensor, nodes: Sequence[Node]) -> list[bool]:
                 reaching.add(user)
                 waiting.append(user)
     return [node in reaching for node in nodes]
+
+
+class Usage(NamedTuple):
+    """A parameter as input number `argument` of an operation: itself, `turned`, or through others.
+
+    `shared` is then where the tensor stands in the graph that is computed from parameters alone.
+    """
+
+    use: Use
+    argument: int
+    turned: bool
+    shared: GradientEdge | None
+
+    def factor(self, parameter: nn.Parameter) -> Factor:
+        factor = self.use.rules[self.argument].factor()
+        if self.turned:
+            assert isinstance(factor, Outer)
+            return Outer(factor.u, factor.v, swapped=not factor.swapped)
+        return factor if self.shared is None else _through(self.shared, factor, parameter)
+
+
+def uses_of(
+    graph: Graph, axes: Axes, leaves: Mapping[str, Node], outputs: int, time_first: Collection[str]
+) -> dict[str, list[Usage]]:
+    """The uses of some leaves of the graph, by name; none where some use of a leaf has no rule, for
+    a part of a sum is worth nothing.
+
+    Of the parameters in `time_first`, rows that count examples and time have the time first.
+    """
+    by_node = dict(zip(graph.nodes, axes, strict=True))
+    made: dict[tuple[Node, bool], Use] = {}
+    uses: dict[str, list[Usage]] = {}
+    for name, leaf in leaves.items():
+        try:
+            uses[name] = _uses(graph, leaf, by_node, made, outputs, name in time_first)
+        except UnfitError:
+            uses[name] = []
+    return uses
+
+
+def _uses(
+    graph: Graph,
+    leaf: Node,
+    axes: Mapping[Node, Any],
+    made: dict[tuple[Node, bool], Use],
+    outputs: int,
+    time_first: bool,
+) -> list[Usage]:
+    """Walk from a parameter through what is shared to the operations with an axis of examples."""
+    uses: list[Usage] = []
+    start: Any = leaf
+    seen, waiting = {(leaf, 0)}, [(leaf, 0, start.variable.shape)]
+    while waiting:
+        node, output, shape = waiting.pop()
+        for consumer, index, taken in graph.consumers.get(node, []):
+            if taken != output:
+                continue
+            if axes[consumer] == SHARED:
+                for result in {given for _, _, given in graph.consumers[consumer]}:
+                    if (consumer, result) not in seen:
+                        seen.add((consumer, result))
+                        waiting.append((consumer, result, output_shape(consumer, result)))
+                continue
+            if axes[consumer] is None:
+                raise UnfitError
+            key = (consumer, time_first)
+            if key not in made:
+                examples = graph.outline.examples
+                made[key] = Use(consumer, axes[consumer], examples, outputs, time_first)
+            made[key].want(index, shape)
+            turned = node.name() == "TBackward0" and node.next_functions[0][0] is leaf
+            turned = turned and isinstance(made[key].rules[index], Outers)
+            shared = None if node is leaf or turned else GradientEdge(node, output)
+            uses.append(Usage(made[key], index, turned, shared))
+    return uses
+
+
+def _through(shared: GradientEdge, factor: Factor, parameter: nn.Parameter) -> Direct:
+    """Features by a parameter from those by a tensor computed from it: the chain rule."""
+    rows = factor.jacobian()  # (n, k, numbers of the shared tensor)
+    n, k = rows.shape[:2]
+    cotangents = rows.reshape(n * k, *output_shape(shared.node, shared.output_nr))
+    start: Any = shared
+
+    def pulled(rows: Tensor, batched: bool) -> Tensor:
+        return torch.autograd.grad(
+            [start], [parameter], [rows], retain_graph=True, is_grads_batched=batched
+        )[0]
+
+    try:
+        gradients = pulled(cotangents, True)
+    except RuntimeError:  # an operation that vmap cannot follow
+        gradients = torch.stack([pulled(row, False) for row in cotangents])
+    return Direct(gradients.detach().reshape(n, k, -1))
+
+
+def bytes_of_factors(graph: Graph, values: Tensor, parameters: Mapping[str, nn.Parameter]) -> int:
+    """Bytes that the factors of a forward take, beside those that autograd has saved.
+
+    The gradients of k outputs at every layer, what the products of the largest layer copy, three
+    activations under way in a backward, and whole per-example gradients where there is no rule.
+    """
+    examples, k = values.shape
+    numbers = largest = copied = 0
+    for name, leaf in graph.leaves(parameters).items():
+        whole, size = k * examples * parameters[name].numel(), 0
+        users = [user for user, _, _ in graph.consumers[leaf]]
+        turned = [user for node in users if node.name() == "TBackward0"
+                  for user, _, _ in graph.consumers.get(node, [])]  # fmt: skip
+        for user in [*(node for node in users if node.name() != "TBackward0"), *turned]:
+            shape = output_shape(user)
+            kind, weight = user.name(), parameters[name]
+            largest = max(largest, shape.numel())
+            outers = kind in ("MmBackward0", "AddmmBackward0", "EmbeddingBackward0")
+            if weight.dim() > 1 and kind == "ConvolutionBackward0":
+                gradients = k * shape.numel()
+                patches = shape.numel() // shape[1] * weight[0].numel() * user._saved_groups  # type: ignore[attr-defined]
+                copied = max(copied, patches + (gradients if gradients < k * patches else 0))
+                size += gradients
+            elif weight.dim() > 1 and outers:
+                size += k * shape.numel()
+            else:
+                has_rule = kind.startswith(("Native", "Add", "Mul", "Expand", "Convolution"))
+                size += whole if has_rule else int(SLACK * whole)
+                size += shape.numel() if kind.startswith("Native") else 0
+        numbers += size
+    return (numbers + 3 * largest + copied) * values.element_size()

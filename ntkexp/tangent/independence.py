@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch
-from ntkexp.tangent.function import FAILURES, TAKE_INDICES, NetworkFunction, takes_indices
+from ntkexp.tangent.batch import TAKE_INDICES, Batch, takes_indices
+from ntkexp.tangent.function import FAILURES, NetworkFunction
 from ntkexp.tangent.state import Watch
 
 Check: TypeAlias = bool | Literal["warn"]
@@ -120,7 +120,7 @@ class Look:
         return Fault(look.cause(), not in_doubt or difference > LIMIT_IN_DOUBT)
 
     def coupling(self) -> float:
-        """How far the outputs of the halves are from those of the whole batch."""
+        """The distance of the outputs of the halves from those of the whole batch."""
         parts = [order.to(self.whole.device) for order in orders(len(self.batch))]
         halves = torch.cat([self._outputs(self.batch[part]) for part in parts])
         return _difference(halves, self.whole[torch.cat(parts)])
@@ -170,7 +170,7 @@ def _displaced(rows: Tensor, draws: torch.Generator) -> Tensor:
 def moved(function: NetworkFunction) -> dict[str, Tensor]:
     """Trainable weights plus noise, a small part of their own size; zeros get that of their
     layer's usual weights, 1 / sqrt(fan-in)."""
-    draws, found = torch.Generator().manual_seed(0), {}
+    draws, weights = torch.Generator().manual_seed(0), {}
     for name, weight in function.parameters.items():
         count = weight.numel()
         # Drawing numbers for a hundred million weights would take longer than all else.
@@ -178,12 +178,12 @@ def moved(function: NetworkFunction) -> dict[str, Tensor]:
         noise = noise.repeat(-(-count // DRAWN))[:count].view(weight.shape)
         fan_in = weight[0].numel() if weight.dim() > 1 else 1
         size = float(torch.linalg.vector_norm(weight.detach())) / max(1, count) ** 0.5
-        found[name] = torch.add(weight.detach(), noise, alpha=MOVED * (size or fan_in**-0.5))
-    return found
+        weights[name] = torch.add(weight.detach(), noise, alpha=MOVED * (size or fan_in**-0.5))
+    return weights
 
 
-def _difference(found: Tensor, wanted: Tensor) -> float:
+def _difference(outputs: Tensor, wanted: Tensor) -> float:
     """The largest difference, relative to the largest of the numbers wanted."""
-    if found.shape != wanted.shape:
+    if outputs.shape != wanted.shape:
         return float("inf")
-    return float((found.double() - wanted.double()).abs().max() / (wanted.abs().max() + 1e-300))
+    return float((outputs.double() - wanted.double()).abs().max() / (wanted.abs().max() + 1e-300))

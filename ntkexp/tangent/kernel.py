@@ -12,10 +12,9 @@ from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.machine import on_gpu
-from ntkexp.tangent.batch import Batch
+from ntkexp.tangent.batch import Batch, check_finite
 from ntkexp.tangent.factors import Factor, Outer
 from ntkexp.tangent.features import CheckedFeatures, Features, layer_of
-from ntkexp.tangent.function import check_finite
 from ntkexp.tangent.memory import Workspace, blocks, in_huge_pages, refuse_beyond_memory
 from ntkexp.tangent.routes import ROUTES, Jacobians, Route
 from ntkexp.tangent.shape import Cost, Shape, lower_blocks, mirror, times
@@ -43,7 +42,7 @@ class Step:
 
 @dataclass
 class Plan:
-    """What was done, in order; `flops` is the sum that speed is measured against."""
+    """The steps that were done, in order; speed is measured against the sum of their `flops`."""
 
     steps: list[Step] = field(default_factory=list)
 
@@ -134,12 +133,12 @@ class Request:
             return [self.symmetric([batch])[0] for batch in batches]
         if len(parts) > 1:
             return [self._blockwise(batches[0], parts)]
-        found = self.features.of(Batch.joined(batches))
-        kernels = [self._empty(len(batch), len(batch), found) for batch in batches]
+        features = self.features.of(Batch.joined(batches))
+        kernels = [self._empty(len(batch), len(batch), features) for batch in batches]
         start = 0
         for kernel, batch in zip(kernels, batches, strict=True):
             mine = slice(start, start + len(batch))
-            self._add(kernel, found if len(batches) == 1 else found.part(mine), None)
+            self._add(kernel, features if len(batches) == 1 else features.part(mine), None)
             start += len(batch)
         return [self._finished(kernel, kernel.plan.halved) for kernel in kernels]
 
@@ -159,10 +158,10 @@ class Request:
         self._refuse_beyond_memory([(len(batch), len(other))])
         parts = self._blocks(len(batch) + len(other))
         if len(parts) == 1:
-            found = self.features.of(Batch.joined([batch, other]))
-            kernel = self._empty(len(batch), len(other), found)
+            features = self.features.of(Batch.joined([batch, other]))
+            kernel = self._empty(len(batch), len(other), features)
             split = len(batch)
-            self._add(kernel, found.part(slice(0, split)), found.part(slice(split, None)))
+            self._add(kernel, features.part(slice(0, split)), features.part(slice(split, None)))
             return self._finished(kernel)
         size = parts[0].stop
         result: TangentKernel | None = None
@@ -185,12 +184,12 @@ class Request:
     def _blocks(self, examples: int) -> list[slice]:
         return blocks(examples, self.sizes.bytes_per_example, self.budget_bytes)
 
-    def _empty(self, rows: int, columns: int, found: Features) -> TangentKernel:
-        k = found.outputs
+    def _empty(self, rows: int, columns: int, features: Features) -> TangentKernel:
+        k = features.outputs
         size = (rows * k, columns * k)
-        names = list(found.layers) if self.layers else []
+        names = list(features.layers) if self.layers else []
         total, *split = in_huge_pages(self.sizes.like.new_empty(1 + len(names), *size)).zero_()
-        return TangentKernel(total, dict(zip(names, split, strict=True)), k, found.fallback)
+        return TangentKernel(total, dict(zip(names, split, strict=True)), k, features.fallback)
 
     def _add(
         self,
@@ -200,10 +199,10 @@ class Request:
         rows: slice | None = None,
         columns: slice | None = None,
     ) -> None:
-        """Into the block of `kernel` that belongs to those examples."""
-        for features_ in (left, right):
-            if features_ is not None:
-                kernel.plan.steps.append(Step("passes", "", Cost(features_.flops, 0.0)))
+        """Add products to the block of `kernel` that belongs to those examples."""
+        for side in (left, right):
+            if side is not None:
+                kernel.plan.steps.append(Step("passes", "", Cost(side.flops, 0.0)))
         for name, factors in left.layers.items():
             gram = kernel.layers.get(name, kernel.gram)
             if rows is not None and columns is not None:
@@ -251,20 +250,20 @@ def add_layer(
     biases are in them already.
     """
     steps, done = [], set()
-    for name, one in sorted(left.items(), key=lambda item: not isinstance(item[1], Outer)):
-        two = None if right is None else right.get(name)
-        if name in done or (right is not None and two is None):
+    for name, factor in sorted(left.items(), key=lambda item: not isinstance(item[1], Outer)):
+        other = None if right is None else right.get(name)
+        if name in done or (right is not None and other is None):
             continue
-        if isinstance(one, Outer) and (two is None or isinstance(two, Outer)):
-            shape = Shape.of(one, two)
+        if isinstance(factor, Outer) and (other is None or isinstance(other, Outer)):
+            shape = Shape.of(factor, other)
             route = cheapest(shape, gram.device)
-            if one.bias and route is not Jacobians and (two is None or two.bias):
-                done.add(one.bias)
-                one = replace(one, u=replace(one.u, one=True))
-            route.add(gram, one, two, workspace)
+            if factor.bias and route is not Jacobians and (other is None or other.bias):
+                done.add(factor.bias)
+                factor = replace(factor, u=replace(factor.u, with_one=True))
+            route.add(gram, factor, other, workspace)
             steps.append(Step(layer, route.name, route.cost(shape), route.halves(shape)))
         else:
-            steps.append(Step(layer, "direct", _add_direct(gram, one, two), two is None))
+            steps.append(Step(layer, "direct", _add_direct(gram, factor, other), other is None))
     return steps
 
 

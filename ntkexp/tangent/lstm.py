@@ -16,13 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
-
-
-def has_fused_lstm(model: nn.Module) -> bool:
-    return any(isinstance(module, nn.LSTM) for module in model.modules())
 
 
 class LSTMByStep(TorchFunctionMode):

@@ -57,30 +57,30 @@ class MeanFeature:
         return factor.v if self._shared == "inputs" else everything(factor.u)
 
 
-def shared(one: Factor, other: Factor) -> Literal["inputs", "gradients"] | None:
-    """Which side of their outer products two features have in common."""
-    found = _all_shared(one, other)
-    return found[0] if found else None
+def shared(left: Factor, right: Factor) -> Literal["inputs", "gradients"] | None:
+    """The side of their outer products that two features have in common."""
+    sides = _all_shared(left, right)
+    return sides[0] if sides else None
 
 
-def _all_shared(one: Factor, other: Factor) -> list[Literal["inputs", "gradients"]]:
-    if isinstance(one, Direct) or isinstance(other, Direct):
+def _all_shared(left: Factor, right: Factor) -> list[Literal["inputs", "gradients"]]:
+    if isinstance(left, Direct) or isinstance(right, Direct):
         return []
-    found: list[Literal["inputs", "gradients"]] = []
-    if _same(one.u, other.u):
-        found.append("inputs")
-    if torch.equal(one.v, other.v):
-        found.append("gradients")
-    return found
+    sides: list[Literal["inputs", "gradients"]] = []
+    if _same(left.u, right.u):
+        sides.append("inputs")
+    if torch.equal(left.v, right.v):
+        sides.append("gradients")
+    return sides
 
 
-def _same(one: Positions, other: Positions) -> bool:
-    if isinstance(one, Columns) and isinstance(other, Columns):
-        return torch.equal(one.values, other.values)
-    if isinstance(one, Patches) and isinstance(other, Patches):
-        return torch.equal(one.image, other.image)
-    if isinstance(one, Indices) and isinstance(other, Indices):
-        return torch.equal(one.index, other.index)
+def _same(left: Positions, right: Positions) -> bool:
+    if isinstance(left, Columns) and isinstance(right, Columns):
+        return torch.equal(left.values, right.values)
+    if isinstance(left, Patches) and isinstance(right, Patches):
+        return torch.equal(left.image, right.image)
+    if isinstance(left, Indices) and isinstance(right, Indices):
+        return torch.equal(left.index, right.index)
     return False
 
 

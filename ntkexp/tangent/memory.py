@@ -1,11 +1,11 @@
-"""How much memory there is, how much an example takes, and scratch memory for products."""
+"""The memory that there is, that a forward keeps, and scratch memory for products."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from math import prod
@@ -15,14 +15,11 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.machine import available_bytes, free_gpu_bytes, on_gpu
-from ntkexp.tangent.graph import Graph, output_shape
 
 CPU_BUDGET_BYTES = 5 * 2**30
 CUDA_SHARE = 0.6
 # What a pass leaves for activations and gradients; the rest is workspace for products.
 PASS_SHARE = 0.8
-# Whole gradients are large pieces of memory, which the allocator does not place without gaps.
-SLACK = 1.6
 MADV_HUGEPAGE = 14
 HUGE_PAGE_BYTES = 2 * 2**20
 
@@ -74,7 +71,7 @@ def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[sli
 
 
 class SavedBytes:
-    """How much a forward keeps for its backward, each piece of memory once, weights apart."""
+    """Bytes that a forward keeps for its backward, each piece of memory once, weights apart."""
 
     def __init__(self, model: nn.Module) -> None:
         tensors = [*model.parameters(), *model.buffers()]
@@ -92,39 +89,6 @@ class SavedBytes:
             self._seen.add(storage.data_ptr())
             self.bytes += storage.nbytes()
         return tensor.detach()  # the tensor itself would close a cycle with the node that saves it
-
-
-def bytes_of_factors(graph: Graph, values: Tensor, parameters: Mapping[str, nn.Parameter]) -> int:
-    """What the factors of a forward take, beside what autograd has saved.
-
-    The gradients of k outputs at every layer, what the products of the largest layer copy, three
-    activations under way in a backward, and whole per-example gradients where there is no rule.
-    """
-    examples, k = values.shape
-    numbers = largest = copied = 0
-    for name, leaf in graph.leaves(parameters).items():
-        whole, size = k * examples * parameters[name].numel(), 0
-        users = [user for user, _, _ in graph.consumers[leaf]]
-        turned = [user for node in users if node.name() == "TBackward0"
-                  for user, _, _ in graph.consumers.get(node, [])]  # fmt: skip
-        for user in [*(node for node in users if node.name() != "TBackward0"), *turned]:
-            shape = output_shape(user)
-            kind, weight = user.name(), parameters[name]
-            largest = max(largest, shape.numel())
-            outers = kind in ("MmBackward0", "AddmmBackward0", "EmbeddingBackward0")
-            if weight.dim() > 1 and kind == "ConvolutionBackward0":
-                gradients = k * shape.numel()
-                patches = shape.numel() // shape[1] * weight[0].numel() * user._saved_groups  # type: ignore[attr-defined]
-                copied = max(copied, patches + (gradients if gradients < k * patches else 0))
-                size += gradients
-            elif weight.dim() > 1 and outers:
-                size += k * shape.numel()
-            else:
-                known = kind.startswith(("Native", "Add", "Mul", "Expand", "Convolution"))
-                size += whole if known else int(SLACK * whole)
-                size += shape.numel() if kind.startswith("Native") else 0
-        numbers += size
-    return (numbers + 3 * largest + copied) * values.element_size()
 
 
 def in_huge_pages(fresh: Tensor) -> Tensor:

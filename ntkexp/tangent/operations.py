@@ -13,20 +13,32 @@ u_d is the input at position d: a row of x, the patch of x under the kernel, a o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import torch
 from torch import Tensor
 from torch.autograd.graph import GradientEdge, Node
 from torch.nn import functional
 
 from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.graph import ExampleAxis, output_shape
 from ntkexp.tangent.memory import in_huge_pages
 from ntkexp.tangent.positions import Columns, Indices, Patches, Positions, everything
 
 # The sign of the second term.
 SUMS = {"AddBackward0": 1.0, "SubBackward0": -1.0}
 NORMS = ("NativeBatchNormBackward0", "CudnnBatchNormBackward0", "NativeGroupNormBackward0")
+
+
+class ExampleAxis(NamedTuple):
+    """Axis `axis` of a tensor has n * times entries, `times` for each of n examples."""
+
+    axis: int
+    times: int
+
+
+def output_shape(node: Node, output: int = 0) -> torch.Size:
+    metadata: Any = node._input_metadata
+    return torch.Size(metadata[output].shape)
 
 
 class UnfitError(Exception):
@@ -68,7 +80,7 @@ class Use:
 
     @property
     def flops(self) -> float:
-        """Of the product in the forward, and as many in each backward that goes on below it."""
+        """Operations of the product in the forward, and in each backward that goes on below it."""
         for rule in self.rules.values():
             if isinstance(rule, Outers) and not isinstance(rule.u, Indices):
                 given, _ = self.node.next_functions[1 if self.saved("mat1") is not None else 0]
@@ -77,12 +89,14 @@ class Use:
         return 0.0
 
     def saved(self, name: str) -> Any:
-        """What the operation has kept for its backward."""
+        """A tensor or number that the operation has kept for its backward, if it has."""
         return getattr(self.node, f"_saved_{name}", None)
 
     def apart(self, values: Tensor, axis: int) -> Tensor:
         """(..., n T, ...) -> (n, T, ...)."""
         values = values.movedim(axis, 0)
+        if self.axis.times == 1:
+            return values.unsqueeze(1)
         rest = values.shape[1:]
         if self.time_first:
             return values.reshape(-1, self.examples, *rest).transpose(0, 1)
@@ -231,14 +245,15 @@ class Sums:
     def receive(self, use: Use, output: int, grads: Tensor) -> None:
         scaled = grads if self.scale is None else grads * self.scale
         rows = use.apart(scaled, 1 + use.axis.axis)  # (n, T, m, ...)
-        rows = rows.sum(self.summed).reshape(use.examples, len(grads), -1)
+        outputs = grads.shape[0]
+        rows = rows.sum(self.summed).reshape(use.examples, outputs, -1)
         rows = rows if self.sign == 1 else self.sign * rows
-        if len(grads) == use.outputs:
+        if outputs == use.outputs:
             self.values = rows
             return
         if self.values is None:
             self.values = rows.new_empty(use.examples, use.outputs, rows.shape[2])
-        self.values[:, output : output + len(grads)] = rows
+        self.values[:, output : output + outputs] = rows
 
     def factor(self) -> Factor:
         assert self.values is not None

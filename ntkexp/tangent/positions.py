@@ -1,4 +1,4 @@
-"""What a layer's weight was multiplied with: an input vector u_id for each output position d.
+"""Inputs of a layer, which its weight was multiplied with: u_id for each output position d.
 
 Every class here is the same object (n, G, K, D), stored in its own way: n examples, G groups of
 channels, K features a position, D positions.
@@ -19,9 +19,9 @@ from torch.nn import functional
 
 @dataclass(kw_only=True)
 class Positions(ABC):
-    """What all the classes below offer; `one` adds a feature that is always 1, that of a bias."""
+    """The inputs u_id of a layer; `with_one` adds a feature that is always 1, for a bias."""
 
-    one: bool = False
+    with_one: bool = False
 
     @property
     @abstractmethod
@@ -38,7 +38,7 @@ class Positions(ABC):
 
     @property
     def unit(self) -> int:
-        """How many features can only be taken together."""
+        """The number of features that can only be taken together."""
         return 1
 
     @abstractmethod
@@ -47,16 +47,16 @@ class Positions(ABC):
 
     @abstractmethod
     def part(self, examples: slice) -> Self:
-        """Those examples only."""
+        """The positions of some examples."""
 
     def rows(self, group: int) -> Tensor:
-        """What `products` needs of a group, (n, D, anything)."""
+        """A group in the form that `products` takes, (n, D, anything)."""
         return self._group(group).transpose(1, 2).contiguous()
 
     def products(self, left: Tensor, right: Tensor, out: Tensor) -> None:
         """<u_id, u_je> from two sets of rows, into (n_left D, n_right D)."""
         torch.mm(left.flatten(0, 1), right.flatten(0, 1).t(), out=out)
-        if self.one:
+        if self.with_one:
             out += 1
 
     def own_products(self, group: int) -> Tensor:

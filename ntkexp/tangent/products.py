@@ -11,11 +11,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.backwards import drawn
-from ntkexp.tangent.batch import Batch, Inputs
+from ntkexp.tangent.batch import Batch, Inputs, Outputs
 from ntkexp.tangent.fallback import jacobians
-from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.function import (
+    NetworkFunction,
+    check_examples_independent,
+    check_shapes,
+    trainable,
+)
 from ntkexp.tangent.memory import default_budget
-from ntkexp.tangent.models import check_examples_independent, check_shapes, trainable
 from ntkexp.tangent.state import preserve_model_state
 from ntkexp.tangent.tangent_features import tangent_kernel
 
@@ -51,12 +55,12 @@ def push_forward(
     with preserve_model_state(model), sdpa_kernel(SDPBackend.MATH):
         function, batch = NetworkFunction(model, outputs), Batch.of(inputs)
         values = function(batch)
-        found = _twice_differentiated(values, points, tangents)
-        if found is not None:
-            return found
+        moved = _twice_differentiated(values, points, tangents)
+        if moved is not None:
+            return moved
         rows = jacobians(function, batch, [*direction], default_budget(values.device))
-        moved = [rows[name].values @ v.flatten() for name, v in zip(rows, tangents, strict=True)]
-        return torch.stack(moved).sum(0)
+        parts = [rows[name].values @ v.flatten() for name, v in zip(rows, tangents, strict=True)]
+        return torch.stack(parts).sum(0)
 
 
 def _twice_differentiated(
@@ -70,11 +74,11 @@ def _twice_differentiated(
         )
         moving = [(g, v) for g, v in zip(pulled, tangents, strict=True) if g.requires_grad]
         if moving:
-            found = torch.autograd.grad(
+            moved = torch.autograd.grad(
                 [g for g, _ in moving], u, [v for _, v in moving], retain_graph=True
             )[0].detach()
         else:
-            found = torch.zeros_like(values)
+            moved = torch.zeros_like(values)
     except RuntimeError:
         return None
     # A derivative computed outside of autograd's sight looks like a constant: <u, Phi v> tells.
@@ -84,14 +88,19 @@ def _twice_differentiated(
     )
     parts = torch.stack([(g * v).sum().double() for g, v in zip(pulled, tangents, strict=True)])
     sizes = torch.stack([(g * v).abs().sum() for g, v in zip(pulled, tangents, strict=True)])
-    rounding = 1e3 * torch.finfo(values.dtype).eps * (sizes.sum() + (w * found).abs().sum())
-    return found if (parts.sum() - (w * found).sum()).abs() <= rounding + 1e-30 else None
+    rounding = 1e3 * torch.finfo(values.dtype).eps * (sizes.sum() + (w * moved).abs().sum())
+    return moved if (parts.sum() - (w * moved).sum()).abs() <= rounding + 1e-30 else None
 
 
 def pull_back(
     model: nn.Module, inputs: Inputs, cotangent: Tensor, *, outputs: Outputs = None
 ) -> dict[str, Tensor]:
-    """Phi^T u = sum_ic u_ic grad f_ic by parameter, u (n, k) or flat: one backward."""
+    """Phi^T u = sum_ic u_ic grad f_ic by parameter, u (n, k) or flat: one backward.
+
+    >>> net = nn.Linear(2, 1, bias=False)
+    >>> pull_back(net, torch.tensor([[3.0, 4.0]]), torch.tensor([[2.0]]))
+    {'weight': tensor([[6., 8.]])}
+    """
     check_examples_independent(model)
     with preserve_model_state(model):
         function = NetworkFunction(model, outputs)
@@ -135,10 +144,10 @@ def top_eigenvectors(gram: Tensor, count: int) -> tuple[Tensor, Tensor]:
         return values.flip(0)[:count], vectors.flip(1)[:, :count]
     # The vectors of a file-backed kernel come from products with it, in its own precision.
     start = torch.ones(size, dtype=gram.dtype).numpy()
-    found, columns = eigsh(gram.cpu().numpy(), k=count, which="LA", v0=start)
-    order = found.argsort()[::-1].copy()
+    largest, columns = eigsh(gram.cpu().numpy(), k=count, which="LA", v0=start)
+    order = largest.argsort()[::-1].copy()
     return (
-        torch.as_tensor(found[order], dtype=torch.float64, device=gram.device),
+        torch.as_tensor(largest[order], dtype=torch.float64, device=gram.device),
         torch.as_tensor(columns[:, order], dtype=torch.float64, device=gram.device),
     )
 
@@ -151,10 +160,15 @@ def right_singular_vectors(
     outputs: Outputs = None,
     gram: Tensor | None = None,
 ) -> Iterator[tuple[float, dict[str, Tensor]]]:
-    """(sigma_j, v_j) of Phi in order, v_j = Phi^T u_j / sigma_j of norm 1, by parameter.
+    """The leading (sigma_j, v_j) of Phi = sum_j sigma_j u_j v_j^T, in order, v_j by parameter.
 
-    u_j are eigenvectors of the kernel (given as `gram`, or computed); each v_j costs a backward
-    and the memory of one gradient, and ends the iteration where sigma is zero to rounding.
+    u_j are eigenvectors of the kernel (given as `gram`, or computed), v_j = Phi^T u_j / sigma_j,
+    directions in weight space of norm 1. Each costs a backward and the memory of one gradient; the
+    iteration ends where sigma is zero to rounding.
+
+    >>> net, x = nn.Linear(2, 1, bias=False), torch.tensor([[3.0, 4.0]])
+    >>> [round(sigma, 4) for sigma, v in right_singular_vectors(net, x, 1)]
+    [5.0]
     """
     gram = (
         tangent_kernel(model, inputs, outputs=outputs, layers=False).gram if gram is None else gram

@@ -49,11 +49,11 @@ class Route(Protocol):
 
     @staticmethod
     def halves(shape: Shape) -> bool:
-        """Whether only the part on and below the diagonal will be right: the caller mirrors it."""
+        """True where only the part on and below the diagonal is right: the caller mirrors it."""
 
     @staticmethod
     def cost(shape: Shape) -> Cost:
-        """What it costs."""
+        """Operations and bytes of `add`."""
 
     @staticmethod
     def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:
@@ -179,7 +179,7 @@ def _blocks(left: Outer, right: Outer | None, workspace: Workspace) -> list[tupl
 
 
 def _apart(side: Outer, group: int) -> list[tuple[Tensor, Tensor]]:
-    """For each position, v (N, O) and the inputs (n, 1, K)."""
+    """v (N, O) and the inputs (n, 1, K) of each position."""
     v = side.v[:, :, group].permute(3, 0, 1, 2).flatten(1, 2).contiguous()
     u = side.u.rows(group).transpose(0, 1).unsqueeze(2).contiguous()
     return [*zip(v, u, strict=True)]
@@ -293,9 +293,9 @@ def _add_column(
     k = v.shape[1]
     for first in range(0, len(v), len(t)):
         stop = min(first + len(t), len(v))
-        found = t[: stop - first]
-        torch.bmm(v[first:stop].flatten(1, 2), a_i[first:stop], out=found)
-        rows = found.view((stop - first) * k, -1)
+        middle = t[: stop - first]
+        torch.bmm(v[first:stop].flatten(1, 2), a_i[first:stop], out=middle)
+        rows = middle.view((stop - first) * k, -1)
         torch.mm(rows, v_i.t(), out=sums[: len(rows)])
         column[first * k : stop * k] += sums[: len(rows), :k]
 

@@ -85,7 +85,7 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """No: asking the compiler to leave this alone would import it, a second of each process,
+        """False: asking the compiler to leave this alone would import it, a second of each process,
         and compiled modules are refused."""
         return False
 
@@ -162,7 +162,7 @@ def _traits(func: Any) -> tuple[tuple[tuple[int, str], ...], bool]:
 
 
 def layer_at_work(model: nn.Module, error: BaseException | None = None) -> str:
-    """Which module of `model` is running now, or was when `error` was raised: `layer 0.conv`."""
+    """The module of `model` that runs now, or ran when `error` was raised, as `layer 0.conv`."""
     names = {id(module): name for name, module in model.named_modules()}
     frames: list[Any] = []
     if error is None:

@@ -2,7 +2,7 @@
 
     features = TangentFeatures(model)
     features.kernel(x)      # checks the model, and its rules against autograd
-    features.kernel(x)      # checks nothing that is known: weights and inputs may be others by now
+    features.kernel(x)      # checks nothing again: weights and inputs may be others by now
 
 What is found out is the same for other weights and for other inputs of the same form. For a model
 with other layers, hooks or code make a new object. `tangent_kernel(model, x)` makes one and uses it
@@ -18,26 +18,37 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.batch import Batch, Inputs
-from ntkexp.tangent.batch_function import batch_kernels
+from ntkexp.tangent.batch import Batch, Inputs, Outputs
+from ntkexp.tangent.batch_function import batch_kernel
 from ntkexp.tangent.factors import norm_workspace, squared_norms
-from ntkexp.tangent.features import CheckedFeatures, Features, Known
-from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.features import CheckedFeatures, Features, Findings
+from ntkexp.tangent.function import (
+    NetworkFunction,
+    coupling_modules,
+    refuse_coupling,
+    trainable,
+)
 from ntkexp.tangent.independence import Check
 from ntkexp.tangent.kernel import Request, TangentKernel
-from ntkexp.tangent.memory import blocks, budget_or_default
-from ntkexp.tangent.models import check_examples_independent
+from ntkexp.tangent.memory import blocks
 from ntkexp.tangent.state import preserve_model_state
 
 
 class TangentFeatures:
     """Phi of a model: kernels Phi Phi^T, their trace, and the factors they are made of.
 
+    Row (i, c) of Phi is the gradient of output c at input i by all trainable parameters w, and
+
+        K[(i,c), (j,c')] = <grad_w f_w(x_i)[c], grad_w f_w(x_j)[c']>
+
+    (Jacot, Gabriel, Hongler, "Neural tangent kernel", 2018; on the ways to compute it Novak,
+    Sohl-Dickstein, Schoenholz, "Fast finite width neural tangent kernel", 2022).
+
     Args:
         model: any module in which examples do not interact. Its inputs are a tensor, or a tuple or
             a dict of tensors, with the examples first; its outputs are (n, c).
         outputs: None for all classes, a list of classes, or a function of whatever the model
-            returns to (n,) or (n, k), as lambda found: found.logits. A function (f, indices) is
+            returns to (n,) or (n, k), as lambda output: output.logits. A function (f, indices) is
             told which examples it is given, as positions in all inputs of a call, in their order:
             lambda f, i: f.gather(1, labels[i, None]) is each example's own class.
         budget_bytes: memory for activations, gradients and workspace; larger batches are cut into
@@ -50,7 +61,7 @@ class TangentFeatures:
     >>> features.kernel(torch.tensor([[2.0], [3.0]])).gram        # x x' + 1
     tensor([[ 5.,  7.],
             [ 7., 10.]])
-    >>> features.trace(torch.tensor([[2.0], [3.0]])).item()
+    >>> round(features.trace(torch.tensor([[2.0], [3.0]])).item(), 4)
     15.0
     """
 
@@ -63,15 +74,17 @@ class TangentFeatures:
         tf32: bool = False,
         check: Check = True,
     ) -> None:
-        check_examples_independent(model)
+        self._couplers = coupling_modules(model)
+        refuse_coupling(self._couplers)
         self.model, self.outputs, self.budget_bytes = model, outputs, budget_bytes
         self.tf32, self.check = tf32, check
-        self._known: dict[Hashable, Known] = {}
+        self._function: NetworkFunction | None = None
+        self._findings: dict[Hashable, Findings] = {}
 
     def kernel(
         self, inputs: Inputs, other: Inputs | None = None, *, layers: bool = True
     ) -> TangentKernel:
-        """The kernel of `inputs` with themselves, or with `other`; `layers` splits it by layer."""
+        """K of `inputs` with themselves, or with `other`; `layers` splits it by layer."""
         if other is None:
             return self._symmetric([inputs], layers)[0]
         with self._looking():
@@ -82,8 +95,8 @@ class TangentFeatures:
         self, batches: Mapping[str, Inputs], *, layers: bool = True
     ) -> dict[str, TangentKernel]:
         """The kernel of each batch with itself, from one forward and one set of backwards."""
-        found = self._symmetric([*batches.values()], layers)
-        return dict(zip(batches, found, strict=True))
+        kernels = self._symmetric([*batches.values()], layers)
+        return dict(zip(batches, kernels, strict=True))
 
     def factors(self, inputs: Inputs) -> Features:
         """The factors of every parameter. The batch is not cut: it must fit into memory."""
@@ -100,8 +113,10 @@ class TangentFeatures:
             workspace, total = norm_workspace(like), like.new_zeros((), dtype=torch.float64)
             parts = blocks(len(batch), checked.sizes.bytes_per_example, checked.budget_bytes)
             for rows in parts:
-                found = checked.of(batch[rows])
-                factors = [factor for layer in found.layers.values() for factor in layer.values()]
+                features = checked.of(batch[rows])
+                factors = [
+                    factor for layer in features.layers.values() for factor in layer.values()
+                ]
                 total += squared_norms(factors, workspace)
             return total
 
@@ -111,19 +126,22 @@ class TangentFeatures:
             return Request(self._checked(batches), layers).symmetric(batches)
 
     def _looking(self) -> AbstractContextManager[None]:
-        check_examples_independent(self.model)
+        refuse_coupling(self._couplers)
         return preserve_model_state(self.model, tf32=self.tf32)
 
     def _checked(self, batches: list[Batch]) -> CheckedFeatures:
         if not batches:
             raise UserError("no batch of inputs was given")
-        function, largest = NetworkFunction(self.model, self.outputs), max(batches, key=len)
-        known = self._known.setdefault(_form(function, largest), Known())
-        return CheckedFeatures(function, largest, self.budget_bytes, self.check, known)
+        if self._function is None:
+            self._function = NetworkFunction(self.model, self.outputs)
+        self._function.parameters = trainable(self.model)  # may be others by now
+        largest = max(batches, key=len)
+        findings = self._findings.setdefault(_form(self._function, largest), Findings())
+        return CheckedFeatures(self._function, largest, self.budget_bytes, self.check, findings)
 
 
 def _form(function: NetworkFunction, batch: Batch) -> Hashable:
-    """What may not change for what is known to hold: modes, what is trained, the inputs' form."""
+    """Where this is the same, findings hold: modes, what is trained, the form of the inputs."""
     modes = tuple(module.training for module in function.model.modules())
     inputs = tuple((part.shape[1:], part.dtype) for part in batch.parts())
     trained = tuple((name, p.dtype) for name, p in function.parameters.items())
@@ -142,11 +160,13 @@ def tangent_kernel(
     tf32: bool = False,
     check: Check = True,
 ) -> TangentKernel:
-    """The kernel of `inputs` with themselves, or with `other`; the options of `TangentFeatures`.
+    """The kernel of `inputs` with themselves, or with `other`: K = Phi Phi'^T.
 
-    layers        False leaves out the split by layer
-    batch_function  True takes the batch as one function: the only meaning a kernel has with batch
-                  norm in training mode or active dropout, which are refused otherwise
+    Args:
+        layers: False leaves out the split by layer.
+        batch_function: True takes the batch as one function: the only meaning a kernel has with
+            batch norm in training mode or active dropout, which are refused otherwise.
+        outputs, budget_bytes, tf32, check: as in `TangentFeatures`.
 
     >>> tangent_kernel(nn.Linear(1, 1), torch.tensor([[2.0], [3.0]])).gram    # x x' + 1
     tensor([[ 5.,  7.],
@@ -156,9 +176,8 @@ def tangent_kernel(
         if other is not None:
             raise UserError("batch_function=True: two batches have no common batch function")
         with preserve_model_state(model, tf32=tf32):
-            return _of_batch_function(
-                NetworkFunction(model, outputs), Batch.of(inputs), layers, budget_bytes
-            )
+            function = NetworkFunction(model, outputs)
+            return batch_kernel(function, Batch.of(inputs), layers, budget_bytes)
     features = TangentFeatures(
         model, outputs=outputs, budget_bytes=budget_bytes, tf32=tf32, check=check
     )
@@ -177,7 +196,13 @@ def tangent_kernels(
 ) -> dict[str, TangentKernel]:
     """The kernel of each batch with itself, from one forward and one set of backwards together.
 
-    Indices for `outputs` count through the batches in their order.
+    The options are those of `TangentFeatures`; indices for `outputs` count through the batches in
+    their order.
+
+    >>> x = torch.tensor([[2.0], [3.0]])
+    >>> kernels = tangent_kernels(nn.Linear(1, 1), {"train": x, "test": x[:1]})
+    >>> {name: kernel.shape for name, kernel in kernels.items()}
+    {'train': (2, 1, 2, 1), 'test': (1, 1, 1, 1)}
     """
     features = TangentFeatures(
         model, outputs=outputs, budget_bytes=budget_bytes, tf32=tf32, check=check
@@ -193,31 +218,23 @@ def layer_factors(
     budget_bytes: int | None = None,
     check: Check = True,
 ) -> Features:
-    """The factors of all trainable parameters for one batch: what a kernel, a Fisher matrix or a
-    norm is made of. The gradient of output c at example i by the weight of a layer is a sum of
-    outer products over the positions d of its output,
+    """The factors of all trainable parameters: what a kernel, a Fisher matrix or a norm is made of.
+
+    The gradient of output c at example i by the weight of a layer is a sum of outer products over
+    the positions d of its output,
 
         grad_W f_ic = sum_d v_icd u_id^T,
 
-    u the inputs and v the gradients of the outputs. `.layers[module][parameter]` is such an Outer,
-    with u (n, G, K, D) as `positions.everything(f.u)` and f.v (n, k, G, O, D), or a Direct, with
-    values (n, k, p), for biases, scales and whatever has no such form. `.jacobian()` of either is
-    (n, k, p). The batch is not cut: it must fit into memory.
+    u the inputs and v the gradients of the outputs (Goodfellow, "Efficient per-example gradient
+    computations", 2015). `.layers[module][parameter]` is such an Outer, with u (n, G, K, D) as
+    `positions.everything(f.u)` and f.v (n, k, G, O, D), or a Direct, with values (n, k, p), for
+    biases, scales and whatever has no such form. `.jacobian()` of either is (n, k, p). The batch is
+    not cut: it must fit into memory.
 
     >>> net = nn.Linear(2, 1, bias=False)
-    >>> found = layer_factors(net, torch.tensor([[3.0, 4.0]]))
-    >>> found.layers[""]["weight"].jacobian()
+    >>> features = layer_factors(net, torch.tensor([[3.0, 4.0]]))
+    >>> features.layers[""]["weight"].jacobian()
     tensor([[[3., 4.]]])
     """
     features = TangentFeatures(model, outputs=outputs, budget_bytes=budget_bytes, check=check)
     return features.factors(inputs)
-
-
-def _of_batch_function(
-    function: NetworkFunction, batch: Batch, layers: bool, budget_bytes: int | None
-) -> TangentKernel:
-    values = function(batch)
-    budget = budget_or_default(budget_bytes, values.device)
-    grams = batch_kernels(values, function.parameters, budget)
-    total = torch.stack(list(grams.values())).sum(0)
-    return TangentKernel(total, grams if layers else {}, values.shape[1])

@@ -14,13 +14,12 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
-from ntkexp.tangent.batch import Batch, Inputs
-from ntkexp.tangent.features import CheckedFeatures, Features, Known
-from ntkexp.tangent.function import NetworkFunction, Outputs
+from ntkexp.tangent.batch import Batch, Inputs, Outputs
+from ntkexp.tangent.features import CheckedFeatures, Features, Findings
+from ntkexp.tangent.function import NetworkFunction, check_examples_independent
 from ntkexp.tangent.independence import ROWS, Check
 from ntkexp.tangent.kernel import add_layer
 from ntkexp.tangent.memory import Workspace
-from ntkexp.tangent.models import check_examples_independent
 from ntkexp.tangent.shape import mirror
 from ntkexp.tangent.state import preserve_model_state
 
@@ -72,6 +71,13 @@ def tangent_kernel_tiles(
     the first stopped, or works beside it; it returns at once when nothing is left. What is there
     must be of the same weights and inputs, and the kernel of three examples, computed anew, must
     be the one on disk: that sees another choice of outputs, and other code of the model.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path, x = Path(folder) / "kernel.npy", torch.tensor([[2.0], [3.0]])
+    ...     tangent_kernel_tiles(nn.Linear(1, 1), x, path, progress=False)    # x x' + 1
+    memmap([[ 5.,  7.],
+            [ 7., 10.]], dtype=float32)
     """
     if isinstance(path, Path | str):
         from ntkexp.results.arrays import TiledArray  # a library of its own but for this
@@ -100,7 +106,7 @@ class _Tiles:
     ) -> None:
         self.function, self.batch = function, batch
         first = self._moved(slice(0, ROWS))
-        self.features = CheckedFeatures(function, first, budget_bytes, check, Known())
+        self.features = CheckedFeatures(function, first, budget_bytes, check, Findings())
         self.sizes, self.budget_bytes = self.features.sizes, self.features.budget_bytes
         self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
         self.step = 0
@@ -157,8 +163,8 @@ class _Tiles:
             self._left = None  # free it before the next is made
             self._left = (row, self._features(row))
         right = None if row == column else self._features(column)
-        found: npt.NDArray[np.generic] = self._product(self._left[1], right).cpu().numpy()
-        return found
+        block: npt.NDArray[np.generic] = self._product(self._left[1], right).cpu().numpy()
+        return block
 
     def _product(self, left: Features, right: Features | None) -> Tensor:
         columns = left if right is None else right

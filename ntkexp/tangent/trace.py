@@ -9,14 +9,18 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.machine import sent
-from ntkexp.tangent.batch import Batch, Inputs
+from ntkexp.tangent.batch import Batch, Inputs, Outputs, chosen
 from ntkexp.tangent.factors import Direct, Factor, norm_workspace, squared_norms
 from ntkexp.tangent.fallback import jacobians
-from ntkexp.tangent.features import Known, Reading
-from ntkexp.tangent.function import NetworkFunction, Outputs, chosen
+from ntkexp.tangent.features import Findings, Reading
+from ntkexp.tangent.function import (
+    NetworkFunction,
+    check_examples_independent,
+    coupling_modules,
+    refuse_coupling,
+)
 from ntkexp.tangent.independence import Check, check_independent
 from ntkexp.tangent.memory import default_budget
-from ntkexp.tangent.models import check_examples_independent, coupling_modules, refuse_coupling
 from ntkexp.tangent.state import preserve_model_state
 from ntkexp.tangent.tangent_features import TangentFeatures
 
@@ -101,7 +105,7 @@ class SharedForward:
 
     def __init__(self, model: nn.Module, outputs: Outputs = None, *, check: Check = True) -> None:
         self._function, self._check = NetworkFunction(model, outputs), check
-        self._couplers, self._known = coupling_modules(model), Known()
+        self._couplers, self._findings = coupling_modules(model), Findings()
 
     def __enter__(self) -> SharedForward:
         refuse_coupling(self._couplers)
@@ -124,15 +128,16 @@ class SharedForward:
             return self._trace(values, batch, generator)
 
     def _trace(self, values: Tensor, batch: Batch, generator: torch.Generator | None) -> Tensor:
-        function, known = self._function, self._known
-        if not known.independent:
+        function, findings = self._function, self._findings
+        if not findings.independent:
             check_independent(function, batch, self._check)
-            known.independent = True
+            findings.independent = True
         cotangent = signs(values, generator)
-        reading = Reading(function, batch, values, [cotangent], known)
+        reading = Reading(function, batch, values, [cotangent], findings)
         factors: list[Factor] = [*reading.factors.values()]
-        budget = default_budget(values.device) if reading.slow else 0
-        for rows in jacobians(function, batch, reading.slow, budget).values():
-            pulled = torch.einsum("nk,nkp->np", cotangent, rows.values)
-            factors.append(Direct(pulled.unsqueeze(1)))
+        if reading.slow:
+            rows = jacobians(function, batch, reading.slow, default_budget(values.device))
+            for row in rows.values():
+                pulled = torch.einsum("nk,nkp->np", cotangent, row.values)
+                factors.append(Direct(pulled.unsqueeze(1)))
         return squared_norms(factors, norm_workspace(values.detach()))

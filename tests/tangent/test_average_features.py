@@ -13,7 +13,8 @@ from ntkexp.tangent import average_features, tangent_kernel
 from ntkexp.tangent.average_features import RULES, Rule, quadrature
 from ntkexp.tangent.mean_feature import MeanFeature
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
-from tests.tangent.trap_nets import CASES, case
+from tests.tangent.grid.nets import built
+from tests.tangent.grid.traps import TRAPS
 
 POINTS = 4
 
@@ -46,9 +47,9 @@ def looped(
 
 
 @pytest.mark.parametrize("budget", [None, 3000])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", TRAPS)
 def test_the_kernel_is_that_of_the_mean_jacobian(name: str, budget: int | None) -> None:
-    model, inputs = case(name)
+    model, inputs = built(name)
     start, before = elsewhere(model), copy.deepcopy(model.state_dict())
     found = average_features(model, start, inputs, points=POINTS, budget_bytes=budget)
     rows = looped(model, start, inputs, quadrature("linspace", POINTS))
@@ -60,10 +61,10 @@ def test_the_kernel_is_that_of_the_mean_jacobian(name: str, budget: int | None) 
         assert torch.equal(value, before[key])
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", TRAPS)
 @pytest.mark.parametrize("rule", RULES)
 def test_what_the_layers_add_is_the_mean_jacobian_times_the_change(name: str, rule: Rule) -> None:
-    model, inputs = case(name)
+    model, inputs = built(name)
     start = elsewhere(model)
     found = average_features(model, start, inputs, points=POINTS, compared=(rule,))
     rows = looped(model, start, inputs, quadrature(rule, POINTS))

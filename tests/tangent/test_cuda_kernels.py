@@ -7,7 +7,8 @@ import torch
 
 from ntkexp.tangent import tangent_kernel, tangent_trace
 from tests.tangent.dense_jacobian import distance
-from tests.tangent.trap_nets import CASES, case
+from tests.tangent.grid.nets import built
+from tests.tangent.grid.traps import TRAPS
 
 pytestmark = [
     pytest.mark.cuda,
@@ -15,9 +16,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("sequence")])
+@pytest.mark.parametrize("name", [name for name in TRAPS if not name.startswith("sequence")])
 def test_the_kernel_is_that_of_the_cpu(name: str) -> None:
-    model, inputs = case(name)
+    model, inputs = built(name)
     expected = tangent_kernel(model, inputs)
     kernel = tangent_kernel(model.cuda(), inputs.cuda())
     assert distance(kernel.gram.cpu(), expected.gram) < 1e-10

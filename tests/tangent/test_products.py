@@ -16,12 +16,13 @@ from ntkexp.tangent import (
     top_eigenvectors,
 )
 from tests.tangent.dense_jacobian import jacobian
-from tests.tangent.trap_nets import CASES, case
+from tests.tangent.grid.nets import built
+from tests.tangent.grid.traps import TRAPS
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", TRAPS)
 def test_products_are_those_with_the_jacobian(name: str) -> None:
-    model, inputs = case(name)
+    model, inputs = built(name)
     rows = jacobian(model, inputs)
     parameters = dict(model.named_parameters())
     direction = {key: torch.randn_like(parameters[key]) for key in rows}
@@ -35,7 +36,7 @@ def test_products_are_those_with_the_jacobian(name: str) -> None:
 
 
 def test_some_parameters_move_and_others_stand_still() -> None:
-    model, inputs = case("in-place ReLU")
+    model, inputs = built("in-place ReLU")
     rows = jacobian(model, inputs)
     direction = {"3.bias": torch.ones(4, dtype=torch.float64)}
     truth = rows["3.bias"].sum(1)
@@ -86,7 +87,7 @@ def test_top_eigenvectors_of_a_large_kernel(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_right_singular_vectors() -> None:
-    model, inputs = case("module used twice")
+    model, inputs = built("module used twice")
     rows = torch.cat(list(jacobian(model, inputs).values()), dim=1)
     _, sigmas, right = torch.linalg.svd(rows, full_matrices=False)
     gram = tangent_kernel(model, inputs).gram
@@ -100,15 +101,15 @@ def test_right_singular_vectors() -> None:
 
 
 def test_singular_vectors_end_with_the_rank() -> None:
-    model, inputs = case("in-place ReLU")
+    model, inputs = built("in-place ReLU")
     twice = torch.cat([inputs[:1], inputs[:1]])
     rank = len(list(right_singular_vectors(model, twice, 6)))
     assert rank == torch.linalg.matrix_rank(tangent_kernel(model, twice).gram, hermitian=True) <= 3
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", TRAPS)
 def test_layer_factors_are_the_jacobian(name: str) -> None:
-    model, inputs = case(name)
+    model, inputs = built(name)
     rows = jacobian(model, inputs)
     found = layer_factors(model, inputs)
     for layer, factors in found.layers.items():

@@ -13,8 +13,6 @@ from ntkexp.tangent import Outer, layer_factors, tangent_kernel
 from ntkexp.tangent.positions import Patches
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
-CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-
 
 class Used(nn.Module):
     """A parameter `p`, used by a function of it and the inputs, before outputs that mix it all."""
@@ -34,17 +32,6 @@ def exact(model: nn.Module, inputs: Tensor) -> None:
     truth = torch.stack([*layer_kernels(jacobian(model, inputs)).values()]).sum(0)
     assert distance(kernel.gram, truth) < 1e-10
     assert kernel.fallback == []
-
-
-@pytest.mark.parametrize("axes", [1, 2, 3])
-@pytest.mark.parametrize("padding", ["valid", "same"])
-def test_convolutions_padded_by_a_word(axes: int, padding: str) -> None:
-    """With `same`, a kernel of 3 that is dilated by 3 needs more than one on each side."""
-    conv = CONVS[axes - 1](2, 3, 3, padding=padding, dilation=3 if padding == "same" else 1)
-    model = nn.Sequential(conv, nn.Tanh(), nn.Flatten(), nn.LazyLinear(2))
-    inputs = torch.randn(4, 2, *(6,) * axes)
-    model(inputs)
-    exact(model, inputs)
 
 
 class Frames(nn.Module):
@@ -72,13 +59,6 @@ def test_frames_of_films(layer: nn.Module) -> None:
     model = Frames(layer)
     model(films)
     exact(model, films)
-
-
-@pytest.mark.parametrize("norm", [nn.LayerNorm(4), nn.BatchNorm1d(4), nn.GroupNorm(2, 4)])
-def test_norms_of_vectors(norm: nn.Module) -> None:
-    """Of all outputs at once, as networks that are small have it."""
-    model = nn.Sequential(nn.Linear(3, 4), norm, nn.Tanh(), nn.Linear(4, 2)).eval()
-    exact(model, torch.randn(5, 3))
 
 
 USES: dict[str, tuple[tuple[int, ...], Callable[[Tensor, Tensor], Tensor]]] = {

@@ -127,13 +127,13 @@ def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> N
 
 
 @given(convolutions(), st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=20)
 @EVEN_KERNELS
 def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cross: bool) -> None:
     """Routes are chosen by cost; here each has to take every layer."""
     layer, inputs = drawn[0].double(), drawn[1].double()
     model = Head(layer, inputs, 2)
-    factor = layer_factors(model, inputs).layers["layer"]["layer.weight"]
+    factor = layer_factors(model, inputs, check=False).layers["layer"]["layer.weight"]
     left, right = factor, factor.part(slice(0, 1)) if cross else None
     rows = left.jacobian().flatten(0, 1)
     truth = rows @ (rows if right is None else right.jacobian().flatten(0, 1)).t()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ntkexp.tangent import TangentFeatures, features, tangent_kernel, tangent_trace
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
-from tests.tangent.trap_nets import CASES, case
+from tests.tangent.grid.nets import built
 
 EXACT = 1e-12
 
@@ -73,16 +73,6 @@ def test_a_second_call_checks_nothing(name: str, request: pytest.FixtureRequest)
         known.kernel(inputs.float())  # another form
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_second_call_gives_what_the_first_gave(name: str) -> None:
-    model, inputs = case(name)
-    known = TangentFeatures(model)
-    first, second = known.kernel(inputs), known.kernel(inputs)
-    assert distance(second.gram, truth(model, inputs)) < EXACT
-    assert all(distance(second.layers[k], first.layers[k]) < 1e-8 for k in first.layers)
-    assert second.fallback == first.fallback
-
-
 def test_the_examples_are_looked_at_once_for_each_form(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
 
@@ -132,7 +122,7 @@ def test_frozen_and_thawed() -> None:
 
 
 def test_it_does_all_that_the_functions_do() -> None:
-    model, inputs = case("in-place ReLU")
+    model, inputs = built("in-place ReLU")
     known = TangentFeatures(model, outputs=[2, 0])
     assert torch.equal(
         known.kernel(inputs).gram, tangent_kernel(model, inputs, outputs=[2, 0]).gram

@@ -66,10 +66,6 @@ def hooked() -> nn.Module:
     return net
 
 
-class QuietNorm(nn.InstanceNorm2d):
-    """A subclass that keeps the parent's forward."""
-
-
 def pruned() -> nn.Module:
     net = seq(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
     prune.l1_unstructured(net[0], "weight", 0.3)  # type: ignore[index, no-untyped-call]
@@ -107,10 +103,6 @@ MIXED: dict[str, Net] = {
         vectors(),
     ),
     "hooks that replace": (hooked, vectors()),
-    "quiet norm": (
-        lambda: seq(nn.Conv2d(4, 4, 1), QuietNorm(4, affine=True), nn.Flatten(), nn.Linear(100, 2)),
-        images(),
-    ),
     "pruned": (pruned, vectors()),
     "weight of two geometries": (
         of(

@@ -12,6 +12,7 @@ from tests.tangent.grid.parts import Net
 from tests.tangent.grid.plain import PLAIN, SHARED
 from tests.tangent.grid.routed import ROUTED
 from tests.tangent.grid.sequences import SEQUENCES
+from tests.tangent.grid.traps import TRAPS
 from tests.tangent.grid.unusual import UNUSUAL
 
 NETS: dict[str, Net] = {
@@ -24,6 +25,7 @@ NETS: dict[str, Net] = {
     **UNUSUAL,
     **MIXED,
     **ROUTED,
+    **TRAPS,
 }
 
 

@@ -33,10 +33,7 @@ FALLBACK = {
         for name in NETS
         if name.startswith("transposed") and "no bias" not in name
     },
-    **{
-        name: ["1.weight", "1.bias"]
-        for name in ("instance norm", "tracked instance norm", "quiet norm")
-    },
+    **{name: ["1.weight", "1.bias"] for name in ("instance norm", "tracked instance norm")},
     "tokens sent to experts": ["a.weight", "a.bias", "b.weight", "b.bias"],
     "examples sorted": ["a.weight", "a.bias", "head.weight"],
     "packed LSTM": [f"rnn.{name}_l{i}" for i in (0, 1) for name in RECURRENT],
@@ -48,6 +45,7 @@ FALLBACK = {
     "single examples": [f"{m}.{p}" for m in ("a", "norm", "head") for p in ("weight", "bias")],
     "weights looked up by the data": ["w"],
     "bags": ["a.weight", "b.weight"],
+    "norms": ["3.weight", "3.bias", "5.weight", "5.bias"],
     "one table, four ways": ["e.weight"],
 }
 

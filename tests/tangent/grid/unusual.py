@@ -10,17 +10,6 @@ from torch.utils.checkpoint import checkpoint
 from tests.tangent.grid.parts import Net, Of, Pool, images, linear, of, seq, vectors, weight
 
 
-class Quiet(nn.Linear):
-    """A subclass that keeps the parent's forward."""
-
-
-class Loud(nn.Linear):
-    """One that does not."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return 2 * super().forward(x) + x @ self.weight.t()
-
-
 class LowRank(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -48,21 +37,12 @@ def symmetric() -> nn.Module:
     return seq(layer, nn.Tanh(), nn.Linear(4, 2))
 
 
-def hooked() -> nn.Module:
-    net = seq(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
-    net[0].register_forward_hook(lambda module, args, out: 2 * out + module.weight.sum())  # type: ignore[index]
-    net[2].register_forward_pre_hook(lambda module, args: (args[0] * 3,))  # type: ignore[index]
-    return net
-
-
 def recomputed(m: Of, x: Tensor) -> Tensor:
     hidden = checkpoint(m.body, x, use_reentrant=False)  # type: ignore[arg-type]
     return m.head(hidden)  # type: ignore[operator, no-any-return]
 
 
 UNUSUAL: dict[str, Net] = {
-    "quiet subclass": (lambda: seq(Quiet(4, 4), nn.Tanh(), Quiet(4, 2)), vectors()),
-    "loud subclass": (lambda: seq(Loud(4, 4), nn.Tanh(), nn.Linear(4, 2)), vectors()),
     "weight norm": (
         lambda: seq(parametrizations.weight_norm(nn.Linear(4, 4)), nn.Tanh(), nn.Linear(4, 2)),
         vectors(),
@@ -82,7 +62,6 @@ UNUSUAL: dict[str, Net] = {
     "low rank": (lambda: lora(False), vectors()),
     "low rank on frozen": (lambda: lora(True), vectors()),
     "symmetric": (symmetric, vectors()),
-    "hooks that compute": (hooked, vectors()),
     "checkpointing": (
         of(
             recomputed,

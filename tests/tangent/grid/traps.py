@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tests.tangent.grid.parts import Net, tokens, vectors
+
 
 class Residual(nn.Module):
     """Two convolutions with batch norm around a skip connection, the second scale zero."""
@@ -105,12 +107,8 @@ class Doubled(nn.Linear):
         return 2 * super().forward(x) + x @ self.weight.t()
 
 
-def images(n: int = 5) -> Tensor:
-    return torch.randn(n, 2, 4, 4)
-
-
-def tokens(n: int, words: int) -> Tensor:
-    return torch.randint(0, words, (n, 5))
+def trap_images() -> Callable[[], Tensor]:
+    return lambda: torch.randn(5, 2, 4, 4)
 
 
 def inplace() -> nn.Module:
@@ -156,28 +154,19 @@ def reparametrised() -> nn.Module:
 
 
 def unusual() -> nn.Module:
-    return nn.Sequential(nn.Linear(5, 4), nn.PReLU(), Doubled(4, 4), nn.Tanh(), nn.Linear(4, 3))
+    return nn.Sequential(nn.Linear(5, 4), Doubled(4, 4), nn.Tanh(), nn.Linear(4, 3))
 
 
-CASES: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {
-    "in-place ReLU": lambda: (inplace(), images()),
-    "frozen": lambda: (frozen(), images()),
-    "residual, batch norm, zero scale": lambda: (Residual(), images()),
-    "norms": lambda: (normalised(), images()),
-    "module used twice": lambda: (Twice(), images()),
-    "tied embedding": lambda: (Tied(), tokens(4, 7)),
-    "functional use": lambda: (Functional(), torch.randn(5, 5)),
-    "sequence": lambda: (Sequence(), tokens(4, 9)),
-    "sequence as long as the batch": lambda: (Sequence(), tokens(5, 9)),
-    "weight norm": lambda: (reparametrised(), torch.randn(5, 5)),
-    "subclass and PReLU": lambda: (unusual(), torch.randn(5, 5)),
+TRAPS: dict[str, Net] = {
+    "in-place ReLU": (inplace, trap_images()),
+    "frozen": (frozen, trap_images()),
+    "residual, batch norm, zero scale": (Residual, trap_images()),
+    "norms": (normalised, trap_images()),
+    "module used twice": (Twice, trap_images()),
+    "tied to the head": (Tied, tokens(4, 5, 7)),
+    "functional use": (Functional, vectors(5, 5)),
+    "sequence": (Sequence, tokens(4, 5, 9)),
+    "sequence as long as the batch": (Sequence, tokens(5, 5, 9)),
+    "weight norm of a layer": (reparametrised, vectors(5, 5)),
+    "subclass": (unusual, vectors(5, 5)),
 }
-
-
-def case(name: str) -> tuple[nn.Module, Tensor]:
-    """A net in float64 and evaluation mode, and its inputs, the same every time."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        model, inputs = CASES[name]()
-    model = model.double().eval()
-    return model, inputs.double() if inputs.is_floating_point() else inputs
