@@ -18,7 +18,7 @@ from tests.conftest import Script
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
 FIGURES = {
     "adaptive": {
-        "fig01_label_kernel": ("label_kernel",),
+        "fig01_label_kernel": ("label_kernel_sgd",),
         "fig02_penalties": ("penalties",),
         "fig03_difficult_points": ("label_kernel",),
         "fig_alignment": ("mlp_mnist", "vgg19"),
