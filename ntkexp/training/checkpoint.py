@@ -35,8 +35,11 @@ def on_device(content: Any, device: torch.device) -> Any:
     return content
 
 
-def stacked(contents: Sequence[bytes]) -> bytes:
-    """Stack the tensors of the same name from several files: the first dimension counts the
-    files."""
+def stacked(contents: Sequence[bytes]) -> bytes | None:
+    """Stack the tensors of the same name from several files: the first dimension counts the files.
+    None where their names or shapes differ."""
     parts = [restored(content) for content in contents]
+    shapes = [{name: tensor.shape for name, tensor in part.items()} for part in parts]
+    if any(other != shapes[0] for other in shapes):
+        return None
     return saved({name: torch.stack([part[name] for part in parts]) for name in parts[0]})

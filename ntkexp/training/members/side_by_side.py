@@ -189,10 +189,19 @@ class Members(Generic[W]):
         }
 
     def files(self) -> Mapping[str, bytes]:
-        """Each file once: the tensors of a name from all members are stacked along a new first
-        dimension."""
-        kept = [work.files() for work in self.works]
-        return {name: stacked([files[name] for files in kept]) for name in kept[0]}
+        """A file of tensors that all members have alike, once: stacked along a new first dimension.
+        Every other file is kept with its member's number before its name."""
+        of_each = [work.files() for work in self.works]
+        files: dict[str, bytes] = {}
+        for name in dict.fromkeys(name for kept in of_each for name in kept):
+            contents = {m: kept[name] for m, kept in enumerate(of_each) if name in kept}
+            alike = name.endswith(".pt") and len(contents) == len(of_each)
+            together = stacked([*contents.values()]) if alike else None
+            if together is None:
+                files |= {f"{m}.{name}": content for m, content in contents.items()}
+            else:
+                files[name] = together
+        return files
 
 
 def _joined(parts: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:

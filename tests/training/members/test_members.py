@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import torch
 
 from ntkexp.errors import UserError
 from ntkexp.training import supervised
+from ntkexp.training.checkpoint import restored, saved
 from ntkexp.training.members import side_by_side as members
 from tests.tiny_runs import TINY, train
 
@@ -194,3 +196,22 @@ def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_pa
     with pytest.raises(UserError, match=said):
         train(tmp_path, *base, *words)
     assert not list(tmp_path.iterdir())
+
+
+def test_files_that_members_do_not_have_alike_are_kept_one_by_one() -> None:
+    def work(**files: bytes) -> SimpleNamespace:
+        return SimpleNamespace(
+            last=1,
+            offers=frozenset(),
+            files=lambda: {name.replace("_", "."): content for name, content in files.items()},
+        )
+
+    same, wide = saved({"w": torch.ones(2)}), saved({"w": torch.ones(3)})
+    works = [work(same_pt=same, width_pt=same, scores_npz=b"0", own_pt=same),
+             work(same_pt=same, width_pt=wide, scores_npz=b"1")]  # fmt: skip
+    files = members.Members(works, [{}, {}], []).files()
+    assert restored(files.pop("same.pt"))["w"].shape == (2, 2)
+    assert files == {
+        "0.width.pt": same, "1.width.pt": wide, "0.scores.npz": b"0", "1.scores.npz": b"1",
+        "0.own.pt": same,
+    }  # fmt: skip
