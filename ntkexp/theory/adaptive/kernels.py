@@ -13,14 +13,14 @@ from ntkexp.theory.float64 import Array, array
 
 
 def cosine(first: ArrayLike, second: ArrayLike) -> float:
-    """<K, K'>_F / (|K|_F |K'|_F), not centred (Figure 1); not a number where one of them is zero.
+    """<K, K'>_F / (|K|_F |K'|_F), not centred (Figure 1); not a number where one of them is zero or not finite.
 
     >>> cosine([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]])
     0.7071067811865475
     """
     one, two = array(first), array(second)
-    norms = float(np.linalg.norm(one) * np.linalg.norm(two))
-    return float(np.vdot(one, two)) / norms if norms > 0 else math.nan
+    norms = float(np.linalg.norm(one)) * float(np.linalg.norm(two))
+    return float(np.vdot(one, two)) / norms if 0 < norms < math.inf else math.nan
 
 
 def norm_ratio(first: ArrayLike, second: ArrayLike) -> float:
@@ -56,8 +56,13 @@ class Fit:
 
 
 def fit(kernel: ArrayLike, parts: Mapping[str, ArrayLike]) -> Fit:
-    """K = sum_k c_k K_k + remainder, of least |remainder|_F; the c_k may have any sign."""
+    """K = sum_k c_k K_k + remainder, of least |remainder|_F; the c_k may have any sign.
+
+    Of a kernel that is not finite, as after weights so large that it overflows, no number is one.
+    """
     K = array(kernel)
+    if not np.isfinite(K).all():
+        return Fit(dict.fromkeys(parts, math.nan), math.nan, np.full_like(K, math.nan))
     columns = np.stack([array(part).ravel() for part in parts.values()], axis=1)
     found = np.linalg.lstsq(columns, K.ravel(), rcond=None)[0]
     remainder = K - (columns @ found).reshape(K.shape)

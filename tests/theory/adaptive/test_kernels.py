@@ -60,3 +60,12 @@ def test_ranks_of_correlations() -> None:
     x = np.array([0.1, 5.0, -2.0, 3.0])
     assert kernels.correlation(kernels.ranks(x), kernels.ranks(np.exp(x))) == pytest.approx(1.0)
     assert np.isnan(kernels.correlation(x, np.ones(4)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_kernel_that_overflows_has_no_cosine_and_no_fit() -> None:
+    overflown, other = np.array([[np.inf, 0.0], [0.0, -np.inf]]), np.eye(2)
+    assert np.isnan(kernels.cosine(overflown, other))
+    assert np.isnan(kernels.cosine(overflown, 0 * other))
+    found = kernels.fit(overflown, {"a": other})
+    assert np.isnan([found.coefficients["a"], found.r2, *found.remainder.flat]).all()
