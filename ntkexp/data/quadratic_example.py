@@ -18,7 +18,7 @@ from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.errors import UserError
 from ntkexp.options import count, each, option, positive, whole
-from ntkexp.theory.lazy import quadratic_examples as examples
+from ntkexp.theory.lazy import quadratic_model as examples
 
 
 @dataclass

@@ -35,8 +35,7 @@ from ntkexp.theory.adaptive.kernels import (
     principal_directions,
     ranks,
 )
-from ntkexp.theory.alignment import label_cka
-from ntkexp.theory.centring import centre, centre_labels
+from ntkexp.theory.alignment import centre, centre_labels, label_cka
 from ntkexp.theory.float64 import Array, array
 
 PATH_POINTS = 10  # at which the leading directions of K_t - K_0 are compared

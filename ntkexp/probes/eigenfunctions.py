@@ -19,8 +19,7 @@ from ntkexp.options import MANY, one_of, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64, string
-from ntkexp.theory.centring import centre
-from ntkexp.theory.choices import CENTRINGS
+from ntkexp.theory.alignment import CENTRINGS, centre
 
 EIGENFUNCTIONS = Table(
     "eigenfunctions",

@@ -3,7 +3,7 @@ Ours.
 
     ntkexp train +exp=mlp_mnist probe=[leave_one_out] data.train_examples=2000
 
-Outputs of kernel regression for an example that was left out (ntkexp/theory/lazy/leave_one_out.py),
+Outputs of kernel regression for an example that was left out (ntkexp/theory/lazy/c_scores.py),
 with the kernel at the start and at the end of training: consistency scores without an ensemble.
 """
 
@@ -22,7 +22,7 @@ from ntkexp.options import count, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
-from ntkexp.theory.lazy.leave_one_out import leave_one_out, margins
+from ntkexp.theory.lazy.c_scores import leave_one_out, margins
 
 LEAVE_ONE_OUT = Table(
     "leave_one_out",

@@ -43,7 +43,7 @@ from ntkexp.theory.adaptive.kernels import (
 )
 from ntkexp.theory.adaptive.penalties import Fixed, Penalty, Power
 from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt
-from ntkexp.theory.adaptive.structured import joint_penalty
+from ntkexp.theory.adaptive.theorems import joint_penalty
 from ntkexp.theory.float64 import Array, array
 
 SINGULAR_VALUES = Table(

@@ -15,8 +15,7 @@ from ntkexp.options import one_of, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
-from ntkexp.theory.centring import centre
-from ntkexp.theory.choices import CENTRINGS
+from ntkexp.theory.alignment import CENTRINGS, centre
 from ntkexp.theory.spectrum import eigenvalues
 
 SPECTRUM = Table(

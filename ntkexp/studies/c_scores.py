@@ -34,7 +34,7 @@ from ntkexp.probes import View
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import derived_seed, generator
 from ntkexp.studies.base import Study
-from ntkexp.theory.lazy.consistency import TENTHS, consistency, tenths_seen
+from ntkexp.theory.lazy.c_scores import TENTHS, consistency, tenths_seen
 
 if TYPE_CHECKING:
     from ntkexp.training.work import Kept, Work, Written

@@ -27,7 +27,7 @@ from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whol
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Frames, Part, Study
 from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.rescaling import scaled_spectrum
+from ntkexp.theory.supernat import scaled_spectrum
 
 BOUNDS = Table(
     "scaling",

@@ -24,8 +24,7 @@ from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, 
 from ntkexp.results.table import Table, float64, int64, string
 from ntkexp.studies.base import Frames, Part, Study
 from ntkexp.tangent import tangent_kernel
-from ntkexp.theory.centring import centre
-from ntkexp.theory.choices import CENTRINGS
+from ntkexp.theory.alignment import CENTRINGS, centre
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.spectrum import eigenpairs
 

@@ -31,8 +31,7 @@ from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Frames, Part, Study
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.spectral_bias import mode_updates
-from ntkexp.theory.spectrum import eigenpairs
+from ntkexp.theory.spectrum import eigenpairs, mode_updates
 
 MODES = Table(
     "local_bias",

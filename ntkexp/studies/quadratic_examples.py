@@ -21,7 +21,7 @@ from ntkexp.options import SEED, Rule, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64, string
 from ntkexp.studies.base import Found, Study
 from ntkexp.theory.float64 import Array, array
-from ntkexp.theory.lazy import quadratic_examples as data
+from ntkexp.theory.lazy import quadratic_model as data
 from ntkexp.theory.lazy.quadratic_model import Modes, linearised, non_linear
 
 PLACE = {

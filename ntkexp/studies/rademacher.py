@@ -21,8 +21,8 @@ from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Frames, Part, Study
 from ntkexp.theory import rademacher
-from ntkexp.theory.choices import LARGEST_ENUMERATION
 from ntkexp.theory.float64 import Array, array
+from ntkexp.theory.rademacher import LARGEST_ENUMERATION
 
 # All 2^n signs are enumerated.
 ENUMERATED = whole(1, LARGEST_ENUMERATION, "as n")

@@ -1,16 +1,101 @@
-"""Centred kernel alignment, equation (7): how much two kernels look alike, in [0, 1]."""
+"""Centring of tangent kernels and of labels, and centred kernel alignment (7): how much two kernels
+look alike, in [0, 1].
+
+Rows are example-major throughout: row i c + y belongs to example i and class y.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ntkexp.theory.centring import CENTRINGS, centre_labels, centred_norm
-from ntkexp.theory.float64 import array
+from ntkexp.errors import UserError
+from ntkexp.theory.float64 import Array, array
 
+CENTRINGS = ("class", "joint", "none")
 # `labels`: the kernel as it is and the labels centred by class. That is how the authors' code draws
 # the "uncentred" Figure 12; the paper does not say what it does with the labels there.
 ALIGNMENTS = (*CENTRINGS, "labels")
+
+
+def centre(K: ArrayLike, classes: int, kind: str = "class") -> Array:
+    """The kernel (n c, n c) of centred tangent features.
+
+    class: Phi <- Phi - E_x Phi, every class's feature minus its own mean over the examples, so
+    K_c = (H_n x I_c) K (H_n x I_c) with H_n = I - 1 1^T / n (section 3.1 of the paper).
+    joint: K_c = C K C with C = I - 1 1^T / (n c) (the letter of equation 7).
+    none: K as it is.
+
+    >>> centre([[2.0, 0.0], [0.0, 2.0]], classes=1)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    kernel = _square(K, classes)
+    if kind == "none":
+        return kernel.copy()
+    half = _less_its_means(kernel, _groups(classes, kind))
+    return _less_its_means(half.T, _groups(classes, kind)).T
+
+
+def centred_norm(K: ArrayLike, classes: int, kind: str = "class") -> float:
+    """|K_c|_F of a symmetric kernel, without forming K_c; 0 where centring takes all away.
+
+    With P the projector onto what centring takes away and H = I - P (Pythagoras, twice):
+
+        |H K H|_F^2 = |K|_F^2 - 2 |P K|_F^2 + |P K P|_F^2,
+
+    and the last two are sums of squares of means of rows.
+    """
+    kernel = _square(K, classes)
+    square = float(np.vdot(kernel, kernel))
+    if kind == "none":
+        return float(np.sqrt(square))
+    groups = _groups(classes, kind)
+    members = len(kernel) // groups
+    means = _means(kernel, groups)[0]
+    grand = _means(means.T, groups)[0]
+    taken = 2 * members * float(np.vdot(means, means)) - members**2 * float(np.vdot(grand, grand))
+    # Where all is taken away, rounding leaves some 1e-8 of the kernel.
+    left = float(np.sqrt(max(square - taken, 0.0)))
+    return left if left > 1e-7 * np.sqrt(square) else 0.0
+
+
+def centre_labels(labels: ArrayLike, kind: str = "class") -> Array:
+    """One-hot labels (n, c), centred as the features are, as a vector Y of length n c.
+
+    The label kernel of equation (7) is then K_Y = Y Y^T. With balanced classes both centrings
+    subtract 1 / c from every entry.
+    """
+    one_hot = array(labels)
+    if kind == "none":
+        return one_hot.ravel()
+    return _less_its_means(one_hot.reshape(-1, 1), _groups(one_hot.shape[1], kind)).ravel()
+
+
+def _less_its_means(rows: Array, groups: int) -> Array:
+    """Every row less the mean of its group; rows i, i + groups, i + 2 groups ... are a group."""
+    members = rows.reshape(-1, groups, rows.shape[1])
+    return (members - _means(rows, groups)).reshape(rows.shape)
+
+
+def _means(rows: Array, groups: int) -> Array:
+    """(1, groups, columns)."""
+    return array(rows.reshape(-1, groups, rows.shape[1]).mean(axis=0, keepdims=True))
+
+
+def _square(K: ArrayLike, classes: int) -> Array:
+    kernel = array(K)
+    size = len(kernel)
+    if kernel.shape != (size, size) or size % classes:
+        raise ValueError(f"a kernel of shape {kernel.shape} is not square over {classes} classes")
+    return kernel
+
+
+def _groups(classes: int, kind: str) -> int:
+    """The number of interleaved groups of rows that are centred each by itself."""
+    if kind not in CENTRINGS:
+        raise UserError(f"centring: {kind!r} is not one of {', '.join(CENTRINGS)}")
+    return classes if kind == "class" else 1
 
 
 def cka(K: ArrayLike, L: ArrayLike) -> float:

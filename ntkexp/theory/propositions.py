@@ -18,19 +18,17 @@ import numpy as np
 
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.linear_regression import min_norm_solution
-from ntkexp.theory.rescaling import (
-    optimal_for_solution,
-    optimal_for_update,
-    solution_bound,
-    update_bound,
-)
 from ntkexp.theory.spectrum import eigenvalues
 from ntkexp.theory.supernat import (
     Kappa,
     explicit_start,
     explicit_step,
     natural_gradient_update,
+    optimal_for_solution,
+    optimal_for_update,
     original_weights,
+    solution_bound,
+    update_bound,
 )
 
 IDENTITIES = (

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ntkexp.theory.choices import LARGEST_ENUMERATION
 from ntkexp.theory.float64 import Array, array
+
+LARGEST_ENUMERATION = 20  # examples of which all signs are enumerated
 
 
 def all_signs(n: int) -> Array:

@@ -1,4 +1,5 @@
-"""Statistics of a kernel's spectrum, section 3.2 of the paper.
+"""Numbers of a kernel's spectrum: its statistics (section 3.2 of the paper), the step of gradient
+descent in each mode (4), and the complexity of a training run (18).
 
 Eigenvalues are float64, non-increasing and clamped at zero.
 """
@@ -70,3 +71,29 @@ def trace_ratios(eigs: ArrayLike) -> Array:
     values = array(eigs)
     sums = np.cumsum(values)
     return sums / sums[-1] if sums[-1] > 0 else np.zeros_like(values)
+
+
+def mode_updates(eigs: ArrayLike, U: ArrayLike, loss_gradient: ArrayLike, eta: float) -> Array:
+    """df_j = -eta lambda_j (u_j^T grad_f L): Lemma 1 (4), in its sampled form (48).
+
+    U holds the unit eigenvectors u_j of the kernel matrix as columns; `loss_gradient` is the
+    gradient of L with respect to the n c outputs. Exact to first order in eta.
+    """
+    gradient = array(loss_gradient)
+    projections = array(U).T @ gradient
+    return -eta * array(eigs) * projections
+
+
+def complexity(update_norms: ArrayLike, kernel_traces: ArrayLike) -> Array:
+    """C_t = sum_{s <= t} |dw_s|_2 |Phi_s|_F with |Phi_s|_F = sqrt(Tr K_s): the running sum.
+
+    One entry an iteration: the norm of the actual parameter change and the trace of the uncentred
+    kernel before it. The last entry is C of equation (18). It is additive over t, so a run may be
+    summed in parts.
+
+    >>> complexity([1.0, 2.0], [4.0, 9.0])
+    array([2., 8.])
+    """
+    norms = array(update_norms)
+    traces = array(kernel_traces)
+    return np.cumsum(norms * np.sqrt(traces))

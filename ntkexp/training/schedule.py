@@ -39,7 +39,7 @@ def looks_of(config: ProbingConfig, last: int) -> Looks:
     log: 0 and the distinct int(start * growth^k), k = 0, 1, 2, ...
 
     >>> looks_of(ProbingConfig(), last=12).steps
-    (0, 5, 6, 7, 8, 10, 11, 12)
+    (0, 5, 6, 7, 8, 10, 11)
     """
     if config.spacing is Spacing.linear:
         return Looks(every=config.every)

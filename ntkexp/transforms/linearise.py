@@ -36,8 +36,8 @@ from ntkexp.transforms.function import (
 class Route(StrEnum):
     """forward: by forward-mode differentiation. function: in function space, by the kernel of the
     training examples. disk: the same with a kernel larger than memory, in a file under
-    `paths.outputs`. auto: what is estimated to be quickest
-    (ntkexp/training/function_space/routes.py)."""
+    `paths.outputs`. auto: function space where it fits into memory and updates outnumber training
+    examples, else forward (ntkexp/training/function_space/routes.py)."""
 
     auto = "auto"
     forward = "forward"

@@ -16,12 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.claim import Case
-from ntkexp.models.bias_free_mlp import Weights
 from ntkexp.papers.adaptive.cases import cosine, differences, fifths, fitted_seeds
 from ntkexp.papers.adaptive.claims.readings import LABELS, cell
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
+WEIGHTS = ("he", "lecun", "torch_default", "ntk_he")  # of model=bias_free_mlp, in its order
 COLOURS = (drawing.BLUE, drawing.VERMILION, drawing.GREEN)
 NEEDED = ("adapted_cosines", "adapted_fifths", "evals")
 RATE = 0.2  # the paper's 0.1, of squared errors that are halved
@@ -59,7 +59,7 @@ def make(given: drawing.Options) -> Figure:
 
 def place_of(record: Record) -> int:
     """In the order in which the model names its ways to draw the weights."""
-    return [*Weights].index(Weights(record.config["model.weights"]))
+    return WEIGHTS.index(record.config["model.weights"])
 
 
 def reading(record: Record) -> str:

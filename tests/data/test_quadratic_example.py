@@ -10,7 +10,7 @@ from ntkexp import data, models
 from ntkexp.data.quadratic_example import QuadraticExample
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import Activation, BiasFreeMlp, Weights
-from ntkexp.theory.lazy import quadratic_examples as theory
+from ntkexp.theory.lazy import quadratic_model as theory
 from tests.tiny_runs import composed
 
 CPU = torch.device("cpu")

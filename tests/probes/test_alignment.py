@@ -14,8 +14,7 @@ from ntkexp import data, models
 from ntkexp.errors import UserError
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.probes import NetworkView
-from ntkexp.theory.alignment import ALIGNMENTS, label_cka
-from ntkexp.theory.centring import centre, centre_labels
+from ntkexp.theory.alignment import ALIGNMENTS, centre, centre_labels, label_cka
 from ntkexp.training.experiment import build_probes, probe_batches
 from tests.tiny_runs import TINY, composed, train
 

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from ntkexp import data, models
 from ntkexp.config import TrainConfig
-from ntkexp.theory.complexity import complexity
+from ntkexp.theory.spectrum import complexity
 from ntkexp.training.experiment import build_probes, probe_batches
 from tests.conftest import Ntkexp
 from tests.tiny_runs import TINY, composed, train

@@ -11,7 +11,7 @@ from ntkexp.objectives.binary import BinaryLoss
 from ntkexp.probes import NetworkView
 from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.tangent import tangent_kernel
-from ntkexp.theory.centring import centre
+from ntkexp.theory.alignment import centre
 
 
 def test_they_are_those_of_a_dense_decomposition() -> None:

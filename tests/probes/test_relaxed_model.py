@@ -17,7 +17,7 @@ from ntkexp.models.bias_free_mlp import BiasFreeMlp
 from ntkexp.theory.adaptive.diagonal import diagonal_solution
 from ntkexp.theory.adaptive.penalties import Fixed, Power
 from ntkexp.theory.adaptive.solver import Dense, adapt
-from ntkexp.theory.adaptive.structured import joint_penalty
+from ntkexp.theory.adaptive.theorems import joint_penalty
 from tests.tiny_runs import composed, train
 
 WORDS = (

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ntkexp.theory.alignment import cka, label_cka
-from ntkexp.theory.centring import centre, centre_labels
+from ntkexp.theory.alignment import centre, centre_labels, cka, label_cka
 
 N, C = 9, 3
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ntkexp.errors import UserError
-from ntkexp.theory.centring import centre, centre_labels
+from ntkexp.theory.alignment import centre, centre_labels
 
 N, C, P = 7, 3, 40
 

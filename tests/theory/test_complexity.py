@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ntkexp.theory.complexity import complexity
+from ntkexp.theory.spectrum import complexity
 
 
 def test_each_step_adds_its_update_norm_times_the_frobenius_norm_of_its_features() -> None:

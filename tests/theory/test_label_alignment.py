@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ntkexp.theory.alignment import ALIGNMENTS, label_cka, label_ckas
-from ntkexp.theory.centring import CENTRINGS, centre, centre_labels
+from ntkexp.theory.alignment import (
+    ALIGNMENTS,
+    CENTRINGS,
+    centre,
+    centre_labels,
+    label_cka,
+    label_ckas,
+)
 
 
 @given(seed=st.integers(0, 999), n=st.integers(2, 12), c=st.integers(1, 5), shift=st.floats(0, 30))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ntkexp.theory import propositions
-from ntkexp.theory.rescaling import optimal_for_update, update_bound
+from ntkexp.theory.supernat import optimal_for_update, update_bound
 
 
 @pytest.mark.parametrize(("n", "P"), [(12, 5), (6, 6)])

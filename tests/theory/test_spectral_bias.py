@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ntkexp.theory.spectral_bias import mode_updates
-from ntkexp.theory.spectrum import eigenpairs
+from ntkexp.theory.spectrum import eigenpairs, mode_updates
 
 
 def test_lemma_1_is_exact_where_the_function_is_linear_in_its_weights() -> None:

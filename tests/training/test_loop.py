@@ -17,8 +17,8 @@ from ntkexp.optim.sgd import Sgd
 from ntkexp.probes.spectrum import Spectrum
 from ntkexp.studies.linear_modes import LinearModes
 from ntkexp.training import supervised
-from ntkexp.training.parts import Parts
 from ntkexp.training.schedule import learning_rate, looks_of
+from ntkexp.training.study import Parts
 from ntkexp.training.work import refuse_unoffered
 from tests.tiny_runs import TINY, composed, train
 

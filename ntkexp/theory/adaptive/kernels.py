@@ -13,7 +13,8 @@ from ntkexp.theory.float64 import Array, array
 
 
 def cosine(first: ArrayLike, second: ArrayLike) -> float:
-    """<K, K'>_F / (|K|_F |K'|_F), not centred (Figure 1); not a number where one of them is zero or not finite.
+    """<K, K'>_F / (|K|_F |K'|_F), not centred (Figure 1); not a number where one
+    of them is zero or not finite.
 
     >>> cosine([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]])
     0.7071067811865475

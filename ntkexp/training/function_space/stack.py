@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -159,16 +158,6 @@ class FunctionStack:
     def apply(self, lrs: Sequence[float]) -> None:
         """Change the coefficients, every run's by its own rate."""
         self.update.apply(one_or_each([lrs[place] for place in self._places], self.a))
-
-    def remembered(self) -> tuple[Tensor, dict[str, Any]]:
-        """All that an update changes, to be put back."""
-        return self.a.detach().clone(), self.update.state()
-
-    @torch.no_grad()
-    def put_back(self, remembered: tuple[Tensor, dict[str, Any]]) -> None:
-        a, memory = remembered
-        self.a.copy_(a)
-        self.update.restore(memory)
 
     def release(self) -> None:
         """Give the runs tensors of their own again."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.images.options import Augment
@@ -17,15 +19,17 @@ from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
 from ntkexp.optim.observer import Forward, ForwardObserver
 from ntkexp.probes import NetworkView, Probe, Update
+from ntkexp.seeds import derived_seed
 from ntkexp.tangent import TangentKernel
 from ntkexp.training.learners.captured import CannotRecordError, Captured
-from ntkexp.training.learners.drawing import drawing, drawing_layers
 from ntkexp.training.learners.evaluate import evaluate, evaluating
 from ntkexp.training.learners.learner import BeforeUpdate
-from ntkexp.training.learners.memory_format import quick_layout
 from ntkexp.training.prepared import Prepared
 from ntkexp.transforms.function import OfNetwork
 from ntkexp.transforms.linearise import Linearised
+
+# A module of your own that draws random numbers in training says so by an attribute of this name.
+MARK = "draws"
 
 
 class NetworkLearner:
@@ -91,7 +95,7 @@ class NetworkLearner:
         return loss.detach(), self.objective.correct(outputs, targets).double().mean()
 
     def _repeats(self, inputs: Tensor) -> bool:
-        """Whether this update does the same operations as most others: on a GPU it can be
+        """True if this update does the same operations as most others: on a GPU it can be
         replayed."""
         optim = self.config.optim
         return (
@@ -206,3 +210,34 @@ class NetworkLearner:
 
     def weights(self) -> dict[str, Tensor]:
         return dict(self.model.state_dict())
+
+
+def quick_layout(model: nn.Module, device: torch.device) -> torch.memory_format:
+    """Channels last for a network of convolutions on a CPU, else the plain layout.
+
+    Measured on one thread: a step of a VGG19 with 16 channels takes 0.87 of the processor time, one
+    of such a ResNet18 0.84, an evaluation 0.63 and 0.86. Only rounding differs.
+    """
+    convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
+    quick = convolves and device.type == "cpu"
+    return torch.channels_last if quick else torch.contiguous_format
+
+
+def drawing_layers(model: nn.Module) -> list[str]:
+    """The names of the modules that draw random numbers in training, such as dropout."""
+    return [name for name, module in model.named_modules() if _draws(module)]
+
+
+def _draws(module: nn.Module) -> bool:
+    if isinstance(module, _DropoutNd):
+        return module.p > 0
+    return isinstance(module, nn.RReLU) or bool(getattr(module, MARK, False))
+
+
+@contextmanager
+def drawing(seed: int, step: int, device: torch.device) -> Iterator[None]:
+    """Inside this block the global generators, the only ones that PyTorch's layers know, give the
+    stream of this step: a run that was interrupted draws what it would have drawn."""
+    with torch.random.fork_rng(devices=[device] if on_gpu(device) else []):
+        torch.manual_seed(derived_seed(seed, "layers", step))
+        yield

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from ntkexp.objectives.base import Loss
+from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import Number, WeightUpdate, one_or_each
 from ntkexp.transforms.alpha_scale import Head
 
@@ -81,3 +82,129 @@ class Stack:
 
     def rates(self, lrs: Sequence[float]) -> Number:
         return one_or_each(lrs, next(iter(self.parameters.values())))
+
+
+def is_mlp(model: nn.Module) -> bool:
+    """True for flatten, linear, relu, linear, ..., linear, all with biases."""
+    if not isinstance(model, nn.Sequential):
+        return False
+    flatten, *layers = model
+    linears, relus = layers[::2], layers[1::2]
+    return (
+        isinstance(flatten, nn.Flatten)
+        and len(linears) == len(relus) + 1
+        and all(isinstance(layer, nn.Linear) and layer.bias is not None for layer in linears)
+        and all(isinstance(layer, nn.ReLU) for layer in relus)
+    )
+
+
+class StackedMLP(Stack):
+    """A stack of networks for which `is_mlp` holds, with the gradient written out.
+
+    For f = W_L relu(... relu(W_1 x + b_1) ...) + b_L and delta_L = dloss/df,
+
+        dloss/dW_l = delta_l h_{l-1}^T,   dloss/db_l = sum over examples of delta_l,
+        delta_{l-1} = (W_l^T delta_l) * [h_{l-1} > 0],
+
+    with examples as columns, each a batched product over the M networks: into buffers made once,
+    and the gradient of a weight straight onto its velocity, v <- mu v + delta h^T. On networks this
+    small allocating memory and starting operations takes longer than the arithmetic. Where all
+    networks see the same inputs, their first layers are one layer of M times the width.
+    """
+
+    def __init__(
+        self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Loss
+    ) -> None:
+        super().__init__(models, updates, objective)
+        parts = [part.detach() for part in self.parameters.values()]
+        self._weights, self._biases = parts[::2], parts[1::2]  # (M, out, in), (M, out)
+        self._buffers: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
+        self._gradients: list[Tensor] = []
+
+    @torch.no_grad()
+    def take_gradients(
+        self, inputs: Tensor, targets: Tensor, head: Head | None = None
+    ) -> tuple[Tensor, Tensor]:
+        inputs = inputs.flatten(2)
+        hidden, deltas = self._buffers_for(inputs.shape[1])
+        outputs = self._forward(inputs.mT, hidden)
+        outputs = outputs.mT if head is None else head(outputs.mT)
+        losses, slopes = self.objective.losses_and_slopes(outputs, targets)
+        if head is not None:
+            slopes = slopes.mul_(head.alpha)
+        delta = slopes.mT.contiguous().div_(slopes.shape[1])
+        room, kept = self._room()
+        below = [inputs.mT, *hidden[:-1]]
+        for layer in reversed(range(len(self._weights))):
+            _add_products(room[2 * layer], delta, below[layer], kept)
+            room[2 * layer + 1].mul_(kept).add_(delta.sum(2))
+            if layer:
+                above, delta = delta, deltas[layer - 1]
+                torch.bmm(self._weights[layer].mT, above, out=delta)
+                # The derivative of relu, in a sixth of the time of delta * (h > 0).
+                torch.ops.aten.threshold_backward.grad_input(
+                    delta, below[layer], 0, grad_input=delta
+                )
+        if room is self._gradients:
+            self.update.take(room)
+        return outputs, losses.mean(1)
+
+    def _room(self) -> tuple[list[Tensor], float]:
+        """The buffers to which gradients are added, and the factor for what they hold already.
+
+        For plain momentum the buffer is the velocity itself: v <- mu v + g.
+        """
+        update = self.update
+        if isinstance(update, SgdUpdate) and not _per_member(update):
+            return update.memory["velocity"], float(update.momentum)
+        if not self._gradients:
+            self._gradients = [torch.zeros_like(part) for part in update.parameters]
+        return self._gradients, 0.0
+
+    def _forward(self, inputs: Tensor, hidden: list[Tensor]) -> Tensor:
+        """Fills `hidden`, (M, out, b) each; the last of them are the outputs."""
+        below = inputs
+        for weights, biases, out in zip(self._weights, self._biases, hidden, strict=True):
+            _affine(weights, biases, below, out)
+            if out is not hidden[-1]:
+                out.relu_()
+            below = out
+        return below
+
+    def _buffers_for(self, examples: int) -> tuple[list[Tensor], list[Tensor]]:
+        """The outputs (M, out, b) of every layer, and the deltas of all but the last."""
+        if examples not in self._buffers:
+            like = self._weights[0]
+            widths = [biases.shape[1] for biases in self._biases]
+            hidden = [like.new_empty(len(self.models), width, examples) for width in widths]
+            self._buffers[examples] = hidden, [torch.empty_like(part) for part in hidden[:-1]]
+        return self._buffers[examples]
+
+
+def _affine(weights: Tensor, biases: Tensor, below: Tensor, out: Tensor) -> None:
+    """out <- W h + b for weights (M, out, in), biases (M, out) and h = `below` (M, in, b)."""
+    if _common(below):
+        wide = weights.view(-1, weights.shape[2])
+        torch.addmm(biases.view(-1, 1), wide, below[0], out=out.view(-1, out.shape[2]))
+    else:
+        torch.baddbmm(biases.unsqueeze(2), weights, below, out=out)
+
+
+def _add_products(velocity: Tensor, delta: Tensor, below: Tensor, kept: float) -> None:
+    """v <- kept v + delta h^T for delta (M, out, b) and h = `below` (M, in, b)."""
+    if _common(below):
+        wide = velocity.view(-1, velocity.shape[2])
+        wide.addmm_(delta.view(-1, delta.shape[2]), below[0].T, beta=kept)
+    else:
+        velocity.baddbmm_(delta, below.mT, beta=kept)
+
+
+def _common(below: Tensor) -> bool:
+    """True if all networks have the same inputs, in the same memory."""
+    return below.stride(0) == 0
+
+
+def _per_member(update: SgdUpdate) -> bool:
+    """True if the velocity takes more than one factor for all networks."""
+    decays = isinstance(update.weight_decay, Tensor) or update.weight_decay != 0.0
+    return decays or isinstance(update.momentum, Tensor)

@@ -11,8 +11,7 @@ from torch.func import functional_call
 from ntkexp.errors import UserError
 from ntkexp.probes import Probe
 from ntkexp.training.function_space.learner import FunctionLearner
-from ntkexp.training.learners.drawing import drawing_layers
-from ntkexp.training.learners.network import NetworkLearner
+from ntkexp.training.learners.network import NetworkLearner, drawing_layers
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.alpha_scale import OnTrainingSet
 from ntkexp.transforms.linearise import Linearised

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import Diverged
 from ntkexp.members import Columns
 from ntkexp.optim import Schedule
@@ -16,10 +18,8 @@ from ntkexp.probes import View
 from ntkexp.results.table import Table
 from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.function_space.stack import FunctionStack
-from ntkexp.training.members.batches import StackedBatches
-from ntkexp.training.members.mlp import StackedMLP, is_mlp
 from ntkexp.training.members.side_by_side import Members
-from ntkexp.training.members.stack import Stack
+from ntkexp.training.members.stack import Stack, StackedMLP, is_mlp
 from ntkexp.training.members.stackable import (
     needs_every_update,
     network_in_stack,
@@ -92,34 +92,18 @@ class StackedMembers(Members[Supervised]):
             work.step += 1
 
     def _burst(self, works: Sequence[Supervised], to: int) -> bool:
-        """Make updates up to `to`, or until a member has something to report; returns whether one
-        has.
+        """Make updates up to `to`, or until a member has something to report; True if one has.
 
         In function space an update takes less time than asking a hundred members for their state.
-        So they are asked once, with the losses of the whole burst. If the first update with
-        something to report is not the last one, the burst is made again up to that update.
+        So their losses alone are looked at, all at once.
         """
-        assert isinstance(self._stack, FunctionStack)
-        step, done = works[0].step, len(self._waiting)
-        count = min(to - step, AT_ONCE)
-        before = self._stack.remembered()
-        for _ in range(count):
+        waited_for = torch.tensor([work.waited_for for work in works], dtype=torch.float64)
+        for _ in range(min(to - works[0].step, AT_ONCE)):
             self._update(works, works[0].step, watched=False)
-        losses = torch.stack([loss for _, loss, _ in self._waiting[done:]]).double()
-        waited_for = losses.new_tensor([work.waited_for for work in works])
-        telling = ((losses < waited_for) | ~losses.isfinite()).any(1).nonzero()[:, 0]
-        if not len(telling):
-            return False
-        wanted = int(telling[0]) + 1
-        if wanted < count:
-            self._stack.put_back(before)
-            first = self._waiting[: done + wanted]
-            for work in works:
-                work.step = step
-            for _ in range(wanted):
-                self._update(works, works[0].step, watched=False)
-            self._waiting = first
-        return True
+            loss = self._waiting[-1][1].double().cpu()
+            if bool(((loss < waited_for) | ~loss.isfinite()).any()):
+                return True
+        return False
 
     def _compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs, targets and mean losses of all minibatches, whose gradients are taken in."""
@@ -216,3 +200,81 @@ class StackedMembers(Members[Supervised]):
             self._stack.release()
             self._stack, self._stacked_members = None, []
         return super().files()
+
+
+class StackedBatches:
+    """The minibatches that M works see in the same step, as one tensor."""
+
+    def __init__(self, works: Sequence[Supervised]) -> None:
+        self.works = works
+        self._alike = alike(works)
+        self._epoch = -1
+        self._orders: list[Tensor] = []
+        self._targets = torch.empty(0)
+        self._rooms: dict[int, Tensor] = {}
+
+    def take(self, step: int) -> tuple[Tensor, Tensor]:
+        """(M, b, ...) inputs and (M, b) targets of the update after `step` updates.
+
+        Where all networks see the same inputs, these are in memory once: their stride along M is 0.
+        """
+        first = self.works[0]
+        batches = first.batches
+        if (
+            isinstance(batches, Endless)
+            or batches.batch_size is None
+            or not first.dataset.sees_examples_as_they_are
+        ):
+            drawn = [work.minibatch(step) for work in self.works]
+            return torch.stack([x for x, _ in drawn]), torch.stack([y for _, y in drawn])
+        if (epoch := batches.epoch(step)) != self._epoch:
+            self._begin(epoch)
+        part = batches.part(step)
+        targets = self._targets[:, part]
+        room = self._room(targets.shape[1])
+        # Straight into the buffer: gathering and then stacking would move everything twice.
+        # Where all networks see the same inputs there is one place, and the first fills it.
+        for place, work, order in zip(room, self.works, self._orders, strict=False):
+            torch.index_select(work.dataset.train.inputs, 0, order[part], out=place)
+        return room.expand(len(self.works), *room.shape[1:]), targets
+
+    def targets(self, step: int) -> Tensor:
+        """(M, b): the targets alone."""
+        if self.works[0].batches.batch_size is None:
+            return self._all_targets
+        taken = (w.batches.take(step, w.dataset.train.targets)[0] for w in self.works)
+        return torch.stack([*taken])
+
+    @cached_property
+    def _all_targets(self) -> Tensor:
+        return torch.stack([work.dataset.train.targets for work in self.works])
+
+    def numbers(self, step: int) -> Tensor:
+        """(M, b): which training examples these are."""
+        return torch.stack([work.batches.indices(step) for work in self.works])
+
+    def _begin(self, epoch: int) -> None:
+        """Put the labels of a whole epoch in order at once: labels are small."""
+        self._epoch = epoch
+        orders = (work.batches for work in self.works)
+        self._orders = [one.order(epoch) for one in orders if isinstance(one, Batches)]
+        labels = [work.dataset.train.targets for work in self.works]
+        self._targets = torch.stack([t[o] for t, o in zip(labels, self._orders, strict=True)])
+
+    def _room(self, examples: int) -> Tensor:
+        """A buffer for inputs, allocated once. The last batch of an epoch may be smaller."""
+        if examples not in self._rooms:
+            like = self.works[0].dataset.train.inputs
+            size = (1 if self._alike else len(self.works), examples, *like.shape[1:])
+            self._rooms[examples] = like.new_empty(size)
+        return self._rooms[examples]
+
+
+def alike(works: Sequence[Supervised]) -> bool:
+    """True if all see the same inputs in the same order, as in sweeps over noise or a rate."""
+    first, *others = works
+    inputs = first.dataset.train.inputs
+    return all(
+        other.batches == first.batches and torch.equal(other.dataset.train.inputs, inputs)
+        for other in others
+    )

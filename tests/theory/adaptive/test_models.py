@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize
 
-from ntkexp.theory.adaptive import diagonal, structured, structureless
+from ntkexp.theory.adaptive import diagonal, theorems
 from ntkexp.theory.adaptive.kernels import cosine, effective_rank, label_kernel
 from ntkexp.theory.adaptive.penalties import Fixed, Joint, Penalty, Power, effective
 from ntkexp.theory.adaptive.solver import Adapted, Dense, OuterProducts, adapt
@@ -24,14 +24,14 @@ def draw(seed: int, *sizes: tuple[int, ...]) -> list[np.ndarray]:
 
 def test_t2_theorem_1_interpolates_at_its_objective_with_its_kernel() -> None:
     J, r = draw(0, (4, 7), (4,))
-    found = structureless.structureless(J, r, SQUARE)
+    found = theorems.structureless(J, r, SQUARE)
     M = found.transform
     np.testing.assert_allclose(J @ M @ found.step, r, atol=1e-12)
     paid = np.sum((np.linalg.svd(M)[1] - 1) ** 2) + found.step @ found.step
-    assert paid == pytest.approx(structureless.structureless_objective(J, r, SQUARE), rel=1e-12)
+    assert paid == pytest.approx(theorems.structureless_objective(J, r, SQUARE), rel=1e-12)
     by_matrices = J @ M @ M.T @ J.T
     np.testing.assert_allclose(
-        structureless.structureless_kernel(J @ J.T, r, SQUARE), by_matrices, atol=1e-11
+        theorems.structureless_kernel(J @ J.T, r, SQUARE), by_matrices, atol=1e-11
     )
 
 
@@ -46,7 +46,7 @@ def test_t2_no_other_matrix_pays_less() -> None:
 
     starts = [np.eye(7) + 0.3 * draw(seed, (7, 7))[0] for seed in range(3)]
     least = min(optimize.minimize(objective, start.ravel(), method="BFGS").fun for start in starts)
-    predicted = structureless.structureless_objective(J, r, SQUARE)
+    predicted = theorems.structureless_objective(J, r, SQUARE)
     assert least == pytest.approx(predicted, rel=1e-6)
 
 
@@ -57,7 +57,7 @@ def test_t3_s_and_the_cosine_rise_with_the_scale_of_the_labels() -> None:
     assert s[0] == pytest.approx(1.0, abs=1e-15)
     assert np.all(np.diff(s) > 0)
     cosines = [
-        cosine(structureless.structureless_kernel(J @ J.T, c * r, SQUARE), label_kernel(r))
+        cosine(theorems.structureless_kernel(J @ J.T, c * r, SQUARE), label_kernel(r))
         for c in scales[1:]
     ]
     assert np.all(np.diff(cosines) > 0)
@@ -133,10 +133,10 @@ def test_t9_in_blocks_of_a_layer_as_with_all_features_at_once(
 def test_t7_the_factors_multiply_to_b_and_pay_the_joint_penalty(second: Penalty) -> None:
     (B,) = draw(4, (4, 3))
     B *= 2
-    found = structured.layer_solution(B, SQUARE, second)
+    found = theorems.layer_solution(B, SQUARE, second)
     np.testing.assert_allclose(found.left @ found.weight @ found.right, B, atol=1e-12)
     paid = np.sum(SQUARE(found.s1)) + np.sum(second(found.s2)) + np.sum(found.weight**2)
-    assert paid == pytest.approx(structured.joint_penalty(B, SQUARE, second), rel=1e-12)
+    assert paid == pytest.approx(theorems.joint_penalty(B, SQUARE, second), rel=1e-12)
 
 
 def test_t6_no_other_factors_of_b_pay_less() -> None:
@@ -158,10 +158,10 @@ def test_t6_no_other_factors_of_b_pay_less() -> None:
 
     starts = [0.2 * draw(seed, (16,))[0] for seed in range(4)]
     least = min(optimize.minimize(objective, start, method="BFGS").fun for start in starts)
-    assert least == pytest.approx(structured.joint_penalty(B, SQUARE, SQUARE), rel=1e-7)
+    assert least == pytest.approx(theorems.joint_penalty(B, SQUARE, SQUARE), rel=1e-7)
 
 
-def of_matrices(gradients: np.ndarray, layer: structured.Layer) -> np.ndarray:
+def of_matrices(gradients: np.ndarray, layer: theorems.Layer) -> np.ndarray:
     """J M M^T J^T with M = M_2^T (kron) M_1 written out, on columns stacked."""
     J = np.stack([g.flatten(order="F") for g in gradients])
     M = np.kron(layer.right.T, layer.left)
@@ -170,18 +170,18 @@ def of_matrices(gradients: np.ndarray, layer: structured.Layer) -> np.ndarray:
 
 def test_t7_the_double_sum_is_the_kernel_and_the_printed_17_is_not() -> None:
     B, gradients = draw(6, (4, 3), (5, 4, 3))
-    layer = structured.layer_solution(3 * B, SQUARE, SQUARE)
+    layer = theorems.layer_solution(3 * B, SQUARE, SQUARE)
     exact = of_matrices(gradients, layer)
-    np.testing.assert_allclose(structured.adapted_kernel(gradients, layer), exact, atol=1e-11)
-    printed = structured.adapted_kernel_paper_eq17(gradients, layer)
+    np.testing.assert_allclose(theorems.adapted_kernel(gradients, layer), exact, atol=1e-11)
+    printed = theorems.adapted_kernel_paper_eq17(gradients, layer)
     assert np.abs(printed - exact).max() > 0.1 * np.abs(exact).max()
 
 
 def test_t7_with_one_column_and_m2_fixed_the_printed_17_is_right() -> None:
     B, gradients = draw(7, (4, 1), (5, 4, 1))
-    layer = structured.layer_solution(3 * B, SQUARE, Fixed())
+    layer = theorems.layer_solution(3 * B, SQUARE, Fixed())
     exact = of_matrices(gradients, layer)
-    printed = structured.adapted_kernel_paper_eq17(gradients, layer)
+    printed = theorems.adapted_kernel_paper_eq17(gradients, layer)
     np.testing.assert_allclose(printed, exact, atol=1e-11)
 
 
@@ -266,7 +266,7 @@ def test_outer_products_and_several_layers_are_as_dense_gradients() -> None:
     np.testing.assert_allclose(one.objectives, other.objectives, rtol=1e-9)
     np.testing.assert_allclose(one.kernel, other.kernel, rtol=1e-8, atol=1e-10)
     by_theorem = sum(
-        structured.adapted_kernel(part.gradients, structured.layer_solution(B, *side))
+        theorems.adapted_kernel(part.gradients, theorems.layer_solution(B, *side))
         for part, B, side in zip(dense, one.B, sides, strict=True)
     )
     np.testing.assert_allclose(one.kernel, by_theorem, rtol=1e-7, atol=1e-9)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ntkexp.theory.adaptive.minimise import least_between, least_from_one
 from ntkexp.theory.adaptive.penalties import (
     Fixed,
     General,
@@ -14,6 +13,8 @@ from ntkexp.theory.adaptive.penalties import (
     Penalty,
     Power,
     effective,
+    least_between,
+    least_from_one,
     least_split,
     scalar_solution,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ntkexp.theory.lazy.consistency import TENTHS, consistency, largest_error, tenths_seen
+from ntkexp.theory.lazy.c_scores import TENTHS, consistency, largest_error, tenths_seen
 
 
 @pytest.mark.parametrize("ratio", range(1, 10))

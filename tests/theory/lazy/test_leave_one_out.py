@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ntkexp.theory.lazy.leave_one_out import leave_one_out, margins
+from ntkexp.theory.lazy.c_scores import leave_one_out, margins
 
 
 def brute_force(kernel: np.ndarray, targets: np.ndarray, ridge: float) -> np.ndarray:

@@ -7,14 +7,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ntkexp.theory.float64 import Array
-from ntkexp.theory.lazy.quadratic_examples import (
+from ntkexp.theory.lazy.quadratic_model import (
+    Modes,
     label_noise,
+    linearised,
     minority,
     noise_basis,
+    non_linear,
     reversed_order,
     spurious,
+    time_to,
 )
-from ntkexp.theory.lazy.quadratic_model import Modes, linearised, non_linear, time_to
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(4, 6)), RNG.normal(size=4)

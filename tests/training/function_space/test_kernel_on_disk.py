@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from omegaconf import OmegaConf
 
+from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.execution.prepare import prepare
 from ntkexp.tangent import tiles
+from ntkexp.training import experiment
 from ntkexp.training.function_space import routes
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import composed, train
@@ -117,22 +120,18 @@ def chosen(outputs: Path, *words: str) -> tuple[str, dict[str, object]]:
     return ready.work.learner.route, dict(ready.about["route"])
 
 
-def test_what_exceeds_memory_goes_to_disk_where_that_is_quicker_and_says_so(
+def test_what_exceeds_memory_goes_to_disk_where_many_share_it_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many = ("optim.steps=100000", "optim.batch_size=2")
-    few = ("optim.steps=1", "data.train_examples=300")
-    assert chosen(tmp_path, *many)[0] == "function"
+    assert chosen(tmp_path, "optim.steps=100000")[0] == "function"
     monkeypatch.setattr(routes, "available_bytes", lambda: 1000)
-    route, about = chosen(tmp_path, *many)
-    assert (route, about["taken"]) == ("disk", "disk")
-    assert "of the two estimates the smaller: the kernels need" in str(about["because"])
-    assert set(about["estimated_seconds"]) == {"forward", "disk"}  # type: ignore[call-overload]
-    assert chosen(tmp_path, *few)[0] == "network"
-    monkeypatch.setattr(routes, "SHARE_OF_DISK", 0.0)
-    route, about = chosen(tmp_path, *many)
-    assert route == "network"
-    assert "of memory" in str(about["because"]) and "of disk" in str(about["because"])
+    route, about = chosen(tmp_path, "optim.steps=100000")
+    assert (route, about["taken"]) == ("network", "forward")
+    assert "the kernels need" in str(about["because"])
+    config = OmegaConf.to_object(composed([*WORDS, "probe=[]", f"paths.outputs={tmp_path}"]))
+    assert isinstance(config, TrainConfig)
+    member = experiment.prepare(config, one_of_many=True)
+    assert dict(member.about["route"])["taken"] == "disk"
     assert not list(tmp_path.iterdir())
 
 

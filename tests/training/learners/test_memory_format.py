@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from ntkexp.training.learners import network as network_learner
-from ntkexp.training.learners.memory_format import quick_layout
-from ntkexp.training.learners.network import NetworkLearner
+from ntkexp.training.learners.network import NetworkLearner, quick_layout
 from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from ntkexp.config import TrainConfig
 from ntkexp.training import experiment
-from ntkexp.training.members.batches import StackedBatches
+from ntkexp.training.members.stacked import StackedBatches
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import TINY, composed, make_images
 

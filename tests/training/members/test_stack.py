@@ -21,8 +21,7 @@ from ntkexp.objectives.squared_error import SquaredErrorLoss
 from ntkexp.optim.adam import AdamUpdate
 from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import WeightUpdate
-from ntkexp.training.members.mlp import StackedMLP, is_mlp
-from ntkexp.training.members.stack import Stack
+from ntkexp.training.members.stack import Stack, StackedMLP, is_mlp
 
 NETS: dict[str, tuple[Model, tuple[int, ...], int]] = {
     "mlp": (Mlp(depth=3, width=7), (1, 5, 5), 4),

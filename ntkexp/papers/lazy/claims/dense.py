@@ -16,7 +16,7 @@ from ntkexp.claims.claim import Case, Statistic, above, below, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.lazy.claims.quadratic import HALF
 from ntkexp.results.record import Record
-from ntkexp.theory.lazy.quadratic_examples import minority
+from ntkexp.theory.lazy.quadratic_model import minority
 
 EXPERIMENTS = ("lazy/dense_examples",)
 HASTY, LAZY = 0.1, 10.0

@@ -1,17 +1,19 @@
-"""Consistency scores from counts: how often networks that did not see an example have it right.
+"""Which examples are hard: consistency scores from counts, and their like for kernel regression.
 
 Equation (5.3.2) of George's thesis, after Jiang et al. 2021 (https://arxiv.org/abs/2002.03206):
 
     C(x, y) = mean over n of  E_{D of n examples without (x, y)} P(f(x; D) = y).
 
 The sizes n are here some ratios of all examples; the expectation is the share of the networks of a
-ratio that left the example out and have it right.
+ratio that left the example out and have it right. For kernel regression one inverse takes the place
+of n fits (`leave_one_out`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from ntkexp.theory.float64 import Array, array
 
@@ -54,3 +56,35 @@ def largest_error(ratios: ArrayLike, networks: int) -> float:
     """
     left_out = networks / TENTHS * (TENTHS - array(ratios))
     return float(np.sqrt((0.25 / left_out).sum()) / len(left_out))
+
+
+def leave_one_out(kernel: ArrayLike, targets: ArrayLike, ridge: float) -> Array:
+    """f_{-i}(x_i), the prediction for each training example if it were left out.
+
+    With f = K (K + lambda I)^{-1} y on n points, and f_{-i} the same fit on all points but i,
+
+        y_i - f_{-i}(x_i) = ((K + lambda I)^{-1} y)_i / ((K + lambda I)^{-1})_ii
+
+    exactly (Cook 1977, https://doi.org/10.1080/00401706.1977.10489493; Rasmussen and Williams
+    2006, equation (5.12)). Targets are (n,) or (n, c), and so are the predictions.
+
+    >>> leave_one_out([[1.0, 0.5], [0.5, 1.0]], [1.0, -1.0], ridge=0.0)
+    array([-0.5,  0.5])
+    """
+    K, y = array(kernel), array(targets)
+    inverse = cho_solve(cho_factor(K + ridge * np.eye(len(K)), lower=True), np.eye(len(K)))
+    diagonal = np.diagonal(inverse)
+    return array(y - (inverse @ y) / (diagonal if y.ndim == 1 else diagonal[:, None]))
+
+
+def margins(outputs: ArrayLike, labels: ArrayLike) -> Array:
+    """(n,): the output (n, c) of an example's label less the largest of the others.
+
+    >>> margins([[0.2, 0.5, 0.1]], [0])
+    array([-0.3])
+    """
+    f, y = array(outputs), np.asarray(labels)
+    own = np.take_along_axis(f, y[:, None], axis=1)[:, 0]
+    others = f.copy()
+    np.put_along_axis(others, y[:, None], -np.inf, axis=1)
+    return array(own - others.max(axis=1))

@@ -1,5 +1,6 @@
-"""The model of a network: each layer's W is multiplied from both sides, W -> M_1 W M_2 (Theorem 2).
+"""The solutions of Theorem 1, whose M is any matrix, and of Theorem 2, the model of a network.
 
+In Theorem 2 each layer's W is multiplied from both sides, W -> M_1 W M_2.
 W (P, Q) is a layer's change of weight, g its gradient by W in the same shape, and features are
 (n, P, Q), so that f - f_0 = sum over layers of <g, B>, B = M_1 W M_2. (The paper writes gradients
 transposed.) With B = U diag(d) V^T the solution is
@@ -18,6 +19,49 @@ from numpy.typing import ArrayLike
 
 from ntkexp.theory.adaptive.penalties import Joint, Penalty, effective, scalar_solution
 from ntkexp.theory.float64 import Array, array
+from ntkexp.theory.linear_regression import min_norm_solution
+
+
+@dataclass(frozen=True)
+class Structureless:
+    """The solution of (4) with any M: Theorem 1, equation (8).
+
+    beta is the least solution of J beta = r, s the z of omega~(|beta|), and
+    M = I + (s - 1) beta beta^T / |beta|^2, theta - theta_0 = beta / s.
+    """
+
+    beta: Array  # (P,)
+    s: float
+
+    @property
+    def transform(self) -> Array:
+        """M."""
+        direction = self.beta / np.linalg.norm(self.beta)
+        return array(np.eye(len(self.beta)) + (self.s - 1) * np.outer(direction, direction))
+
+    @property
+    def step(self) -> Array:
+        """theta - theta_0."""
+        return array(self.beta / self.s)
+
+
+def structureless(features: ArrayLike, r: ArrayLike, penalty: Penalty) -> Structureless:
+    """Theorem 1 for features J (n, P) and residuals r = y - f_0 (n,)."""
+    beta = min_norm_solution(features, r)
+    return Structureless(beta, float(penalty.minimiser(np.linalg.norm(beta))))
+
+
+def structureless_objective(features: ArrayLike, r: ArrayLike, penalty: Penalty) -> float:
+    """The least Omega(M) + |theta - theta_0|^2: omega~(|beta|)."""
+    return float(effective(penalty, np.linalg.norm(min_norm_solution(features, r))))
+
+
+def structureless_kernel(kernel: ArrayLike, r: ArrayLike, penalty: Penalty) -> Array:
+    """K = K_0 + (s^2 - 1) r r^T / |beta|^2: equation (9), with |beta|^2 = r^T K_0^+ r."""
+    K, residual = array(kernel), array(r)
+    square = float(residual @ np.linalg.lstsq(K, residual, rcond=None)[0])
+    s = float(penalty.minimiser(np.sqrt(square)))
+    return array(K + (s**2 - 1) / square * np.outer(residual, residual))
 
 
 @dataclass(frozen=True)
