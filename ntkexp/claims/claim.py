@@ -142,7 +142,7 @@ class Claim:
 
     @property
     def origin(self) -> str:
-        """Where the interval comes from, and whether results were known when it was chosen."""
+        """The source of the interval, and what was chosen when results had been seen."""
         words = f"; results had been seen when {self.seen}" if self.seen else ""
         return f"{self.threshold}{words}"
 

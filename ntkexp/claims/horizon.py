@@ -1,4 +1,4 @@
-"""How far a run must have come before it can decide a claim."""
+"""The point that a run must have come to before it can decide a claim."""
 
 from __future__ import annotations
 

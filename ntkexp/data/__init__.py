@@ -1,4 +1,4 @@
-"""What the network sees: images or points, their labels, and the batches made of them.
+"""Data sets, by name: images or points, their labels, and the batches made of them.
 
 What needs PyTorch is imported on first use: a config is composed without it.
 """

@@ -1,4 +1,5 @@
-"""What a config knows of data: options, and a method that loads the examples. Loads no PyTorch."""
+"""The base of all data sets: options, shapes, and a method that loads the examples. Its import
+loads no PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of data before any are loaded: the shape of an input, the outputs that a
+    """The shapes that are known before any data are loaded: that of an input, the outputs that a
     network has for it, and the training examples, None where only the files tell."""
 
     inputs: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Which examples a step sees, as a function of the seed and the step: resuming needs no state."""
+"""The examples of each step, a function of the seed and the step: resuming needs no state."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Endless:
         return 0
 
     def indices(self, step: int) -> Tensor:
-        """Those drawn have no numbers among the training examples."""
+        """Empty: examples of a stream have no numbers among the training examples."""
         return torch.empty(0, dtype=torch.int64)
 
     def take(self, step: int, *tensors: Tensor) -> tuple[Tensor, ...]:

@@ -53,7 +53,8 @@ class Celeba(Photographs):
 
 
 def listing() -> Listing:
-    """Who is blond, who is a woman, and in which split; both lists must name the same images."""
+    """The images by label (blond), attribute (a woman) and split; both lists must name the same
+    images."""
     folder = folder_of(NAME, [NAME], [ATTRIBUTES, PARTITION])
     names, marks = attributes(folder / ATTRIBUTES)
     splits = partition(folder / PARTITION, names)

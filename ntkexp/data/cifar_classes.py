@@ -46,7 +46,7 @@ class CifarClasses(Data):
         return Shape(Cifar10.images.shape, outputs, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        return files_here(Cifar10())
+        return files_here(Cifar10.images)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         """Normalised as all of CIFAR-10 is, whichever classes are asked for."""

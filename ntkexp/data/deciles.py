@@ -13,12 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ntkexp import components
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.images.dataset import channel_moments, chosen_rows, normalised
+from ntkexp.data.images.dataset import ImageKind, channel_moments, chosen_rows, normalised
 from ntkexp.data.images.files import Labels
-from ntkexp.data.images.options import ImageKind, Images
 from ntkexp.data.images.sources import files_here, read_images, remarks, sha256_of
 from ntkexp.errors import UserError
 from ntkexp.options import count, option
@@ -60,9 +58,7 @@ class Scored(Data):
 
     def files(self) -> Mapping[str, str]:
         """File -> sha256 of the images and of a published file of scores."""
-        images = components.find("data", self.images.name)()
-        assert isinstance(images, Images)
-        checksums = files_here(images)
+        checksums = files_here(self.images)
         path = Path(self.score_file or "").expanduser()
         if checksums and path.is_file():
             checksums[str(path)] = sha256_of(path)

@@ -51,7 +51,7 @@ class DigitsOnCharacters(SpuriousImages):
         return Shape(Mnist.images.shape, 1, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        digits, characters = files_here(Mnist()), files_here(Kmnist())
+        digits, characters = files_here(Mnist.images), files_here(Kmnist.images)
         return {**digits, **characters} if digits and characters else {}
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:

@@ -84,7 +84,7 @@ class FittedDigits(Data):
         return Shape(Mnist.images.shape, 1, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        return files_here(Mnist())
+        return files_here(Mnist.images)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         kind = Mnist.images

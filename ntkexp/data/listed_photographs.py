@@ -89,7 +89,7 @@ def load_photographs(
 
 
 def checksums_of(lists: Sequence[Path]) -> dict[str, str]:
-    """Of a set's lists, named as they lie under the data directory."""
+    """List -> sha256, lists named as they lie under the data directory."""
     root = data_directory()
     return {path.relative_to(root).as_posix(): sha256_of(path) for path in lists}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ntkexp.data.images.options import ImageKind, Images
+from ntkexp.data.images.dataset import ImageKind, Images
 
 
 @dataclass

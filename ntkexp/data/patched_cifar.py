@@ -55,7 +55,7 @@ class PatchedCifar(SpuriousImages):
         return Shape(Cifar10.images.shape, 1, self.train_examples)
 
     def files(self) -> Mapping[str, str]:
-        return files_here(Cifar10())
+        return files_here(Cifar10.images)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         """Both splits, the patch put on those that the proportions choose."""

@@ -1,4 +1,4 @@
-"""What the members of a run share is read once and held in memory once."""
+"""Images that the members of a run share are read once and are in memory once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sharing() -> Iterator[None]:
 def shared_images(
     name: str, split: SplitName, read: Callable[[], LabelledImages]
 ) -> LabelledImages:
-    """What `read` returns; inside `sharing` what it returned the first time."""
+    """The result of `read`; inside `sharing` that of the first time."""
     if (kept := _kept.get()) is None:
         return read()
     if (name, split) not in kept.images:
@@ -45,7 +45,7 @@ def shared_images(
 
 
 def shared_inputs(inputs: Tensor) -> Tensor:
-    """The same numbers: inside `sharing` in the memory of the first who asked for them.
+    """Inputs of equal numbers; inside `sharing` the tensor of the first who asked for them.
 
     Members of one seed see the same images whatever their label noise.
     """

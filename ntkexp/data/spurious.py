@@ -102,7 +102,7 @@ LABELS = ("negative", "positive")
 
 @dataclass(frozen=True)
 class Marks:
-    """Who is positive, and who has the attribute."""
+    """Masks over images: the positive ones, and those with the attribute."""
 
     positive: Tensor  # (n,) bool
     attribute: Tensor  # (n,) bool
@@ -118,7 +118,7 @@ class Marks:
         return self.attribute if kind is Kind.celeba else self.attribute == self.positive
 
     def described(self) -> str:
-        """How many there are of each pair."""
+        """The number of images of each pair, in words."""
         pairs = product((True, False), (True, False))
         counts = [
             f"{int(((self.positive == label) & (self.attribute == mark)).sum()):,} "
@@ -143,7 +143,7 @@ def counts_of(shares: Shares, total: int) -> Shares:
 def total_of(
     shares: Shares, positives: int, negatives: int, wanted: int | None, most: int, name: str
 ) -> int:
-    """How many images in these shares so many positives and negatives give."""
+    """The number of images that so many positives and negatives give in these shares."""
     total = min(most, int(positives / shares.positive), int(negatives / (1 - shares.positive)))
     while total > 0 and not _enough(counts_of(shares, total), positives, negatives):
         total -= 1

@@ -51,7 +51,7 @@ class Waterbirds(Photographs):
 
 
 def listing() -> Listing:
-    """Which bird, before which background, and in which split."""
+    """The images by label (a water bird), attribute (water behind it) and split."""
     folder = folder_of(NAME, FOLDERS, [METADATA])
     names, columns = metadata(folder / METADATA)
     return Listing(

@@ -1,6 +1,6 @@
-"""What the network is: multilayer perceptrons, VGG and ResNet, by name.
+"""Networks, by name: multilayer perceptrons, VGG and ResNet, a file each.
 
-Importing this loads no PyTorch: what is known of a network without it stands with its options.
+Importing this loads no PyTorch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def build(options: Model, inputs: tuple[int, ...], outputs: int, seed: int) -> n
     """
     import torch
 
-    from ntkexp.models.initialisation import initialise
+    from ntkexp.models.weights import initialise
     from ntkexp.seeds import derived_seed, generator
 
     check_options(OmegaConf.structured(options), "model")

@@ -1,11 +1,10 @@
-"""What a config knows of a network: options, what it takes and how large it is. Loads no
-PyTorch."""
+"""The base of all networks: options, shapes of inputs, and size. Its import loads no PyTorch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.components import Component
 
@@ -37,7 +36,8 @@ class Model(Component):
 
     `build` is called with PyTorch's global generator lent to the run's stream "init"; the weights
     of linear and convolution layers are drawn anew by `init` afterwards (`ntkexp.models.build`).
-    `size_key` is the option that a message names when the network does not fit into memory.
+    `size_key` is the option that makes the network wider: a message names it when the network does
+    not fit into memory.
     """
 
     kind: ClassVar[str] = "model"
@@ -49,17 +49,57 @@ class Model(Component):
         """Refuse, in one line, inputs of a shape that the network does not take."""
 
     def couples_examples(self) -> bool:
-        """Whether an example's output in training depends on the rest of its batch, as under batch
+        """True if an example's output in training depends on the rest of its batch, as under batch
         normalisation."""
         return False
 
     def parameters(self, inputs: tuple[int, ...], outputs: int) -> int | None:
-        """How many numbers training changes; None where that is not known without building it."""
-        return None
+        """The number of weights that training changes; None where the network cannot be built
+        unseen."""
+        network = self.unseen(inputs, outputs)
+        if network is None:
+            return None
+        return sum(weight.numel() for weight in network.parameters())
 
     def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int | None:
-        """Those of the forward pass of one example; None where they are not known."""
-        return None
+        """The multiplications of the forward pass of one example, those of its linear and
+        convolution layers; None without `size_key`.
+
+        A layer uses each of its weights once for each position of its output. The narrowest network
+        has the same positions, so it is run, and the weights are counted unseen.
+        """
+        import torch
+        from torch import Tensor, nn
+
+        network = self.unseen(inputs, outputs)
+        if network is None or not self.size_key:
+            return None
+        total = 0
+        least: dict[str, Any] = {self.size_key: 1}
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            narrow = replace(self, **least).build(inputs, outputs).eval()
+            for name, layer in narrow.named_modules():
+                if isinstance(layer, nn.Linear | nn.Conv2d):
+                    weights = network.get_parameter(f"{name}.weight").numel()
+
+                    def count(_: nn.Module, __: Any, out: Tensor, weights: int = weights) -> None:
+                        nonlocal total
+                        total += weights * out[0, 0].numel()
+
+                    layer.register_forward_hook(count)
+            narrow(torch.zeros(1, *inputs))
+        return total
+
+    def unseen(self, inputs: tuple[int, ...], outputs: int) -> nn.Module | None:
+        """The network with the shapes of its weights and without their numbers, on PyTorch's device
+        "meta", in milliseconds; None for one of your own that cannot be built there."""
+        import torch
+
+        try:
+            with torch.device("meta"):
+                return self.build(inputs, outputs)
+        except RuntimeError:
+            return None
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         """The network for inputs of a shape and a number of outputs."""

@@ -6,16 +6,17 @@ ntkexp train data=fitted_digits model=bias_free_mlp model.weights=lecun optim.ep
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.models.base import Init, Model
 from ntkexp.options import count, option, positive
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Weights(StrEnum):
@@ -42,10 +43,13 @@ class Activation(StrEnum):
 class BiasFreeMlp(Model):
     """`depth` hidden layers of `width` units and a linear output, none with a bias.
 
-    All weights are `gain` times what `weights` draws.
+    h_0 = x,  h_l = relu(c_l W_l h_{l-1}) for l = 1..depth,  f = c W h_depth.
 
-    >>> BiasFreeMlp(depth=1, width=3).parameters((2,), outputs=1)
-    9
+    All weights are `gain` times what `weights` draws. Layers are named hidden1 ... hidden<depth>
+    and output; c is 1 but for `ntk_he`, where each is preceded by a module that multiplies by it.
+
+    >>> BiasFreeMlp(depth=1, width=3).build((2,), 1).hidden1
+    Linear(in_features=2, out_features=3, bias=False)
     """
 
     small: ClassVar = {"width": 64}
@@ -66,14 +70,50 @@ class BiasFreeMlp(Model):
                 f"{', '.join(Weights)}; expected model.init=default"
             )
 
-    def parameters(self, inputs: tuple[int, ...], outputs: int) -> int:
-        return self.multiplications(inputs, outputs)
-
-    def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int:
-        hidden = (self.depth - 1) * self.width**2
-        return math.prod(inputs) * self.width + hidden + self.width * outputs
-
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
-        from ntkexp.models.networks.bias_free_mlp import bias_free_mlp
+        layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
+        fan_in = math.prod(inputs)
+        for index in range(1, self.depth + 1):
+            _add(layers, f"hidden{index}", self.weights, fan_in, self.width, gain=2.0)
+            if self.activation is Activation.relu:
+                layers[f"relu{index}"] = nn.ReLU()
+            fan_in = self.width
+        _add(layers, "output", self.weights, fan_in, outputs, gain=1.0)
+        network = nn.Sequential(layers)
+        if self.gain != 1:
+            with torch.no_grad():
+                for weight in network.parameters():
+                    weight.mul_(self.gain)
+        return network
 
-        return bias_free_mlp(self, inputs, outputs)
+
+def _add(
+    layers: OrderedDict[str, nn.Module],
+    name: str,
+    weights: Weights,
+    fan_in: int,
+    fan_out: int,
+    gain: float,
+) -> None:
+    """One linear layer; `gain` is the factor of 1 / fan_in in the NTK parametrisation."""
+    if weights is Weights.ntk_he:
+        layers[f"scale_of_{name}"] = Times(math.sqrt(gain / fan_in))
+    # PyTorch's own draw is U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
+    linear = nn.Linear(fan_in, fan_out, bias=False)
+    spread = {Weights.he: math.sqrt(2 / fan_in), Weights.lecun: fan_in**-0.5, Weights.ntk_he: 1.0}
+    # On the device "meta" (Model.unseen) there are no numbers to draw, and PyTorch would load its
+    # compiler to draw none.
+    if weights in spread and not linear.weight.is_meta:
+        nn.init.normal_(linear.weight, std=spread[weights])
+    layers[name] = linear
+
+
+class Times(nn.Module):
+    """x -> factor x."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.factor * x

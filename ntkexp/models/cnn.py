@@ -5,16 +5,15 @@ ntkexp train +exp=vgg19_clean model=cnn model.base=16
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.models.base import Model, formatted_shape
 from ntkexp.options import count, option
-
-if TYPE_CHECKING:
-    from torch import nn
 
 # Channels in units of base, and how often the sides of an image are halved.
 CHANNELS = (1, 2, 4)
@@ -23,11 +22,11 @@ LEAST_SIDE = 2 ** len(CHANNELS)
 
 @dataclass
 class Cnn(Model):
-    """Three 3x3 convolutions of base, 2 base and 4 base channels, each with ReLU and a 2x2 max
-    pool, and one linear layer on all that is left.
+    """Three 3x3 convolutions of base, 2 base and 4 base channels, conv1 to conv3, each with bias,
+    ReLU and a 2x2 max pool, and one linear layer on all that is left, fc; no normalisation.
 
-    >>> Cnn(base=4).parameters((3, 32, 32), outputs=10)
-    4146
+    >>> Cnn(base=4).build((3, 32, 32), 10).fc
+    Linear(in_features=256, out_features=10, bias=True)
     """
 
     small: ClassVar = {"base": 8}
@@ -42,28 +41,15 @@ class Cnn(Model):
                 f"inputs of {formatted_shape(inputs)}"
             )
 
-    def convolutions(self, inputs: tuple[int, ...]) -> Iterator[tuple[int, int, int]]:
-        """(positions, channels in, channels out) of each."""
-        before, height, width = inputs
-        for stage, multiple in enumerate(CHANNELS):
-            after = multiple * self.base
-            yield (height >> stage) * (width >> stage), before, after
-            before = after
-
-    def features(self, inputs: tuple[int, ...]) -> int:
-        """Numbers that the linear layer takes."""
-        stages = len(CHANNELS)
-        return CHANNELS[-1] * self.base * (inputs[1] >> stages) * (inputs[2] >> stages)
-
-    def parameters(self, inputs: tuple[int, ...], outputs: int) -> int:
-        each = [(9 * before + 1) * after for _, before, after in self.convolutions(inputs)]
-        return sum(each) + (self.features(inputs) + 1) * outputs
-
-    def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int:
-        each = [9 * before * after * d for d, before, after in self.convolutions(inputs)]
-        return sum(each) + self.features(inputs) * outputs
-
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
-        from ntkexp.models.networks.cnn import cnn
-
-        return cnn(self, inputs, outputs)
+        layers: OrderedDict[str, nn.Module] = OrderedDict()
+        before, height, width = inputs
+        for index, multiple in enumerate(CHANNELS, start=1):
+            after = multiple * self.base
+            layers[f"conv{index}"] = nn.Conv2d(before, after, kernel_size=3, padding=1)
+            layers[f"relu{index}"] = nn.ReLU()
+            layers[f"pool{index}"] = nn.MaxPool2d(2)
+            before, height, width = after, height // 2, width // 2
+        layers["flatten"] = nn.Flatten()
+        layers["fc"] = nn.Linear(before * height * width, outputs)
+        return nn.Sequential(layers)

@@ -6,22 +6,27 @@ ntkexp train +exp=mlp_mnist model.depth=3 model.width=60
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from torch import nn
 
 from ntkexp.models.base import Model
 from ntkexp.options import count, option
 
-if TYPE_CHECKING:
-    from torch import nn
-
 
 @dataclass
 class Mlp(Model):
-    """`depth` hidden layers of `width` ReLU units each, and a linear output.
+    """`depth` hidden layers of `width` ReLU units and a linear output; inputs are flattened.
 
-    >>> Mlp(depth=1, width=3).parameters((2,), outputs=1)
-    13
+    h_0 = x,  h_l = relu(W_l h_{l-1} + b_l) for l = 1..depth,  f = W h_depth + b.
+
+    Every layer has weights of its own. `depth` counts hidden layers, so there are depth + 1
+    affine maps, named hidden1 ... hidden<depth> and output.
+
+    >>> [name for name, _ in Mlp(depth=1, width=3).build((2,), 1).named_children()]
+    ['flatten', 'hidden1', 'relu1', 'output']
     """
 
     small: ClassVar = {"width": 64}
@@ -30,16 +35,12 @@ class Mlp(Model):
     depth: int = option(6, count("hidden layers", most=1000))
     width: int = option(80, count("units"))
 
-    def parameters(self, inputs: tuple[int, ...], outputs: int) -> int:
-        width = self.width
-        hidden = (self.depth - 1) * (width + 1) * width
-        return (math.prod(inputs) + 1) * width + hidden + (width + 1) * outputs
-
-    def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int:
-        hidden = (self.depth - 1) * self.width**2
-        return math.prod(inputs) * self.width + hidden + self.width * outputs
-
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
-        from ntkexp.models.networks.mlp import mlp
-
-        return mlp(self, inputs, outputs)
+        layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
+        fan_in = math.prod(inputs)
+        for index in range(1, self.depth + 1):
+            layers[f"hidden{index}"] = nn.Linear(fan_in, self.width)
+            layers[f"relu{index}"] = nn.ReLU()
+            fan_in = self.width
+        layers["output"] = nn.Linear(fan_in, outputs)
+        return nn.Sequential(layers)

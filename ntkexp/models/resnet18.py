@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.models.base import Model, formatted_shape
 from ntkexp.options import count, option
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Norm(StrEnum):
@@ -48,33 +48,101 @@ class Resnet18(Model):
     def couples_examples(self) -> bool:
         return self.norm is Norm.batch
 
-    def parameters(self, inputs: tuple[int, ...], outputs: int) -> int:
-        # Batch normalisation has a scale and a shift a channel, a convolution without it a bias.
-        each = 2 if self.norm is Norm.batch else 1
-        total, before = (9 * inputs[0] + each) * self.base, self.base
-        for stage in range(4):
-            after = self.base * 2**stage
-            total += (9 * before + each) * after + 3 * (9 * after + each) * after
-            total += (before + (each if self._shortcut_adds else 0)) * after if stage else 0
-            before = after
-        return total + (before + 1) * outputs
-
-    @property
-    def _shortcut_adds(self) -> bool:
-        return self.norm is Norm.batch or self.shortcut_bias
-
-    def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int:
-        side, before = inputs[-1], self.base
-        total = 9 * inputs[0] * before * side**2
-        for stage in range(4):
-            after, halves = self.base * 2**stage, stage > 0
-            side = -(-side // 2) if halves else side
-            shortcut = before * after if halves else 0
-            total += (9 * before * after + 3 * 9 * after**2 + shortcut) * side**2
-            before = after
-        return total + before * outputs
-
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
-        from ntkexp.models.networks.resnet import ResNet18
-
         return ResNet18(self, inputs, outputs)
+
+
+BLOCKS_PER_STAGE = 2
+# Below so many input channels oneDNN writes past its workspace in the weight gradient of a strided
+# 1x1 convolution, if images lie channels last: wrong numbers or a crash (oneDNN issue 6035,
+# seen with PyTorch 2.13 on AVX2).
+LEAST_CHANNELS_LAST = 8
+
+
+class Block(nn.Module):
+    """relu(shortcut(x) + norm(conv(relu(norm(conv(x)))))), the basic block.
+
+    The shortcut is the identity, or a 1x1 convolution where channels or resolution change.
+    """
+
+    def __init__(
+        self,
+        channels_in: int,
+        channels: int,
+        stride: int,
+        norm: Norm,
+        shortcut_bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.conv1 = _convolution(channels_in, channels, 3, stride, norm)
+        self.norm1 = _norm(channels, norm)
+        self.relu1 = nn.ReLU()
+        self.conv2 = _convolution(channels, channels, 3, 1, norm)
+        self.norm2 = _norm(channels, norm)
+        self.shortcut: nn.Module = nn.Identity()
+        self.shortcut_norm: nn.Module = nn.Identity()
+        if stride != 1 or channels_in != channels:
+            biased = norm is Norm.none and shortcut_bias
+            self.shortcut = nn.Conv2d(channels_in, channels, 1, stride, bias=biased)
+            self.shortcut_norm = _norm(channels, norm)
+        self.relu2 = nn.ReLU()
+
+    def forward(self, x: Tensor) -> Tensor:
+        residual: Tensor = self.norm1(self.conv1(x))
+        residual = self.norm2(self.conv2(self.relu1(residual)))
+        if x.shape[1] < LEAST_CHANNELS_LAST:
+            # A clone: one channel alone counts as contiguous however it lies.
+            x = x.clone(memory_format=torch.contiguous_format)
+        out: Tensor = self.relu2(self.shortcut_norm(self.shortcut(x)) + residual)
+        return out
+
+
+class ResNet18(nn.Module):
+    """A 3x3 stem without max pool, four stages of two blocks with base * (1, 2, 4, 8) channels,
+    the average over positions, and one linear layer. 32x32 and 28x28 images alike.
+
+    `norm: batch` has batch normalisation after every convolution, which then needs no bias;
+    `norm: none` has biases instead. Every block then adds to the variance of what it passes on:
+    with Kaiming weights the scores start at a standard deviation near 10, and learning rates that
+    suit batch normalisation are too large.
+
+    >>> ResNet18(Resnet18(base=2), (3, 32, 32), 10).stage2.block1.shortcut.stride
+    (2, 2)
+    """
+
+    def __init__(self, config: Resnet18, input_shape: tuple[int, ...], outputs: int) -> None:
+        super().__init__()
+        base, norm = config.base, config.norm
+        self.conv1 = _convolution(input_shape[0], base, 3, 1, norm)
+        self.norm1 = _norm(base, norm)
+        self.relu1 = nn.ReLU()
+        self.stage1 = _stage(base, base, 1, config)
+        self.stage2 = _stage(base, 2 * base, 2, config)
+        self.stage3 = _stage(2 * base, 4 * base, 2, config)
+        self.stage4 = _stage(4 * base, 8 * base, 2, config)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.flatten = nn.Flatten()
+        self.fc = nn.Linear(8 * base, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.relu1(self.norm1(self.conv1(x)))
+        x = self.stage4(self.stage3(self.stage2(self.stage1(x))))
+        out: Tensor = self.fc(self.flatten(self.pool(x)))
+        return out
+
+
+def _convolution(channels_in: int, channels: int, size: int, stride: int, norm: Norm) -> nn.Conv2d:
+    return nn.Conv2d(channels_in, channels, size, stride, padding=size // 2, bias=norm is Norm.none)
+
+
+def _norm(channels: int, norm: Norm) -> nn.Module:
+    return nn.BatchNorm2d(channels) if norm is Norm.batch else nn.Identity()
+
+
+def _stage(channels_in: int, channels: int, stride: int, config: Resnet18) -> nn.Sequential:
+    stage = nn.Sequential()
+    for index in range(1, BLOCKS_PER_STAGE + 1):
+        block = Block(channels_in, channels, stride, config.norm, config.shortcut_bias)
+        stage.add_module(f"block{index}", block)
+        channels_in, stride = channels, 1
+    return stage

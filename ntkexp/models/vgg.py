@@ -5,17 +5,15 @@ ntkexp train +exp=vgg19_clean model=vgg11 model.base=16
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.models.base import Model, formatted_shape
 from ntkexp.options import count, one_of, option
-
-if TYPE_CHECKING:
-    from torch import nn
 
 # depth -> how many 3x3 convolutions each of the five resolutions has
 CONVOLUTIONS = {
@@ -30,9 +28,15 @@ CHANNELS = (1, 2, 4, 8, 8)
 
 @dataclass
 class Vgg(Model):
-    """3x3 convolutions and one linear layer; base is the width knob, depth the number in its name.
+    """3x3 convolutions with bias and ReLU, a 2x2 max pool after each of five resolutions, and one
+    linear layer of the 8 * base channels that are left. No normalisation layers.
 
-    configs/model/ has vgg11, vgg13, vgg16 and vgg19.
+    `depth` counts the layers with weights of the original network, whose head had two more linear
+    layers: VGG19 has 16 convolutions, conv1 ... conv16, and fc. configs/model/ has vgg11, vgg13,
+    vgg16 and vgg19.
+
+    >>> Vgg(depth=11, base=4).build((3, 32, 32), 10).fc
+    Linear(in_features=32, out_features=10, bias=True)
     """
 
     small: ClassVar = {"base": 8}
@@ -48,26 +52,19 @@ class Vgg(Model):
                 f"{formatted_shape(inputs)} (for mnist and kmnist take mlp or resnet18)"
             )
 
-    def convolutions(self, channels: int) -> Iterator[tuple[int, int, int]]:
-        """(resolution from 0, channels in, channels out) of each."""
-        stages = zip(CONVOLUTIONS[self.depth], CHANNELS, strict=True)
-        found = [(stage, m * self.base) for stage, (n, m) in enumerate(stages) for _ in range(n)]
-        for (_, before), (stage, after) in pairwise([(0, channels), *found]):
-            yield stage, before, after
-
-    def parameters(self, inputs: tuple[int, ...], outputs: int) -> int:
-        each = [(9 * before + 1) * after for _, before, after in self.convolutions(inputs[0])]
-        return sum(each) + (CHANNELS[-1] * self.base + 1) * outputs
-
-    def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int:
-        side = inputs[-1]
-        each = [
-            9 * before * after * (side >> stage) ** 2
-            for stage, before, after in self.convolutions(inputs[0])
-        ]
-        return sum(each) + CHANNELS[-1] * self.base * outputs
-
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
-        from ntkexp.models.networks.vgg import vgg
-
-        return vgg(self, inputs, outputs)
+        layers: OrderedDict[str, nn.Module] = OrderedDict()
+        channels_in, index = inputs[0], 0
+        for stage, (convolutions, multiple) in enumerate(
+            zip(CONVOLUTIONS[self.depth], CHANNELS, strict=True), start=1
+        ):
+            for _ in range(convolutions):
+                index += 1
+                channels = multiple * self.base
+                layers[f"conv{index}"] = nn.Conv2d(channels_in, channels, kernel_size=3, padding=1)
+                layers[f"relu{index}"] = nn.ReLU()
+                channels_in = channels
+            layers[f"pool{stage}"] = nn.MaxPool2d(2)
+        layers["flatten"] = nn.Flatten()
+        layers["fc"] = nn.Linear(channels_in, outputs)
+        return nn.Sequential(layers)

@@ -1,4 +1,4 @@
-"""Which papers there are: folders of `papers/`, here and in projects of one's own.
+"""The papers that there are: folders of `papers/`, here and in projects of one's own.
 
 A project of one's own that has claims or figures and no `papers/` folder is a paper by itself,
 under the name of its package. Asking what there is imports no claim and no script.

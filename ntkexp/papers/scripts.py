@@ -62,7 +62,7 @@ def paper_of(script: Path) -> str:
 
 
 def folder_of(paper: str, figures: Path = FIGURES) -> Path:
-    """Where the figures of a paper are drawn."""
+    """The folder in which the figures of a paper are drawn."""
     return figures if paper == MAIN else figures / paper
 
 

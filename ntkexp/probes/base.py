@@ -87,11 +87,11 @@ class Probe(Component):
         return {}
 
     def watches(self, step: int) -> bool:
-        """Whether it wants to see the update of this step."""
+        """True if it wants to see the update of this step."""
         return False
 
     def sees_forward(self) -> bool:
-        """Whether it looks at the forward of the update that it watches."""
+        """True if it looks at the forward of the update that it watches."""
         return False
 
     def around_forward(self, model: nn.Module) -> AbstractContextManager[object]:

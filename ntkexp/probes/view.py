@@ -1,4 +1,4 @@
-"""What a probe looks at: a piece of work as it is at one step."""
+"""The view of a probe: a piece of work as it is at one step."""
 
 from __future__ import annotations
 

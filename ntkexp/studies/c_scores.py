@@ -20,9 +20,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from ntkexp import components, models
+from ntkexp import models
 from ntkexp.data.images.dataset import channel_moments, normalised
-from ntkexp.data.images.options import Images
 from ntkexp.data.images.sources import files_here, kind_of, read, remarks
 from ntkexp.errors import Diverged, UserError
 from ntkexp.machine import on_gpu, sent
@@ -117,7 +116,7 @@ class CScores(Study):
 
     @property
     def left_out_least(self) -> int:
-        """How often every image is left out at the largest ratio."""
+        """The number of networks that leave an image out at the largest ratio."""
         return self.nets // 10 * (10 - max(self.ratios))
 
     @property
@@ -127,9 +126,7 @@ class CScores(Study):
         return Mlp(depth=self.depth, width=self.width)
 
     def files(self) -> Mapping[str, str]:
-        kind = components.find("data", self.images)
-        assert issubclass(kind, Images)
-        return files_here(kind())
+        return files_here(kind_of(self.images))
 
     def work(self, device: torch.device) -> Work:
         return HeldOut(self, device)

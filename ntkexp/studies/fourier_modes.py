@@ -97,7 +97,7 @@ class FourierModes(Study):
         refuse_beyond(
             f"study.width={self.width}",
             "its parameters and their gradients",
-            2 * 8 * mlp.parameters((1,), 1),
+            2 * 8 * (mlp.parameters((1,), 1) or 0),
             available_bytes(),
         )
 

@@ -105,7 +105,7 @@ class LocalBias(Study):
         refuse_beyond(
             f"study.width={self.width}",
             "its parameters, their gradients and a trial step",
-            3 * 8 * mlp.parameters((2,), 1),
+            3 * 8 * (mlp.parameters((2,), 1) or 0),
             available_bytes(),
         )
 

@@ -165,7 +165,8 @@ def losses_at(case: Case, regime: str, config: QuadraticExamples, times: Array) 
 
 
 def at_level(times: Array, losses: Mapping[str, Array], level: float) -> tuple[float, float]:
-    """When the majority's loss first is at `level`, and the minority's then, between two times."""
+    """The time when the majority's loss first is at `level`, and the minority's loss then, between
+    two times."""
     majority = losses["majority"]
     after = int(np.argmax(majority <= level))
     before = max(0, after - 1)

@@ -117,8 +117,8 @@ class FrozenKernel:
 
     @property
     def _moving(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Where mu is not zero to rounding."""
-        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+        """(N,): True where mu is not zero to rounding."""
+        moving: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
             np.abs(self.values) > np.finfo(float).eps * self.kernel_norm
         )
-        return found
+        return moving

@@ -25,7 +25,7 @@ def restored(content: bytes) -> dict[str, Any]:
 
 
 def on_device(content: Any, device: torch.device) -> Any:
-    """The same mappings and lists with their tensors on a device."""
+    """Mappings and lists with all their tensors moved to a device."""
     if isinstance(content, torch.Tensor):
         return content.to(device)
     if isinstance(content, dict):

@@ -47,7 +47,7 @@ def _built_without() -> str:
 
 
 def threads_or_gpu(device: torch.device) -> str:
-    """What computes, in words."""
+    """The GPU's name, or the number of threads, in words."""
     if on_gpu(device):
         return torch.cuda.get_device_name(device)
     threads = torch.get_num_threads()

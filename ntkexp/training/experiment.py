@@ -13,7 +13,7 @@ from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset, Split
 from ntkexp.errors import UserError
-from ntkexp.models.start import start_from
+from ntkexp.models.weights import start_from
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table

@@ -62,7 +62,7 @@ class Ready:
 
 
 def check_of(config: ExperimentConfig) -> Check:
-    """How kernels check that a network keeps its examples apart. Those of ntkexp do."""
+    """The check by kernels that a network keeps its examples apart; the networks of ntkexp do."""
     kinds = (getattr(config, "model", None), getattr(config, "transform", None))
     if all(type(kind).__module__.startswith("ntkexp.") for kind in kinds):
         return False

@@ -54,7 +54,7 @@ class Recorder:
             self.fetch()
 
     def keeps(self, step: int) -> bool:
-        """Whether the update after `step` updates has a row."""
+        """True if the update after `step` updates has a row."""
         return step % self.every == 0
 
     def watched(self, step: int, rows: Rows) -> None:

@@ -64,7 +64,7 @@ def last_step(config: Optimiser, steps_per_epoch: int) -> int:
 
 
 def limit_that_holds(config: Optimiser, steps_per_epoch: int) -> str:
-    """Of two limits the one that comes first, as one types it; "" where there is one.
+    """The limit that comes first of two, as one types it; "" where there is one.
 
     >>> limit_that_holds(Optimiser(epochs=3, steps=100), steps_per_epoch=20)
     'optim.epochs=3'

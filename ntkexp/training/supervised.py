@@ -107,7 +107,7 @@ class Supervised:
 
     @property
     def _passed_all(self) -> bool:
-        """Whether training ends because all losses of `probing.losses` have been passed."""
+        """True if training ends because all losses of `probing.losses` have been passed."""
         return self.config.optim.stop_after_losses and not self.waits_for_a_loss
 
     @property
@@ -125,7 +125,7 @@ class Supervised:
         return None
 
     def found_fitted(self) -> bool:
-        """Whether the network has fitted the training set; it is evaluated where that is due."""
+        """True if the network has fitted the training set; it is evaluated where that is due."""
         if self._nearly_fitted():
             self._evaluate()
         return self.fitted
@@ -224,7 +224,7 @@ class Supervised:
 
     @property
     def waits_for_a_loss(self) -> bool:
-        """Whether a loss of `probing.losses` is still ahead: then every update's loss is
+        """True if a loss of `probing.losses` is still ahead: then every update's loss is
         fetched."""
         return self.crossed < len(self._thresholds)
 
@@ -235,12 +235,12 @@ class Supervised:
 
     @property
     def may_evaluate(self) -> bool:
-        """Whether `found_fitted` may need the figures of all updates up to here."""
+        """True if `found_fitted` may need the figures of all updates up to here."""
         limited = self.config.optim.stop_loss is not None
         return limited and self.ends_epoch() and self.step > self.evaluated
 
     def _nearly_fitted(self) -> bool:
-        """Whether the network is close to fitted, so that it is evaluated after every epoch.
+        """True if the network is close to fitted, so that it is evaluated after every epoch.
 
         Log-spaced looks are far apart late in a run. Close means that the running mean of the
         minibatch losses is below twice the stopping loss. That mean is fetched from the device only
@@ -274,7 +274,7 @@ class Supervised:
 
 
 def batches_of(prepared: Prepared) -> Batches | Endless:
-    """What each update sees: minibatches of the training set, or of a stream."""
+    """The examples of each update: minibatches of the training set, or of a stream."""
     optim, dataset = prepared.config.optim, prepared.dataset
     if dataset.stream is None:
         train = dataset.train

@@ -1,4 +1,4 @@
-"""What the loop brings to its end: anything that advances step by step."""
+"""The protocol of all that the loop brings to its end: anything that advances step by step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Work(Protocol):
 
     @property
     def step(self) -> int:
-        """How many steps are made."""
+        """The number of steps that are made."""
 
     @property
     def last(self) -> int:
@@ -37,7 +37,7 @@ class Work(Protocol):
 
     @property
     def over(self) -> bool:
-        """Whether there is no step left to make."""
+        """True if there is no step left to make."""
 
     @property
     def figures(self) -> Mapping[str, float]:
@@ -72,7 +72,7 @@ class Work(Protocol):
         """Files to keep since last asked, each under a name of its own: they stay with the run."""
 
     def files(self) -> Mapping[str, bytes]:
-        """What is kept beside the tables when it is over, and at the steps of `keep.weights`."""
+        """Files to keep beside the tables when it is over, and at the steps of `keep.weights`."""
 
 
 def refuse_unoffered(probes: Mapping[str, Probe], work: Work) -> None:

@@ -173,7 +173,7 @@ def test_images_depend_on_the_seed_alone(options: SpuriousImages) -> None:
 
 
 def test_files_of_both_sets_are_told() -> None:
-    assert files_here(Cifar10()) == PatchedCifar().files()
+    assert files_here(Cifar10.images) == PatchedCifar().files()
     assert {name.split("/")[0] for name in DigitsOnCharacters().files()} == {"mnist", "kmnist"}
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ntkexp.models.networks import mlp
+from ntkexp.models import mlp
 from ntkexp.optim.adam import AdamUpdate
 from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import WeightUpdate

@@ -1,20 +1,31 @@
-"""From images as they lie on disk to what a network sees: which of them, with which labels."""
+"""Sets of images: their options, and the way from images on disk to what a network sees.
+
+An image set is one file, found by its name:
+
+    @dataclass
+    class Fashion(Images):                    # ntkexp/data/fashion.py: data=fashion
+        images: ClassVar = ImageKind("fashion", (1, 28, 28), torchvision="FashionMNIST")
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.images.files import LabelledImages, Pixels
-from ntkexp.data.images.options import Difficult, ImageKind, Images
-from ntkexp.data.images.sources import checksums, read_images, remarks
-from ntkexp.data.kmnist import Kmnist
+from ntkexp.data.images.options import Augment, Difficult
+from ntkexp.data.images.options import ImageKind as ImageKind
+from ntkexp.data.images.sources import checksums, files_here, kind_of, read_images, remarks
 from ntkexp.data.shared import shared_inputs
 from ntkexp.errors import UserError
+from ntkexp.options import MANY, count, option, share, whole
 from ntkexp.seeds import generator
 
 
@@ -48,6 +59,64 @@ def redraw_labels(
 _moments: dict[tuple[str, ...], tuple[tuple[float, ...], tuple[float, ...]]] = {}
 
 
+@dataclass
+class Images(Data):
+    """Images of several classes; `None` examples means all of them.
+
+    A share `noise` of the training labels is redrawn uniformly, so that one in ten of those is
+    right by chance, unless `noise_excludes_true`. The difficult part comes on top of
+    `train_examples`; noise does not touch it. The test set is always clean.
+    """
+
+    small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
+    images: ClassVar[ImageKind]
+
+    train_examples: int | None = option(None, count("examples", null="for all"))
+    test_examples: int | None = option(None, count("examples", null="for all"))
+    noise: float = option(0.0, share("a share"))
+    noise_excludes_true: bool = False
+    difficult: Difficult = Difficult.none
+    difficult_examples: int = option(0, whole(0, MANY, "examples"))
+    augment: Augment = Augment.none
+
+    @classmethod
+    def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:
+        """The difficult part is limited to a tenth of the training examples."""
+        limits = dict(super().limits(scale))
+        if "train_examples" in limits:
+            limits["difficult_examples"] = max(1, limits["train_examples"] // 10)
+        return limits
+
+    def check(self, config: Any = None) -> None:
+        """Refuse what no images could satisfy, before any are read."""
+        difficult, examples = self.difficult, self.difficult_examples
+        if difficult is Difficult.none and examples != 0:
+            raise UserError(
+                f"data.difficult_examples={examples}: data.difficult=none has none; "
+                "take data.difficult=random_labels or kmnist"
+            )
+        if difficult is not Difficult.none and examples < 1:
+            raise UserError(
+                f"data.difficult_examples={examples}: data.difficult={difficult} needs 1 or more"
+            )
+        if difficult is Difficult.kmnist and self.images.name != "mnist":
+            raise UserError(f"data.difficult=kmnist: goes with data=mnist, not {self.images.name}")
+
+    def shape(self) -> Shape:
+        examples = (self.train_examples or self.images.examples["train"]) + self.difficult_examples
+        return Shape(self.images.shape, self.images.classes, examples)
+
+    def files(self) -> Mapping[str, str]:
+        checksums = files_here(self.images)
+        if checksums and self.difficult is Difficult.kmnist:
+            others = files_here(kind_of("kmnist"), ("train",))
+            return {**checksums, **others} if others else {}
+        return checksums
+
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        return load_images(self, seed, device, progress=progress)
+
+
 @dataclass(frozen=True)
 class _Part:
     """Some examples of a split, before they move to the device."""
@@ -65,7 +134,7 @@ def load_images(config: Images, seed: int, device: torch.device, *, progress: bo
     All are normalised alike, a difficult part of other origin included, by the mean and std of
     the dataset itself: the network has one input map. The test split stays clean.
     """
-    kind, kmnist = config.images, Kmnist.images
+    kind, kmnist = config.images, kind_of("kmnist")
     sources = {kind: read_images(kind, "train", progress=progress)}
     test = read_images(kind, "test", progress=progress)
     if config.difficult is Difficult.kmnist:
@@ -129,7 +198,7 @@ def difficult_part(
     if config.difficult is Difficult.none:
         return []
     if config.difficult is Difficult.kmnist:
-        kmnist = sources[Kmnist.images]
+        kmnist = sources[kind_of("kmnist")]
         rows = chosen_rows(seed, "kmnist_subset", len(kmnist), count, "data.difficult_examples")
         labels = torch.from_numpy(kmnist.labels)[rows]
         intact = torch.zeros(count, dtype=torch.bool)

@@ -102,7 +102,7 @@ def forget(kinds: Collection[str] = ()) -> list[Kept]:
 
 
 def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decoded:
-    """What `decode` returns for the file with this checksum, from the cache where it has it.
+    """The result of `decode` for the file with this checksum, from the cache where it has it.
 
     `kind` names the dataset: a file that was decoded as one is not taken for another.
     """

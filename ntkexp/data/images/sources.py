@@ -1,4 +1,4 @@
-"""Where images come from: under $NTKEXP_DATA, first torchvision's own files, then Hugging Face
+"""Images are looked for under $NTKEXP_DATA: first torchvision's own files, then Hugging Face
 image parquet, then a download by torchvision."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ntkexp.data.images.files import (
     forget,
     kept_files,
 )
-from ntkexp.data.images.options import Difficult, ImageKind, Images, SplitName
+from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.data.shared import shared_images
 from ntkexp.errors import UserError
 from ntkexp.usage import USAGES
@@ -40,8 +40,10 @@ def data_directory() -> Path:
 
 def image_sets() -> dict[str, ImageKind]:
     """Every image set there is, by the name of its file."""
-    sets = {name: components.find("data", name) for name in components.names("data")}
-    return {name: kind.images for name, kind in sets.items() if issubclass(kind, Images)}
+    kinds = ((name, components.find("data", name)) for name in components.names("data"))
+    sets = ((name, getattr(kind, "images", None)) for name, kind in kinds)
+    # A set that takes the images of another one (data=scored_mnist) is none itself.
+    return {name: kind for name, kind in sets if isinstance(kind, ImageKind) and kind.name == name}
 
 
 def kind_of(name: str) -> ImageKind:
@@ -111,21 +113,15 @@ def checksums(files: tuple[SourceFile, ...]) -> dict[str, str]:
     return {file.path.relative_to(root).as_posix(): file.sha256 for file in files}
 
 
-def files_here(config: Images) -> dict[str, str]:
-    """File -> sha256 of all that a run of `config` reads here; empty where some are not here."""
+def files_here(kind: ImageKind, splits: Sequence[SplitName] = SPLITS) -> dict[str, str]:
+    """File -> sha256 of all that a run reads of these splits; empty where some are not here."""
     root = data_directory()
-    wanted: dict[ImageKind, tuple[SplitName, ...]] = {config.images: SPLITS}
-    if config.difficult is Difficult.kmnist:
-        wanted[kind_of("kmnist")] = ("train",)
-    checksums: dict[str, str] = {}
-    for kind, splits in wanted.items():
-        missing = _missing_from_torchvision(root, kind)
-        if missing and _missing_parquet(root, kind):
-            return {}
-        files = image_parquet.files if missing else torchvision.files
-        for path in (path for split in splits for path in files(root, kind, split)):
-            checksums[path.relative_to(root).as_posix()] = sha256_of(path)
-    return checksums
+    missing = _missing_from_torchvision(root, kind)
+    if missing and _missing_parquet(root, kind):
+        return {}
+    files = image_parquet.files if missing else torchvision.files
+    paths = (path for split in splits for path in files(root, kind, split))
+    return {path.relative_to(root).as_posix(): sha256_of(path) for path in paths}
 
 
 def sha256_of(path: Path) -> str:

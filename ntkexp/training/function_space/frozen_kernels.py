@@ -64,7 +64,7 @@ class FrozenKernels:
 
 
 class KernelsOnDisk(FrozenKernels):
-    """The same, with the training kernel in a file of `folder`, written tile by tile.
+    """Frozen kernels, that of the training examples in a file of `folder`, written tile by tile.
 
     Memory holds as much of the file as is free. A second process that needs the same kernel goes on
     with the tiles that are there. The file is named after architecture, weights and examples, and

@@ -111,7 +111,7 @@ class FunctionLearner:
         return outputs_of
 
     def update_to_see(self, step: int, lr: float) -> Update:
-        """Its norm is |eta J_0^T v| = eta sqrt(v^T K v)."""
+        """The coming update for probes; its norm is |eta J_0^T v| = eta sqrt(v^T K v)."""
         (velocity,) = self.update.memory["velocity"]
         squared = velocity @ (self.kernels.train @ velocity)
         return Update(
@@ -167,7 +167,8 @@ class FunctionLearner:
 
 
 class FunctionLearnerOnDisk(FunctionLearner):
-    """The same with a kernel larger than memory; test examples are sent through the network."""
+    """Trains the coefficients with a kernel larger than memory, in a file; test examples are sent
+    through the network."""
 
     route = "disk"
 
@@ -205,5 +206,5 @@ class FunctionView(NetworkView):
 
 
 def evaluated(split: Split, examples: int | None) -> int:
-    """How many examples of a split are evaluated."""
+    """The number of examples of a split that are evaluated."""
     return min(examples or len(split), len(split))

@@ -1,1 +1,1 @@
-"""What is trained, and how one update of it is made."""
+"""The routes by which a function of the examples is trained, one update at a time."""

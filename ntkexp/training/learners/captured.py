@@ -31,7 +31,7 @@ class CannotRecordError(Exception):
 def record_on_gpu(
     work: Callable[[], tuple[Tensor, ...]], device: torch.device
 ) -> tuple[tuple[Tensor, ...], Replay]:
-    """What `work` returns, whose values every replay writes anew, and the replay.
+    """The result of `work`, whose values every replay writes anew, and the replay.
 
     Streams and graphs belong to the current device, so `device` is made that. The last run before
     the recording refuses to wait for the device: an error there leaves nothing half recorded.

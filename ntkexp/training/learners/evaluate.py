@@ -118,7 +118,8 @@ def judged(
 
 
 def refuse_shape(outputs: Tensor, examples: int, expected: int) -> None:
-    """Of a network of one's own: (n,) for (n, 1) would be broadcast to wrong losses."""
+    """Refuse outputs (n,) for (n, 1), of a network of your own: they would be broadcast to wrong
+    losses."""
     if outputs.shape != (examples, expected):
         raise UserError(
             f"model: outputs of shape {tuple(outputs.shape)} for {examples:,} examples; expected "

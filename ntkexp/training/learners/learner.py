@@ -1,4 +1,4 @@
-"""What is trained, and how one update of it is made: the part of a training run that computes."""
+"""The part of a training run that computes: a function to train, and one update of it."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Learner(Protocol):
         """Mean loss, accuracy and each of `evaluate.metrics` on a split, by subset."""
 
     def update_to_see(self, step: int, lr: float) -> Update:
-        """What probes of single updates see of the coming one."""
+        """The coming update, for probes of single updates."""
 
     def view(self, **facts: Any) -> NetworkView:
-        """What probes look at."""
+        """The run as probes see it."""
 
     def state(self) -> dict[str, Any]:
         """All that its updates change."""

@@ -1,4 +1,4 @@
-"""Which networks can train in step as one stack, and what each of them asks for on the way."""
+"""Refusals of networks that cannot train in step as one stack, each with its way out."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def network_in_stack(work: Supervised) -> nn.Module:
 
 
 def scaled_of(work: Supervised) -> OnTrainingSet | None:
-    """What scales the outputs of a network, which then stands in the stack itself."""
+    """The scaling of a network's outputs, if it has one; the network itself is in the stack."""
     found = work.transformed.on_training_set
     return found if isinstance(found, OnTrainingSet) else None
 
 
 def needs_every_update(work: Supervised) -> bool:
-    """Whether someone must be asked after each update: a probe that may watch it, the evaluation
+    """True if someone must be asked after each update: a probe that may watch it, the evaluation
     that finds a network fitted, or the running mean of minibatches that waits for a loss."""
     watched = any(type(probe).watches is not Probe.watches for probe in work.probes.values())
     evaluated = work.config.optim.stop_loss is not None
@@ -156,7 +156,7 @@ def _differing(one: Supervised, other: Supervised) -> str:
 
 @torch.no_grad()
 def _compute_the_same(ours: nn.Module, theirs: nn.Module, work: Supervised) -> bool:
-    """Whether our forward with their weights is theirs, on a few training examples."""
+    """True if our forward with their weights is theirs, on a few training examples."""
     inputs = work.dataset.train.inputs[:FEW]
     weights: dict[str, Tensor] = dict(theirs.named_parameters())
     return torch.allclose(functional_call(ours, weights, (inputs,)), theirs(inputs))

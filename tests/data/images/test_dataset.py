@@ -11,7 +11,8 @@ from ntkexp.data import Dataset, check, load, sharing
 from ntkexp.data.base import Data
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.disk import Disk
-from ntkexp.data.images.options import Augment, Difficult, Images
+from ntkexp.data.images.dataset import Images
+from ntkexp.data.images.options import Augment, Difficult
 from ntkexp.data.kmnist import Kmnist
 from ntkexp.data.mnist import Mnist
 from ntkexp.errors import UserError

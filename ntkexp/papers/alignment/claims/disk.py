@@ -51,7 +51,7 @@ def eigenfunctions(record: Record, step: int) -> tuple[np.ndarray, pd.DataFrame]
 
 
 def label_share(record: Record, step: int) -> float:
-    """How much of the labels' variance lies in the span of the first five eigenfunctions."""
+    """The share of the labels' variance that lies in the span of the first five eigenfunctions."""
     functions, lattice = eigenfunctions(record, step)
     labels = lattice["label"].to_numpy(np.float64)
     labels -= labels.mean()
@@ -60,8 +60,8 @@ def label_share(record: Record, step: int) -> float:
 
 
 def radial_share(record: Record, step: int) -> float:
-    """How much of an eigenfunction's variance is a function of the radius; the most of the first
-    five."""
+    """The share of an eigenfunction's variance that is a function of the radius; the most of the
+    first five."""
     functions, lattice = eigenfunctions(record, step)
     radius = np.hypot(lattice["x"].to_numpy(), lattice["y"].to_numpy())
     rings = np.digitize(radius, np.linspace(0, np.sqrt(2), RINGS + 1))

@@ -73,7 +73,8 @@ def late_rise(record: Record) -> float:
 
 
 def delay(record: Record) -> float:
-    """How many times more iterations the difficult alignment takes to get halfway up."""
+    """Iterations that the difficult alignment takes to get halfway up, over those of the easy
+    one."""
     easy, difficult = curves(record)
     return (1 + crossing(difficult, 0.5)) / (1 + crossing(easy, 0.5))
 

@@ -62,7 +62,7 @@ ANISOTROPY = (
 
 
 def growth(record: Record, of: str) -> float:
-    """How many times larger a statistic of the eigenvalues is once the network has fitted."""
+    """A statistic of the eigenvalues once the network has fitted, over its first value."""
     curve = statistic_of(record, of)
     return at(curve, fitted_step(record)) / float(curve.iloc[0])
 
@@ -74,7 +74,7 @@ def statistic_of(record: Record, of: str) -> pd.Series:
 
 
 def early_growth(record: Record, of: str) -> float:
-    """How many times larger a statistic of the eigenvalues is at iteration 3000."""
+    """A statistic of the eigenvalues at iteration 3000, over its first value."""
     curve = statistic_of(record, of)
     return at(curve, EARLY) / float(curve.iloc[0])
 
@@ -127,8 +127,8 @@ def against_accuracy(record: Record) -> float:
 
 
 def still_low(record: Record) -> float:
-    """How much of its fall the effective rank has made up for where test accuracy is best: 0 at its
-    lowest so far, 1 where it began."""
+    """The share of its fall that the effective rank has made up for where test accuracy is best: 0
+    at its lowest so far, 1 where it began."""
     curve = effective_ranks(record)
     learning = smooth(until(curve, best_step(record)))
     lowest = float(learning.min())

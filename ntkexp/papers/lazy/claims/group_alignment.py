@@ -54,7 +54,8 @@ def family(record: Record) -> str:
 
 
 def preference(frame: pd.DataFrame, hard: str, easy: str) -> float:
-    """How much more the CKA of the easy group has risen since the start, mean over loss levels."""
+    """The rise of the easy group's CKA since the start less that of the difficult one, mean over
+    loss levels."""
     rises = [frame[name].to_numpy() - float(frame[name].iloc[0]) for name in (easy, hard)]
     progress = -frame["loss"].to_numpy()
     gaps = np.array([at_level(progress, rises[0] - rises[1], -level) for level in LEVELS])

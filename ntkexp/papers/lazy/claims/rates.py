@@ -50,7 +50,7 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
 
 
 def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
-    """How much further alpha = 100 takes an accuracy from alpha = 1 than any rate takes it, at the
+    """Change of an accuracy from alpha = 1 to alpha = 100, less the largest by any rate, at the
     clean losses that alpha = 100 comes to."""
     found = noise_curves.looks(records) if records else None
     for column, told in ACCURACIES.items():

@@ -1,1 +1,0 @@
-"""The networks themselves; their options stand one folder up, where no PyTorch is loaded."""

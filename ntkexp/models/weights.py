@@ -1,0 +1,57 @@
+"""The weights that a network starts from: drawn, or those of another run."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from ntkexp.errors import UserError
+from ntkexp.models.base import Init
+from ntkexp.references import StartFrom
+
+
+def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None:
+    """Draw the weights of all linear and convolution layers anew, in network order.
+
+    kaiming: W ~ N(0, 2 / fan_in), b = 0 (He et al. 2015, https://arxiv.org/abs/1502.01852).
+    default: what PyTorch's constructors left, W and b ~ U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
+    Zero biases make a ReLU network positively homogeneous; Figures 1 and 8 need `default`.
+
+    >>> layer = nn.Linear(2, 2)
+    >>> initialise(layer, Init.kaiming, torch.Generator())
+    >>> layer.bias.tolist()
+    [0.0, 0.0]
+    """
+    if init is Init.default:
+        return
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+
+
+def start_from(model: nn.Module, given: StartFrom) -> None:
+    """Take over all weights and statistics but those that `given.fresh` names."""
+    kept, drawn = given.tensors(), model.state_dict()
+    fresh = (
+        {name for name in drawn if name.startswith(tuple(given.fresh))} if given.fresh else set()
+    )
+    for beginning in given.fresh:
+        if not any(name.startswith(beginning) for name in drawn):
+            raise UserError(
+                f"weights.fresh={given.fresh}: no parameter begins with {beginning}; there are "
+                f"{', '.join(drawn)}"
+            )
+    wanted = {name: tensor for name, tensor in drawn.items() if name not in fresh}
+    for name, tensor in wanted.items():
+        if name not in kept:
+            raise UserError(f"weights: {given.path} has no {name}; expected a network like this")
+        if kept[name].shape != tensor.shape:
+            raise UserError(
+                f"weights: {name} of {given.path} has shape {tuple(kept[name].shape)}; this "
+                f"network's has {tuple(tensor.shape)}"
+            )
+    if left := sorted(kept.keys() - drawn.keys()):
+        raise UserError(f"weights: {given.path} has {left[0]} too; expected a network like this")
+    model.load_state_dict({**drawn, **{name: kept[name] for name in wanted}})
