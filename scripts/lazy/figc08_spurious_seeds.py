@@ -1,8 +1,6 @@
 """Figure 5.3 for other seeds, in Waterbirds' proportions.
 
-A row a seed, which draws weights, images and minibatches anew. a, test accuracy, all pairs of label
-and attribute equally frequent, against training accuracy; b, accuracy without against with the
-attribute on balanced training images; c, the same on test images.
+A row a seed, which draws weights, images and minibatches anew. Panels as in Figure 5.3.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Wrong labels in both regimes, a row a seed: Figure 5.2 (bottom) is not one seed's chance.
 
-Left, loss of the training examples with wrong labels, and test loss, against the loss of those with
-right ones; a dot where the loss of the noisy examples peaks and memorisation begins. Right, three
-measures of linearity. Training goes to the right. The thesis has ResNet18, here stands an MLP.
+Panels as there. The thesis has ResNet18, here stands an MLP.
 """
 
 from __future__ import annotations

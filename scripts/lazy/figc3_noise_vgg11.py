@@ -1,8 +1,6 @@
 """Wrong labels in both regimes, VGG11: Figure 5.2 (bottom) with another network.
 
-Left, loss of the training examples with wrong labels, and test loss, against the loss of those with
-right ones; a dot where the loss of the noisy examples peaks and memorisation begins. Right, three
-measures of linearity. Training goes to the right.
+Panels as there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Examples in tenths by their C-score, VGG11 in both regimes: Figure C.4.
 
-a, loss of every tenth of the training images against the mean training loss, solid for alpha = 1
-and dashed for alpha = 100; dark tenths have low scores, which is hard images. b, three measures of
-linearity. Training goes to the right. The scores were estimated here.
+Panels as in Figure 5.2 (top). The scores were estimated here.
 """
 
 from __future__ import annotations

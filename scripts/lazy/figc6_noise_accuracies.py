@@ -1,8 +1,7 @@
 """Wrong labels in both regimes, by accuracy: the left half of Figure C.6.
 
 a, accuracy on the training examples with wrong labels and, b, on test examples, against accuracy on
-those with right ones. Training goes to the right, every line is a network. The thesis has ResNet18
-of 64 channels; here stand smaller networks.
+those with right ones. Training goes to the right, every line is a network.
 """
 
 from __future__ import annotations

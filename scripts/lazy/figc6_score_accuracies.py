@@ -1,8 +1,7 @@
 """Examples in tenths by their C-score, by accuracy: the right half of Figure C.6.
 
 Accuracy on every tenth of the training examples against that on all, a panel a regime; dark tenths
-have low scores, which is hard examples. Training goes to the right, one seed. The thesis has
-ResNet18 of 64 channels; here stand smaller networks, with scores estimated here.
+have low scores. Training goes to the right, one seed.
 """
 
 from __future__ import annotations
