@@ -1,8 +1,8 @@
 """Loss of a tenth by C-score, alpha = 1 less alpha = 100, at equal mean training loss: Figure C.5.
 
 A panel a network: the mean over seeds, and from the least to the most. Dark tenths have low scores.
-Below 0 the non-linear regime has learned the tenth better. Networks and scores as in Figures 5.2 and
-C.4.
+Below 0 the non-linear regime has learned the tenth better. Networks and scores as in Figures 5.2
+and C.4.
 """
 
 from __future__ import annotations
