@@ -108,7 +108,7 @@ def _carry_out(command: str, words: list[str]) -> int:
     return 0
 
 
-# Imported when it is called: this module stays light.
+# Imported when it is called: this module stays light. Of train and study the names alone are used.
 COMMANDS = {
     "train": "application:run",
     "study": "application:run",

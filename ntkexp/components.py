@@ -117,7 +117,7 @@ KINDS = (
     Kind("study", "studies"),
 )
 GROUPS = {kind.group: kind for kind in KINDS}
-MANY = tuple(kind.group for kind in KINDS if kind.many)
+GROUPS_OF_MANY = tuple(kind.group for kind in KINDS if kind.many)
 
 
 def names(group: str) -> list[str]:

@@ -91,9 +91,9 @@ def component(group: str, options: Mapping[str, Any], name: str | None = None) -
     `name` is that of a component whose options do not say it.
     """
     name = str(options.get("name", name))
-    kind = find(group, name, importing=False)
-    given = {key: v for key, v in options.items() if key != "name" and key not in kind.how}
-    return {"is": f"{name}@{kind.version}"} | differing(given, neutral_of(kind), group)
+    chosen = find(group, name, importing=False)
+    given = {key: v for key, v in options.items() if key != "name" and key not in chosen.how}
+    return {"is": f"{name}@{chosen.version}"} | differing(given, neutral_of(chosen), group)
 
 
 def differing(

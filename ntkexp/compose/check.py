@@ -71,7 +71,7 @@ def check_size(config: TrainConfig) -> None:
 def complete_chosen(config: DictConfig) -> None:
     """Give the options of a probe or logger that were written down without choosing it their
     types."""
-    for group in components.MANY:
+    for group in components.GROUPS_OF_MANY:
         for key in map(str, config[group]):
             node = config[group][key]
             if component_type(node) is None:
@@ -83,7 +83,7 @@ def complete_chosen(config: DictConfig) -> None:
 def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig, type[Component]]]:
     """(key, node, component) of every component of a composed config."""
     nodes = {key: config[key] for key in map(str, config)}
-    for group in components.MANY:
+    for group in components.GROUPS_OF_MANY:
         nodes |= {f"{group}.{key}": node for key, node in config.get(group, {}).items()}
     for key, node in nodes.items():
         if (kind := component_type(node)) is not None:

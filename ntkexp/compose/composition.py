@@ -73,7 +73,7 @@ class ComponentSource(ConfigSource):
             raise ConfigLoadError(f"no component {config_path}")
         group, name = _parts(config_path)
         node = components.node_of(group, name)
-        if group in components.MANY:
+        if group in components.GROUPS_OF_MANY:
             # Several are chosen at once, each a key of its own below `probe` or `logger`.
             node = OmegaConf.create({components.key_of(name): node})
         return ConfigResult(

@@ -22,7 +22,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import components, projects
-from ntkexp.components import MANY
+from ntkexp.components import GROUPS_OF_MANY
 from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
 from ntkexp.options import plain
@@ -133,7 +133,11 @@ def _check_hydra(word: str, override: Override, sweeping: bool) -> None:
 def _check_group(word: str, override: Override) -> None:
     group = override.key_or_group
     if override.is_delete():
-        way_out = f"{group}=[] for no {group}s" if group in MANY else f"{group}=NAME for another"
+        way_out = (
+            f"{group}=[] for no {group}s"
+            if group in GROUPS_OF_MANY
+            else f"{group}=NAME for another"
+        )
         raise UserError(f"{word}: {group} cannot be left out; expected {way_out}")
     if group == "exp" and not override.is_add():
         raise UserError(f"{word}: an experiment is added to the config; expected +{word}")
@@ -149,16 +153,16 @@ def _check_choice(word: str, group: str, value: object) -> None:
         return
     if isinstance(value, dict) and group not in ("exp", "recipe"):
         # Keys of the node are checked when it is composed.
-        for name, node in value.items() if group in MANY else ():
+        for name, node in value.items() if group in GROUPS_OF_MANY else ():
             chosen = str(node.get("name", name)) if isinstance(node, dict) else str(name)
             if "." not in chosen and chosen not in options_of(group):
                 raise UserError(unknown_option(group, chosen))
         return
-    names = value if isinstance(value, list) and group in MANY else [value]
+    names = value if isinstance(value, list) and group in GROUPS_OF_MANY else [value]
     for name in names:
         # A quoted string is plain here; in a list it is still an object of Hydra's, with a text.
         if not str(name) or not (isinstance(name, str) or hasattr(name, "text")):
-            many = "one or more, as a list," if group in MANY else "one"
+            many = "one or more, as a list," if group in GROUPS_OF_MANY else "one"
             there_are = ", ".join(options_of(group))
             accepted = "those of ntkexp list" if group == "exp" else there_are
             raise UserError(f"{word}: expected {many} of {accepted}")
@@ -254,7 +258,7 @@ def _unknown_key(key: str, parent: object) -> str:
         return unknown_key(key, "", [])
     where = str(parent._get_full_key(None))
     choices = [str(name) for name in parent if name != "hydra"]
-    if where in components.MANY:
+    if where in components.GROUPS_OF_MANY:
         name = key.removeprefix(where).lstrip(".").partition(".")[0]
         if not name:
             return f"{key}: sets a {where} that is not chosen; expected '{where}=[NAME,...]' for it"

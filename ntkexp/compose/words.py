@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ntkexp.components import GROUPS, MANY
+from ntkexp.components import GROUPS, GROUPS_OF_MANY
 from ntkexp.errors import UserError
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./@-]*")
 NO_STRINGS = ("true", "false", "null", "nan", "inf")
 # Nodes whose keys are no options: they are given as a whole.
-WHOLE = ("members", *MANY)
+WHOLE = ("members", *GROUPS_OF_MANY)
 Overrides = Mapping[str, Any] | Iterable[str]
 
 

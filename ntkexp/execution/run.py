@@ -1,7 +1,7 @@
 """The life of a run on one page: skipped where it is done, else begun or resumed, and finished.
 
 1. Done already, or failed for good: its exit code is known    outcome.py
-2. Runs that it needs are made first                           ntkexp/compose/finalise.py
+2. Runs that it needs are found, and made first                ntkexp/compose/finalise.py
 3. Data, network and probes are built: what is wrong is known
    before a folder is made                                     prepare.py
 4. Its lock is taken, and the first question asked again: it
@@ -114,7 +114,9 @@ def _one_life(
 def begin(
     stored: Run, config: DictConfig, ready: Ready, typed: Typed = NOTHING_TYPED
 ) -> bytes | None:
-    """Write down what the run is. Returns the checkpoint to go on from, None for a new run.
+    """Begin a run, or take it up where its last commit left it, and write down what it is.
+
+    Returns the checkpoint to go on from, None for a new run.
 
     From here on the process computes with the number of threads of the run's first life.
     """

@@ -59,10 +59,10 @@ class Update:
 class Probe(Component):
     """The base of all probes; its dataclass fields are the options of its config.
 
-    `needs` names what it asks of a view: outputs, network, kernel; layers, where the network must
-    be its layers and nothing else; activations, where they must be part of it; updates, to see
-    them; changes, to see every weight's; or training, where `check` reads the data, the model or
-    the optimiser of the config, which a study has not.
+    `needs` names what it asks of a work and its views: outputs, network, kernel, labels, examples;
+    layers, where the network must be its layers and nothing else; activations, where they must be
+    part of it; updates, to see them; changes, to see every weight's; or training, where `check`
+    reads the data, the model or the optimiser of the config, which a study has not.
     """
 
     kind: ClassVar[str] = "probe"

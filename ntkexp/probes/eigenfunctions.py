@@ -47,7 +47,7 @@ POINTS = Table(
     {
         "step": int64("0, where it is written"),
         "split": string("`train` or `test`"),
-        "point": int64("number of the point, as in `points`"),
+        "point": int64("number of the point, from 0 in each split"),
         "x": float64("first coordinate"),
         "y": float64("second coordinate"),
         "label": int64("0 or 1"),
@@ -57,7 +57,7 @@ POINTS = Table(
 
 @dataclass
 class Eigenfunctions(Probe):
-    """The first `count` eigenfunctions; `points: true` also writes where the points lie."""
+    """The first `count` eigenfunctions; at step 0 also where the points lie."""
 
     needs = frozenset({"kernel", "examples", "training"})
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
@@ -90,15 +90,15 @@ class Eigenfunctions(Probe):
 
     def measure(self, view: View) -> Rows:
         kernel = view.kernel_on(view.examples("test").inputs)
-        whole = kernel.gram.double().cpu().numpy()
-        gram = centre(whole, kernel.outputs, self.centring)
+        uncentred = kernel.gram.double().cpu().numpy()
+        gram = centre(uncentred, kernel.outputs, self.centring)
         size = len(gram)
         # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500 eigenvalues
         # that decay fast are a hundredth of the work of all of them.
         start = np.cos(np.arange(size))
         ranks = np.arange(1, self.count + 1)
         rows: dict[str, Any] = {}
-        if np.abs(gram).max() <= size * np.finfo(float).eps * np.abs(whole).max():
+        if np.abs(gram).max() <= size * np.finfo(float).eps * np.abs(uncentred).max():
             # A network none of whose units open: the kernel is constant, and has no eigenfunctions.
             values = np.zeros(self.count)
         else:

@@ -139,7 +139,8 @@ def _removed_if_stale(path: Path) -> bool:
 
 
 def _free(descriptor: int, how: int) -> bool:
-    """True if the owner of an open lock file is gone; `descriptor` then holds the lock."""
+    """True if the owner of an open lock file is gone; where there is flock,
+    `descriptor` then holds the lock."""
     try:
         answered = _flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:

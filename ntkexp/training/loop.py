@@ -61,7 +61,7 @@ class Loop:
                 raise
             finally:
                 # Also of a run that diverges, all rows until then.
-                self._write_rows()
+                self._take_in()
         if self.after_commit is not None:
             # The last rows, for `after_commit`.
             self.commit()
@@ -95,14 +95,14 @@ class Loop:
         with reporting_to(_stopping(stop_asked)):
             stops = (self.looks.after(before), self.keeps.after(before), self.work.last)
             event = self.work.advance(int(min(stops)))
-        self._write_rows()
+        self._take_in()
         self._progress.advance(self.work.step - before, **self.work.figures)
         return event
 
     def _look(self, event: str | None, *, scheduled: bool) -> None:
         self._progress.doing("evaluation")
         with self.work.looked_at(event, scheduled=scheduled) as views:
-            self._write_rows()
+            self._take_in()
             found: list[Written] = []
             for view in views:
                 for name, probe in self.probes[view.member].items():
@@ -125,7 +125,8 @@ class Loop:
                 self.run.keep(f"{stem}.{step}.{ending}", content)
             self.kept = step
 
-    def _write_rows(self) -> None:
+    def _take_in(self) -> None:
+        """Hand the store the rows and files that the work has made since last asked."""
         for name, content in self.work.kept_files().items():
             self.run.keep(name, content)
         for table, columns in self.work.rows():
@@ -142,7 +143,7 @@ class Loop:
             ],
         }
         # Asking for the state may have brought rows.
-        self._write_rows()
+        self._take_in()
         self.run.commit(saved(state))
         if self.after_commit is not None:
             self.after_commit()

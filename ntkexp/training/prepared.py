@@ -26,7 +26,8 @@ CPU = torch.device("cpu")
 @dataclass(frozen=True)
 class Prepared:
     """A network, its data and its objective, and the probes with the batches that they look at.
-    `model` is what is trained: the network, or what a transform made of it."""
+    `model` is what is trained: the network, or what a transform made of it; `batches` are those of
+    the probes."""
 
     config: TrainConfig
     dataset: Dataset

@@ -50,7 +50,9 @@ ROUTES: Mapping[str, MakeLearner] = {NetworkLearner.route: NetworkLearner}
 
 
 class Supervised:
-    """Trains `prepared.model` until it has fitted the training set or reached the limit of steps.
+    """Trains `prepared.model` until it has fitted the training set, has been looked at at every
+    loss of `probing.losses` where `optim.stop_after_losses` asks for no more, or has reached the
+    limit of steps.
 
     Updates are made by one of `routes`: the one named `route` or, in a run that goes on, the one by
     which it began.
@@ -258,11 +260,11 @@ class Supervised:
         """
         if not self.waits_for_a_loss:
             return None
-        waited_for = self._thresholds[self.crossed :]
+        ahead = self._thresholds[self.crossed :]
         self.recorder.fetch()
         full_batch = self.batches.steps_per_epoch == 1
         loss = self.recorder.latest["loss"] if full_batch else self.recorder.recent_loss
-        passed = [threshold for threshold in waited_for if loss < threshold]
+        passed = [threshold for threshold in ahead if loss < threshold]
         for threshold in passed:
             row: dict[str, object] = {"step": self.step, "event": "train_loss"}
             self.recorder.write("events", row | {"threshold": threshold})

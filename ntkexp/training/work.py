@@ -31,8 +31,7 @@ class Work(Protocol):
     def last(self) -> int:
         """The step at which it is over at the latest."""
 
-    # What its views offer to probes: outputs, network, kernel, labels, examples; and "updates",
-    # where probes see the updates of the weights.
+    # What probes may ask of it and its views; Probe names all there is.
     offers: frozenset[str]
 
     @property

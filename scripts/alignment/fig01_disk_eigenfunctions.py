@@ -90,6 +90,7 @@ def _nearest(wanted: Sequence[int], found: np.ndarray) -> list[int]:
 
 def make(given: drawing.Options) -> Figure:
     """Of several seeds one is shown: an average of eigenfunctions would mean nothing."""
+    # One group a seed; the first is drawn.
     ((group, *_),) = trained.groups(given, TABLES, swept=("seed",))
     return draw(group)
 

@@ -48,9 +48,11 @@ SHARE_OF_MEMORY = SHARE_OF_DISK = 0.5
 
 
 def work_of(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Supervised, dict[str, Any]]:
-    """The training work of one network, and how its route was chosen, for the provenance.
+    """The training work of one network.
 
-    `one_of_many`: the network is a member of a run with many.
+    A linearised one may be trained by several routes, and then it says how its route was chosen,
+    for the provenance; any other network has one. `one_of_many`: the network is a member of a run
+    with many.
     """
     if not isinstance(prepared.model, Linearised):
         return Supervised(prepared), {}
