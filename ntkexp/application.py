@@ -11,12 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from omegaconf import DictConfig
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp.compose import composition
-from ntkexp.compose.overrides import SWEEP, check_overrides, plain_errors, ranges_quoted
-from ntkexp.errors import RunFailed, SweepStopped, UserError, meant
-from ntkexp.launch import plugin
+from ntkexp.compose.finalise import finalise
+from ntkexp.compose.overrides import (
+    SWEEP,
+    check_overrides,
+    explained,
+    plain_errors,
+    ranges_quoted,
+    typed_keys,
+)
+from ntkexp.errors import RunFailed, SweepStopped, UserError, denied, meant
+from ntkexp.execution import run as life
+from ntkexp.execution.outcome import DONE, metric_of
+from ntkexp.identity import folder_of
 
 SHOWN = ("job", "hydra", "all")
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
@@ -53,7 +65,7 @@ def run(config_name: str, words: Sequence[str]) -> int:
 
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
-    task = plugin.Task(one_run=_dry_run_of_one(words))
+    task = Task(one_run=_dry_run_of_one(words))
     with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
         check_overrides([word for word in sys.argv[1:] if not (task.one_run and word in SWEEP)])
         sys.argv += _logging(sys.argv[1:])
@@ -66,6 +78,42 @@ def run(config_name: str, words: Sequence[str]) -> int:
     if task.complaints:
         raise task.complaints[0]
     return max(task.codes)
+
+
+class Task:
+    """Carries out the config of a single run.
+
+    Hydra takes functions, swallows what they return in a sweep, and puts lines of its own before
+    what they raise: so codes and complaints are kept here.
+
+    `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
+    """
+
+    def __init__(self, *, one_run: bool = False) -> None:
+        self.one_run = one_run
+        self.codes = [0]
+        self.complaints: list[UserError] = []
+
+    def __call__(self, config: DictConfig) -> float | None:
+        # As they were typed: a value such as ${seed} means nothing outside of the config.
+        words = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
+        assert isinstance(words, list)
+        typed = life.Typed(frozenset(typed_keys(words)))
+        try:
+            finalise(config, typed.keys)
+            folder = folder_of(config)
+            self.codes.append(code := life.run(config, folder, typed))
+            if code == DONE and config.objective_metric is not None:
+                number = metric_of(folder, config.objective_metric)
+                print(f"{config.objective_metric} = {number:.6g}")
+                return number
+        except UserError as error:
+            self.complaints.append(error)
+        except PermissionError as error:
+            self.complaints.append(denied(error))
+        except OmegaConfBaseException as error:
+            self.complaints.append(UserError(explained(error)))
+        return None
 
 
 def _entry(config_name: str) -> Callable[[Any], Any]:
@@ -177,7 +225,10 @@ def _arguments(words: Sequence[str]) -> Iterator[None]:
     # Hydra then raises what went wrong instead of printing it: the message is ours to write.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     composition.register()
-    plugin.register()
+    if set(SWEEP) & set(words):
+        from ntkexp.launch import plugin
+
+        plugin.register()
     try:
         yield
     finally:

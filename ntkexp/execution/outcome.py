@@ -101,3 +101,10 @@ def compare_data(folder: Path, how: str, kept: Data, here: Data) -> None:
         f"{folder} {how} from other data than NTKEXP_DATA has now ({other[0]} differs); point it "
         "at the former data, or --rerun does the run again with these"
     )
+
+
+def metric_of(folder: Path, path: str) -> float:
+    """The number that `path` names of the finished run in `folder`."""
+    from ntkexp.results import read  # pandas is for those who ask
+
+    return read(folder).metric(path)

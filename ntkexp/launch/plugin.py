@@ -1,4 +1,4 @@
-"""What Hydra is handed: the function it calls with a config, two sweepers and one launcher.
+"""Two sweepers and one launcher for Hydra, and what they return to it.
 
 Hydra finds plugins by walking the namespace package hydra_plugins, which editable installs do not
 take part in, and it only makes objects of classes that live there. So these are registered
@@ -11,26 +11,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, cast
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 
 from ntkexp.compose.composition import SWEEPERS
-from ntkexp.compose.finalise import finalise
-from ntkexp.compose.overrides import check_sweep, explained, typed_keys
-from ntkexp.errors import RunFailed, RunTakenError, SweepStopped, UserError, denied
-from ntkexp.execution.outcome import DONE
-from ntkexp.execution.run import Typed, run
-from ntkexp.identity import folder_of
+from ntkexp.compose.overrides import check_sweep
+from ntkexp.errors import RunFailed, RunTakenError, SweepStopped, UserError
+from ntkexp.execution.outcome import DONE, metric_of
 from ntkexp.launch.job import Job, Outcome
 from ntkexp.results.numbers.metric import KEY
 
@@ -40,47 +35,16 @@ SIGNALS = 128
 OWN = ("ntkexp", "search")
 
 
-class Task:
-    """Carries out the config of a single run.
-
-    Hydra takes functions, swallows what they return in a sweep, and puts lines of its own before
-    what they raise: so codes and complaints are kept here.
+class Task(Protocol):
+    """The function that Hydra calls with the config of a single run (ntkexp/application.py).
 
     `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
     """
 
-    def __init__(self, *, one_run: bool = False) -> None:
-        self.one_run = one_run
-        self.codes = [0]
-        self.complaints: list[UserError] = []
+    one_run: bool
+    codes: list[int]
 
-    def __call__(self, config: DictConfig) -> float | None:
-        # As they were typed: a value such as ${seed} means nothing outside of the config.
-        words = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
-        assert isinstance(words, list)
-        typed = Typed(frozenset(typed_keys(words)))
-        try:
-            finalise(config, typed.keys)
-            folder = folder_of(config)
-            self.codes.append(code := run(config, folder, typed))
-            if code == DONE and config.objective_metric is not None:
-                number = metric_of(folder, config.objective_metric)
-                print(f"{config.objective_metric} = {number:.6g}")
-                return number
-        except UserError as error:
-            self.complaints.append(error)
-        except PermissionError as error:
-            self.complaints.append(denied(error))
-        except OmegaConfBaseException as error:
-            self.complaints.append(UserError(explained(error)))
-        return None
-
-
-def metric_of(folder: Path, path: str) -> float:
-    """The number that `path` names of the finished run in `folder`."""
-    from ntkexp.results import read  # pandas is for those who ask
-
-    return read(folder).metric(path)
+    def __call__(self, config: DictConfig) -> object: ...
 
 
 class SweepSweeper(Sweeper):
@@ -97,7 +61,7 @@ class SweepSweeper(Sweeper):
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
-        if isinstance(task_function, Task) and task_function.one_run:
+        if cast(Task, task_function).one_run:
             self.declared = []
         self.context = hydra_context
         self.launcher = Plugins.instance().instantiate_launcher(
@@ -144,8 +108,7 @@ class SweepLauncher(Launcher):
     ) -> None:
         from ntkexp.launch.plugin import refuse_without_metric
 
-        assert isinstance(task_function, Task)
-        self.context, self.task, self.config = hydra_context, task_function, config
+        self.context, self.task, self.config = hydra_context, cast(Task, task_function), config
         if config.hydra.runtime.choices["hydra/sweeper"] != OWN[0]:
             refuse_without_metric(config)
 

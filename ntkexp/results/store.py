@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet  # noqa: F401 - loaded before a run begins, and before jobs are forked
 
 from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, cannot_write
 from ntkexp.results.commits import Commit, Drafts, StoredFile, last_life, prefix, read_chain
