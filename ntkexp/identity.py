@@ -24,7 +24,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.components import GROUPS, find
@@ -129,14 +128,3 @@ def _mapping(key: str, options: Any) -> Mapping[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise UserError(f"{key}={options}: expected a mapping of options, or {{}}")
     return options or {}
-
-
-def read_plain(text: str) -> dict[str, Any]:
-    """A kept config as plain values; 1e-05 is a number, which YAML 1.1 takes for a word."""
-    try:
-        config = OmegaConf.to_container(OmegaConf.create(text))
-    except yaml.YAMLError as error:
-        raise UserError(f"not YAML: {error}") from error
-    if not isinstance(config, dict):
-        raise UserError("not a mapping")
-    return {str(key): value for key, value in config.items()}

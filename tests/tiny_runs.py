@@ -94,6 +94,13 @@ def composer(name: str) -> Composer:
         return Composer(hydra.config_loader, master)
 
 
+def read_plain(text: str) -> dict[str, Any]:
+    """A kept config as plain values; 1e-05 is a number, which YAML 1.1 takes for a word."""
+    config = OmegaConf.to_container(OmegaConf.create(text))
+    assert isinstance(config, dict)
+    return {str(key): value for key, value in config.items()}
+
+
 def composed(words: Sequence[str], name: str = "train") -> DictConfig:
     """The config that the command line would make of `words`."""
     config = composer(name).compose(ranges_quoted(words))

@@ -11,10 +11,10 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.execution.outcome import refuse_other_run
-from ntkexp.identity import digest, hashed, identity, read_plain
+from ntkexp.identity import digest, hashed, identity
 from ntkexp.results.folders import runs
 from ntkexp.results.status import Card, read_card
-from tests.tiny_runs import composer
+from tests.tiny_runs import composer, read_plain
 
 KEPT = Path(__file__).parents[3] / "outputs" / "reference"
 RUNS = runs(KEPT)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.identity import read_plain
 from ntkexp.keys import EXECUTION_KEYS
 from tests.conftest import Ntkexp
 from tests.results.reference.test_kept_runs import KEPT, RUNS, card_of, value_of
+from tests.tiny_runs import read_plain
 
 # Of one key and of a study; typed and swept by the experiment's own file; with and without a slash.
 SWEEPS = ("mlp_mnist", "disk", "feature_scaling", "lazy/waterbirds_kind", "adaptive/robustness")
