@@ -11,7 +11,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
-from ntkexp.compose.check import check, keep_typed_limit, shrink
+from ntkexp.compose.check import check, keep_typed_limit, refuse_other_sizes, shrink
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
@@ -31,9 +31,11 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     check(config)
     keep_typed_limit(config, typed)
     _name_parents(config)
-    for _, member in members.of_config(config) if config.members is not None else ():
+    many = members.of_config(config) if config.members is not None else []
+    for _, member in many:
         check(member)
         _name_parents(member)
+    refuse_other_sizes(many)
 
 
 def forget_parents() -> None:
