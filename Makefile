@@ -14,7 +14,7 @@ MAKEFLAGS += --no-builtin-rules
 help:
 	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
 	@echo "make test              run every test but those on demand"
-	@echo "make slow              the tests on demand, packages, the site, and newcomer: forty minutes"
+	@echo "make slow              the tests on demand, packages, the site, and newcomer: about an hour"
 	@echo "make lint              ruff and mypy"
 	@echo "make figures           draw every figure that has its runs, name the commands of the others;"
 	@echo "                       FIG=2 for one, PAPER=alignment for those of one paper"

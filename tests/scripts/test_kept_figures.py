@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from ntkexp.results.record import Record
-from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy import noise_panels
 from ntkexp.scripts.runs import chosen
 from tests.conftest import Script
@@ -52,16 +49,8 @@ FIGURES = {
     ("paper", "stem"), [(paper, stem) for paper, stems in FIGURES.items() for stem in stems]
 )
 def test_a_figure_is_drawn_from_the_kept_results(
-    paper: str, stem: str, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    paper: str, stem: str, script: Script, tmp_path: Path, as_svg: None
 ) -> None:
-    """As SVG alone; `make slow` draws all figures in every format."""
-
-    def svg(figure: Figure, out: Path, name: str) -> list[Path]:
-        FigureCanvasSVG(figure).print_svg(out / f"{name}.svg")
-        plt.close(figure)
-        return [out / f"{name}.svg"]
-
-    monkeypatch.setattr(drawing, "save", svg)
     folders = [str(REFERENCE / paper / name) for name in FIGURES[paper][stem]]
     assert script(stem)(["--out", str(tmp_path), "--runs", *folders]) == 0
     (file,) = tmp_path.iterdir()

@@ -1,0 +1,25 @@
+"""Figures of one format: the three of them are drawn by few tests, and all by `make slow`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+
+
+@pytest.fixture
+def as_svg(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are saved as SVG alone."""
+
+    def save(figure: Figure, out: Path, stem: str) -> list[Path]:
+        file = out / f"{stem}.svg"
+        FigureCanvasSVG(figure).print_svg(file)
+        plt.close(figure)
+        return [file]
+
+    monkeypatch.setattr(drawing, "save", save)
