@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -75,23 +74,18 @@ def _png(pixels: np.ndarray) -> dict[str, Any]:
     return {"bytes": file.getvalue(), "path": None}
 
 
-@contextmanager
-def hydra_session() -> Iterator[Hydra]:
-    """Hydra as the command line has it, for what composes many configs."""
-    composition.register()
-    GlobalHydra.instance().clear()
-    try:
-        yield Hydra.create_main_hydra2("ntkexp", create_config_search_path("pkg://ntkexp.configs"))
-    finally:
-        GlobalHydra.instance().clear()
-
-
 @cache
 def composer(name: str) -> Composer:
     """Composes as a sweep does, in a fifth of the time (tests/compose/test_jobs.py)."""
-    with hydra_session() as hydra:
+    composition.register()
+    GlobalHydra.instance().clear()
+    try:
+        search_path = create_config_search_path("pkg://ntkexp.configs")
+        hydra = Hydra.create_main_hydra2("ntkexp", search_path)
         master = hydra.compose_config(name, [], run_mode=RunMode.MULTIRUN)
         return Composer(hydra.config_loader, master)
+    finally:
+        GlobalHydra.instance().clear()
 
 
 def read_plain(text: str) -> dict[str, Any]:

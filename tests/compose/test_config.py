@@ -1,57 +1,20 @@
-"""Composition: what makes two runs the same, and what small makes of an experiment."""
+"""What small makes of an experiment, the released recipe, and values that no run can have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
-from ntkexp.compose import composition
 from ntkexp.compose.check import check, shrink
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.errors import UserError
-from ntkexp.identity import identity
 from ntkexp.models.vgg import Vgg
-
-
-@pytest.fixture(autouse=True)
-def hydra_session() -> Iterator[None]:
-    composition.register()
-    with initialize_config_module("ntkexp.configs", version_base="1.3"):
-        yield
+from tests.tiny_runs import composer
 
 
 def composed(*words: str) -> DictConfig:
-    return compose("train", overrides=list(words))
-
-
-@pytest.mark.parametrize(
-    "word",
-    [
-        "device=cuda",
-        "cuda_graph=false",
-        "paths.outputs=/elsewhere",
-        "checkpoint.every_seconds=1",
-        "progress=false",
-    ],
-)
-def test_execution_keys_are_no_part_of_the_identity(word: str) -> None:
-    assert identity(composed("+exp=disk", word)) == identity(composed("+exp=disk"))
-
-
-@pytest.mark.parametrize(
-    "word",
-    ["seed=1", "optim.lr=0.02", "model.width=255", "probe.eigenfunctions.count=21", "tf32=true"],
-)
-def test_everything_else_is(word: str) -> None:
-    assert identity(composed("+exp=disk", word)) != identity(composed("+exp=disk"))
-
-
-def test_the_order_of_overrides_is_no_part_of_the_identity() -> None:
-    words = ["seed=1", "optim.lr=0.02"]
-    assert identity(composed("+exp=disk", *words)) == identity(composed("+exp=disk", *words[::-1]))
+    """As Hydra has it, before it is shrunk or checked."""
+    return composer("train").compose(words)
 
 
 def test_small_caps_what_is_large_and_leaves_the_rest() -> None:
