@@ -267,13 +267,14 @@ def outcome(config: DictConfig, key: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("words", "nodes"),
     [
-        (("+exp=disk",), None),
-        (
+        pytest.param(("+exp=disk",), None, id="disk"),
+        pytest.param(
             ("+exp=resnet18_cifar10", "model.norm=none", "probe=[complexity,directions]"),
             ("data", "model", "probe"),
+            id="resnet18",
+            marks=pytest.mark.on_demand,
         ),
     ],
-    ids=["disk", "resnet18"],
 )
 def test_no_value_of_any_key_of_training_ends_in_a_traceback(
     words: tuple[str, ...], nodes: tuple[str, ...] | None
