@@ -45,8 +45,8 @@ class Celeba(Photographs):
 
     def files(self) -> Mapping[str, str]:
         """File -> sha256; empty where one is not here."""
-        found = [data_directory() / NAME / name for name in (ATTRIBUTES, PARTITION)]
-        return checksums_of(found) if all(path.is_file() for path in found) else {}
+        lists = [data_directory() / NAME / name for name in (ATTRIBUTES, PARTITION)]
+        return checksums_of(lists) if all(path.is_file() for path in lists) else {}
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         return load_photographs(self, Kind.celeba, listing(), seed, device, progress=progress)
@@ -72,25 +72,27 @@ def attributes(path: Path) -> tuple[list[str], Marks]:
     lines = lines_of(path)
     if len(lines) < 2:
         raise UserError(f"{path}: ends in line {len(lines)}; expected a number, names, images")
-    known = lines[1].split()
+    columns = lines[1].split()
     for name in (TARGET, MALE):
-        if name not in known:
-            raise UserError(f"{path}, line 2: no attribute {name} among {len(known)}")
-    places = [known.index(TARGET), known.index(MALE)]
+        if name not in columns:
+            raise UserError(f"{path}, line 2: no attribute {name} among {len(columns)}")
+    places = [columns.index(TARGET), columns.index(MALE)]
     names, values = [], []
     for number, line in enumerate(lines[2:], start=3):
         words = line.split()
-        if len(words) != len(known) + 1:
+        if len(words) != len(columns) + 1:
             raise UserError(
-                f"{path}, line {number}: {len(words)} words, expected a file and {len(known)} "
+                f"{path}, line {number}: {len(words)} words, expected a file and {len(columns)} "
                 "attributes"
             )
-        own = [words[1 + place] for place in places]
-        if not {"1", "-1"}.issuperset(own):
-            raise UserError(f"{path}, line {number}: {TARGET} and {MALE} are {' and '.join(own)}; "
-                            "expected 1 or -1")  # fmt: skip
+        marks = [words[1 + place] for place in places]
+        if not {"1", "-1"}.issuperset(marks):
+            raise UserError(
+                f"{path}, line {number}: {TARGET} and {MALE} are {' and '.join(marks)}; expected 1 "
+                "or -1"
+            )
         names.append(words[0])
-        values.append([one == "1" for one in own])
+        values.append([mark == "1" for mark in marks])
     if lines[0] != str(len(names)):
         raise UserError(f"{path}: line 1 says {lines[0]}, but {len(names):,} images follow")
     blond, male = torch.tensor(values).T

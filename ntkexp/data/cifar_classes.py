@@ -37,9 +37,9 @@ class CifarClasses(Data):
     augment: Augment = Augment.none
 
     def check(self, config: Any = None) -> None:
-        own = list(self.classes)
-        if len(own) < 2 or len(set(own)) < len(own):
-            raise UserError(f"data.classes={own}: expected two classes or more, each once")
+        classes = list(self.classes)
+        if len(classes) < 2 or len(set(classes)) < len(classes):
+            raise UserError(f"data.classes={classes}: expected two classes or more, each once")
 
     def shape(self) -> Shape:
         outputs = 1 if len(self.classes) == 2 else len(self.classes)

@@ -43,9 +43,9 @@ class DigitsOnCharacters(SpuriousImages):
 
     def check(self, config: Any = None) -> None:
         for key in ("digits", "characters"):
-            own = list(getattr(self, key))
-            if len(own) != 2 or len(set(own)) != 2:
-                raise UserError(f"data.{key}={own}: expected two that differ")
+            pair = list(getattr(self, key))
+            if len(pair) != 2 or len(set(pair)) != 2:
+                raise UserError(f"data.{key}={pair}: expected two that differ")
 
     def shape(self) -> Shape:
         return Shape(Mnist.images.shape, 1, self.train_examples)
@@ -81,9 +81,9 @@ class DigitsOnCharacters(SpuriousImages):
             for split, (digits, _) in read.items()
         )
         pairs = [
-            (kind, split, one)
+            (kind, split, source)
             for split, images in read.items()
-            for kind, one in zip(kinds, images, strict=True)
+            for kind, source in zip(kinds, images, strict=True)
         ]
         return dataset_of(
             self,
@@ -91,8 +91,10 @@ class DigitsOnCharacters(SpuriousImages):
             (train, test),
             seed,
             device,
-            checksums=checksums(tuple(file for _, _, one in pairs for file in one.files)),
-            remarks=[note for kind, split, one in pairs for note in remarks(kind, split, one)],
+            checksums=checksums(tuple(file for _, _, source in pairs for file in source.files)),
+            remarks=[
+                note for kind, split, source in pairs for note in remarks(kind, split, source)
+            ],
         )
 
 

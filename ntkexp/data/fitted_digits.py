@@ -99,7 +99,9 @@ class FittedDigits(Data):
             input_shape=kind.shape,
             checksums=checksums(files),
             remarks=tuple(
-                note for split, one in images.items() for note in remarks(kind, split, one)
+                note
+                for split, split_images in images.items()
+                for note in remarks(kind, split, split_images)
             ),
         )
 

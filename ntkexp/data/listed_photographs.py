@@ -60,8 +60,8 @@ def load_photographs(
     wanted = config.train_examples or min(MOST_EXAMPLES, len(training))
     rows = training[chosen_rows(seed, "subset", len(training), wanted, "data.train_examples")]
     test = (listing.splits == TEST).nonzero()[:, 0]
-    own = balanced_groups(listing.marks.of(test), kind, config.balanced, seed, "test choice")
-    test = test[own["balanced"]]
+    groups = balanced_groups(listing.marks.of(test), kind, config.balanced, seed, "test choice")
+    test = test[groups["balanced"]]
     test = test[torch.randperm(len(test), generator=generator(seed, "order test"))]
     notes = []
     if len(training) != listing.official:

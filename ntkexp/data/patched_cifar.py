@@ -42,9 +42,9 @@ class PatchedCifar(SpuriousImages):
 
     def check(self, config: Any = None) -> None:
         for key in ("positive", "negative"):
-            own = list(getattr(self, key))
-            if not own or len(set(own)) < len(own):
-                raise UserError(f"data.{key}={own}: expected one class or more, each once")
+            classes = list(getattr(self, key))
+            if not classes or len(set(classes)) < len(classes):
+                raise UserError(f"data.{key}={classes}: expected one class or more, each once")
         if both := sorted(set(self.positive) & set(self.negative)):
             raise UserError(
                 f"data.negative={list(self.negative)}: class {both[0]} is positive too; expected "

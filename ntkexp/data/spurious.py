@@ -173,7 +173,7 @@ def balanced_groups(
     Both labels have the same number of images with, and without, the attribute: as many as the
     rarer of the two has, at most `most`.
     """
-    found: dict[str, Tensor] = {}
+    groups: dict[str, Tensor] = {}
     chosen = marks.with_attribute(kind)
     for name, members in (("with", chosen), ("without", ~chosen)):
         pairs = [members & (marks.positive == label) for label in (False, True)]
@@ -184,9 +184,9 @@ def balanced_groups(
                 "more, so that accuracy can be measured there"
             )
         for label, pair in zip(LABELS, pairs, strict=True):
-            found[f"{label}_{name}"] = drawn(pair, size, seed, f"{purpose} {label} {name}")
-        found[name] = found[f"negative_{name}"] | found[f"positive_{name}"]
-    return found | {"balanced": found["with"] | found["without"]}
+            groups[f"{label}_{name}"] = drawn(pair, size, seed, f"{purpose} {label} {name}")
+        groups[name] = groups[f"negative_{name}"] | groups[f"positive_{name}"]
+    return groups | {"balanced": groups["with"] | groups["without"]}
 
 
 def drawn(members: Tensor, count: int, seed: int, purpose: str) -> Tensor:
@@ -237,15 +237,20 @@ def composed(
     of label and attribute equally often.
     """
     pixels, labels = images
-    rows = [_of_classes(labels, own, seed, split) for own in classes]
+    rows = [_of_classes(labels, of_class, seed, split) for of_class in classes]
     if split == "train":
-        found = [len(own) for own in rows]
+        available = [len(of_class) for of_class in rows]
         total = total_of(
-            SHARES[kind], found[1], found[0], config.train_examples, MOST_EXAMPLES, config.name
+            SHARES[kind],
+            available[1],
+            available[0],
+            config.train_examples,
+            MOST_EXAMPLES,
+            config.name,
         )
         counts = counts_of(SHARES[kind], total)
     else:
-        size = min(config.balanced, *(len(own) // 2 for own in rows))
+        size = min(config.balanced, *(len(of_class) // 2 for of_class in rows))
         if size == 0:
             raise UserError(f"data={config.name}: the test images of its classes are too few")
         counts = type(SHARES[kind])(size, size, size, size)
@@ -260,8 +265,8 @@ def composed(
 
 def _of_classes(labels: Labels, classes: Sequence[int], seed: int, split: str) -> Tensor:
     """Rows of these classes, in the order of the seed."""
-    known = torch.from_numpy(labels)
-    rows = torch.isin(known, torch.tensor(list(classes))).nonzero()[:, 0]
+    all_labels = torch.from_numpy(labels)
+    rows = torch.isin(all_labels, torch.tensor(list(classes))).nonzero()[:, 0]
     pair = "-".join(map(str, classes))
     return rows[torch.randperm(len(rows), generator=generator(seed, f"{split} of {pair}"))]
 
@@ -282,11 +287,11 @@ def dataset_of(
         raise UserError(f"data={config.name}: all pixels are alike; expected images that differ")
     notes = list(remarks)
     made = []
-    for name, one in zip(("train", "test"), splits, strict=True):
-        groups = balanced_groups(one.marks, kind, config.balanced, seed, name)
-        notes += [f"{name}: {one.marks.described()}", *shortfall(groups, config.balanced, name)]
-        inputs = normalised(one.pixels, mean, std, device)
-        split = Split.clean(inputs, one.marks.positive.long().to(device))
+    for name, marked in zip(("train", "test"), splits, strict=True):
+        groups = balanced_groups(marked.marks, kind, config.balanced, seed, name)
+        notes += [f"{name}: {marked.marks.described()}", *shortfall(groups, config.balanced, name)]
+        inputs = normalised(marked.pixels, mean, std, device)
+        split = Split.clean(inputs, marked.marks.positive.long().to(device))
         made.append(replace(split, groups={key: m.to(device) for key, m in groups.items()}))
     return Dataset(
         name=config.name,

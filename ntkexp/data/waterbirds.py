@@ -43,8 +43,8 @@ class Waterbirds(Photographs):
     def files(self) -> Mapping[str, str]:
         """File -> sha256; empty where it is not here."""
         places = [data_directory() / folder / METADATA for folder in FOLDERS]
-        found = [path for path in places if path.is_file()]
-        return checksums_of(found[:1])
+        here = [path for path in places if path.is_file()]
+        return checksums_of(here[:1])
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         return load_photographs(self, Kind.waterbirds, listing(), seed, device, progress=progress)
@@ -69,9 +69,11 @@ def listing() -> Listing:
 def metadata(path: Path) -> tuple[list[str], dict[str, list[int]]]:
     """Files, and the columns y, place and split."""
     rows = csv.DictReader(lines_of(path))
-    known = rows.fieldnames or []
-    if lacking := [name for name in (FILE, *ACCEPTED) if name not in known]:
-        raise UserError(f"{path}: no column {lacking[0]}; it has {', '.join(known) or 'none'}")
+    columns_there = rows.fieldnames or []
+    if lacking := [name for name in (FILE, *ACCEPTED) if name not in columns_there]:
+        raise UserError(
+            f"{path}: no column {lacking[0]}; it has {', '.join(columns_there) or 'none'}"
+        )
     names: list[str] = []
     columns: dict[str, list[int]] = {name: [] for name in ACCEPTED}
     for row in rows:

@@ -134,8 +134,8 @@ class NetworkView(View):
         import torch
 
         with torch.no_grad():
-            found: Tensor = self._model(self.batches[batch].inputs)
-        return found
+            outputs: Tensor = self._model(self.batches[batch].inputs)
+        return outputs
 
     def kernel(self, batch: str) -> TangentKernel:
         return self._kernels[batch]

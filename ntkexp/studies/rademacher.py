@@ -172,8 +172,8 @@ def multiclass(
     weights = generator.normal(size=(config.sampled_weights, size))
     weights *= config.radius / np.linalg.norm(weights, axis=1, keepdims=True)
     scores = (weights @ phi.T).reshape(-1, n, c)
-    own = np.eye(c, dtype=bool)[labels]
-    margins = scores[:, own] - np.where(own, -np.inf, scores).max(axis=2)
+    of_label = np.eye(c, dtype=bool)[labels]
+    margins = scores[:, of_label] - np.where(of_label, -np.inf, scores).max(axis=2)
     K = phi @ phi.T
     return MULTICLASS.frame(
         {

@@ -76,14 +76,14 @@ def facts(device: torch.device) -> dict[str, Any]:
     """The device for a run's provenance."""
     cudnn: Any = torch.backends.cudnn
     precisions = torch.backends.cuda.matmul.fp32_precision, cudnn.conv.fp32_precision
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "device": str(device),
         "tf32": "tf32" in precisions,
         "deterministic": not on_gpu(device) or torch.are_deterministic_algorithms_enabled(),
     }
     if on_gpu(device):
-        found["gpu"] = torch.cuda.get_device_name(device)
-        found["cuda"] = torch.version.cuda
+        facts["gpu"] = torch.cuda.get_device_name(device)
+        facts["cuda"] = torch.version.cuda
         if torch.version.hip is not None:
-            found["hip"] = torch.version.hip
-    return found
+            facts["hip"] = torch.version.hip
+    return facts

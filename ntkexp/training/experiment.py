@@ -39,10 +39,10 @@ def build_probes(config: TrainConfig) -> dict[str, Probe]:
 
 def tables(config: TrainConfig, built: Mapping[str, Probe]) -> list[Table]:
     """Every table that a run with these probes writes."""
-    found = Supervised.tables(config)
+    tables = Supervised.tables(config)
     for probe in built.values():
-        found += [table for table in probe.tables if table not in found]
-    return found
+        tables += [table for table in probe.tables if table not in tables]
+    return tables
 
 
 def prepare(
@@ -81,7 +81,7 @@ def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
     """Many networks in one run; what they have in common lies in memory once."""
     columns = [values for values, _ in members]
     with data.sharing():
-        singles = [prepare(one, one_of_many=True) for _, one in members]
+        singles = [prepare(member, one_of_many=True) for _, member in members]
     written = tables_of_members(singles[0].tables, columns[0])
     works = [cast(Supervised, single.work) for single in singles]
     work = StackedMembers(works, columns, written)

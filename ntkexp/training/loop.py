@@ -103,14 +103,14 @@ class Loop:
         self._progress.doing("evaluation")
         with self.work.looked_at(event, scheduled=scheduled) as views:
             self._take_in()
-            found: list[Written] = []
+            written: list[Written] = []
             for view in views:
                 for name, probe in self.probes[view.member].items():
                     self._progress.doing(name)
                     for table, columns in probe.measure(view).items():
-                        found.append((table, {**view.columns, "step": view.step, **columns}))
+                        written.append((table, {**view.columns, "step": view.step, **columns}))
         # All at once: a look that is interrupted leaves nothing.
-        for table, columns in found:
+        for table, columns in written:
             self.run.add(table, columns)
         self._progress.doing("")
         if scheduled:

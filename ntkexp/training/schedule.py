@@ -74,10 +74,10 @@ def limit_that_holds(config: Optimiser, steps_per_epoch: int) -> str:
 
 
 def _limits(config: Optimiser, steps_per_epoch: int) -> dict[str, int]:
-    found = {} if config.steps is None else {f"optim.steps={config.steps}": config.steps}
+    limits = {} if config.steps is None else {f"optim.steps={config.steps}": config.steps}
     if config.epochs is not None:
-        found[f"optim.epochs={config.epochs}"] = config.epochs * steps_per_epoch
-    return found
+        limits[f"optim.epochs={config.epochs}"] = config.epochs * steps_per_epoch
+    return limits
 
 
 def learning_rate(config: Optimiser, step: int, last: int) -> float:

@@ -40,8 +40,8 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
         refuse_without_steps(tables, config.study.name)
         columns = [values for values, _ in members]
         tables = tables_of_members(tables, columns[0])
-        work = Members([work_of(one, device) for _, one in members], columns, tables)
-        built = [probes.build(one.probe) for _, one in members]
+        work = Members([work_of(member, device) for _, member in members], columns, tables)
+        built = [probes.build(member.probe) for _, member in members]
     refuse_unoffered(built[0], work)
     for probe in built[0].values():
         probe.check(config)
@@ -74,10 +74,10 @@ def work_of(config: StudyConfig, device: torch.device) -> Work:
 
 
 def tables_of(config: StudyConfig) -> list[Table]:
-    found = list(config.study.tables)
+    tables = list(config.study.tables)
     for probe in probes.build(config.probe).values():
-        found += [table for table in probe.tables if table not in found]
-    return found
+        tables += [table for table in probe.tables if table not in tables]
+    return tables
 
 
 class Parts:

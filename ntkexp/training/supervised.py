@@ -208,14 +208,14 @@ class Supervised:
         # The rows of the updates come before.
         self.recorder.fetch()
         for split in ("train", "test"):
-            found = self.learner.evaluate(split)
-            for subset, (loss, accuracy, *values) in found.items():
+            by_subset = self.learner.evaluate(split)
+            for subset, (loss, accuracy, *values) in by_subset.items():
                 of = {"step": self.step, "split": split, "subset": subset}
                 self.recorder.write(EVALS.name, {**of, "loss": loss, "accuracy": accuracy})
                 for name, value in zip(self.config.evaluate.metrics, values, strict=True):
                     self.recorder.write(METRICS.name, {**of, "metric": name, "value": value})
             if split == "train":
-                self._judge(found["all"][0])
+                self._judge(by_subset["all"][0])
         self.evaluated = self.step
 
     def _judge(self, train_loss: float) -> None:

@@ -142,7 +142,9 @@ def load_images(config: Images, seed: int, device: torch.device, *, progress: bo
     train = sources[kind]
     mean, std = (kind.mean, kind.std) if kind.mean and kind.std else _moments_of(train)
     parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
-    notes = [note for one, images in sources.items() for note in remarks(one, "train", images)]
+    notes = [
+        note for source, images in sources.items() for note in remarks(source, "train", images)
+    ]
     files = tuple(file for images in (*sources.values(), test) for file in images.files)
     return Dataset(
         name=kind.name,
@@ -276,8 +278,8 @@ def normalised(
     """(pixel / 255 - mean) / std per channel, float32; one tensor for members that see the same."""
     # Images that were just decoded lie otherwise than those from the cache, and convolutions round
     # otherwise on them: a run begun on the first must go on alike on the second.
-    found = torch.from_numpy(np.ascontiguousarray(pixels))
-    inputs = found.to(device).float()  # moved as bytes, a quarter of the traffic
+    copied = torch.from_numpy(np.ascontiguousarray(pixels))
+    inputs = copied.to(device).float()  # moved as bytes, a quarter of the traffic
     inputs.div_(255)
     inputs.sub_(torch.tensor(mean, device=device).view(-1, 1, 1))
     inputs.div_(torch.tensor(std, device=device).view(-1, 1, 1))

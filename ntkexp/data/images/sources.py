@@ -47,10 +47,10 @@ def image_sets() -> dict[str, ImageKind]:
 
 
 def kind_of(name: str) -> ImageKind:
-    known = image_sets()
-    if name not in known:
-        raise UserError(f"data.name={name}: the image datasets are {', '.join(known)}")
-    return known[name]
+    sets = image_sets()
+    if name not in sets:
+        raise UserError(f"data.name={name}: the image datasets are {', '.join(sets)}")
+    return sets[name]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _download(root: Path, kind: ImageKind) -> None:
     """Let torchvision download into a folder of its own, and move the files in when complete."""
     if kind.torchvision is None:
         raise UserError(_three_ways(root, kind, "no class of torchvision.datasets has them"))
-    made = [one for one in (root, *root.parents) if not one.exists()]
+    made = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as folder:
@@ -193,16 +193,16 @@ def inventory(words: Sequence[str]) -> str:
     named; without names nothing is. `--forget` removes the decoded copies of the cache instead.
     """
     names = [word for word in words if word != "--forget"]
-    known = image_sets()
+    sets = image_sets()
     for name in names:
         if name.startswith("-"):
             raise UserError(f"ntkexp data {name}: no such flag\nusage: {USAGES['data'].words}")
-        if name not in known:
-            raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(known)}")
+        if name not in sets:
+            raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(sets)}")
     if "--forget" in words:
         return f"forgot {_summary(forget(names))}"
     lines = [f"under {data_directory()}:"]
-    for name in names or known:
+    for name in names or sets:
         if not names and not is_here(name):
             lines.append(f"{name}: not here; ntkexp data {name} fetches it")
             continue

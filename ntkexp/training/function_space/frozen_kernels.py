@@ -58,8 +58,8 @@ class FrozenKernels:
         if split not in self._starts:
             parts = torch.split(self._inputs[split], EXAMPLES_AT_ONCE)
             with torch.no_grad():
-                found = torch.cat([self.network(part) for part in parts])
-            self._starts[split] = found if self._keeps_start else torch.zeros_like(found)
+                outputs = torch.cat([self.network(part) for part in parts])
+            self._starts[split] = outputs if self._keeps_start else torch.zeros_like(outputs)
         return self._starts[split]
 
 
@@ -136,11 +136,11 @@ def frozen_kernels(
     function = NetworkFunction(network, None)
     descriptions = [description(function, of) for of in inputs.values()]
     key = f"{' '.join(descriptions)} {keeps_start} {train.inputs.device} {folder} {architecture}"
-    found = _KNOWN.get(key)
-    if found is None:
+    kernels = _KNOWN.get(key)
+    if kernels is None:
         if folder is None:
-            found = FrozenKernels(network, inputs, keeps_start)
+            kernels = FrozenKernels(network, inputs, keeps_start)
         else:
-            found = KernelsOnDisk(network, inputs, keeps_start, architecture, folder, progress)
-        _KNOWN[key] = found
-    return found
+            kernels = KernelsOnDisk(network, inputs, keeps_start, architecture, folder, progress)
+        _KNOWN[key] = kernels
+    return kernels

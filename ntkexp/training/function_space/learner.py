@@ -104,9 +104,10 @@ class FunctionLearner:
         kernel, start = self.kernels.to_train(split), self.kernels.start(split)
 
         def outputs_of(chosen: slice) -> Tensor:
-            own = start[chosen]
-            rows = slice(chosen.start * own.shape[1], chosen.stop * own.shape[1])
-            return own + (kernel[rows] @ self.a).view(own.shape)
+            first = start[chosen]
+            outputs = first.shape[1]
+            rows = slice(chosen.start * outputs, chosen.stop * outputs)
+            return first + (kernel[rows] @ self.a).view(first.shape)
 
         return outputs_of
 
@@ -158,12 +159,12 @@ class FunctionLearner:
     def _pulled_back(self) -> dict[str, Tensor]:
         inputs = self.dataset.train.inputs
         along = self.a.detach().view(len(inputs), -1)
-        found: dict[str, Tensor] = {}
+        change: dict[str, Tensor] = {}
         for first in range(0, len(inputs), EXAMPLES_AT_ONCE):
             part = slice(first, first + EXAMPLES_AT_ONCE)
             pulled = pull_back(self.linearised.start, inputs[part], along[part])
-            found = {name: found[name] + g if found else g for name, g in pulled.items()}
-        return found
+            change = {name: change[name] + g if change else g for name, g in pulled.items()}
+        return change
 
 
 class FunctionLearnerOnDisk(FunctionLearner):

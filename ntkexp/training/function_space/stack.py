@@ -56,8 +56,8 @@ class _Block:
             rows, start = self.kernel, self.start
         else:
             first = numbers[:: self.together]
-            for kernels, own in zip(self.kernels, first, strict=True):
-                kernels.expect(own)
+            for kernels, read in zip(self.kernels, first, strict=True):
+                kernels.expect(read)
             rows = self._gathered("rows", self.kernel.view(groups, examples, -1), first)
             start = self._gathered("start", self.start, first)
             examples = numbers.shape[1]

@@ -107,14 +107,14 @@ def judged(
             kept.append(outputs)
     # Summed in float64: the mean then does not depend on the batch size beyond the last digits.
     all_losses, all_right = torch.cat(loss).double(), torch.cat(right).double()
-    found: dict[str, tuple[float, ...]] = {}
+    by_subset: dict[str, tuple[float, ...]] = {}
     for name, every in split.subsets().items():
         if name in ALWAYS or name in subsets:
             members = every[:count]
             usual = all_losses[members].mean().item(), all_right[members].mean().item()
             more = _measured(metrics, kept, split.targets[:count], members)
-            found[name] = (*usual, *more)
-    return found
+            by_subset[name] = (*usual, *more)
+    return by_subset
 
 
 def refuse_shape(outputs: Tensor, examples: int, expected: int) -> None:

@@ -117,8 +117,8 @@ class Members(Generic[W]):
         with ExitStack() as stack:
             views = []
             for m in chosen:
-                own = self._events.get(m)
-                looking = self.works[m].looked_at(own, scheduled=scheduled)
+                member_event = self._events.get(m)
+                looking = self.works[m].looked_at(member_event, scheduled=scheduled)
                 try:
                     seen = stack.enter_context(looking)
                 except Diverged as error:
@@ -151,8 +151,8 @@ class Members(Generic[W]):
         return written
 
     def _ends(self) -> list[Written]:
-        known = self._reported.union(self.active)
-        ended = [m for m in range(len(self.works)) if m not in known]
+        going_or_told = self._reported.union(self.active)
+        ended = [m for m in range(len(self.works)) if m not in going_or_told]
         self._reported |= set(ended)
         return [
             (

@@ -41,8 +41,8 @@ def network_in_stack(work: Supervised) -> nn.Module:
 
 def scaled_of(work: Supervised) -> OnTrainingSet | None:
     """The scaling of a network's outputs, if it has one; the network itself is in the stack."""
-    found = work.transformed.on_training_set
-    return found if isinstance(found, OnTrainingSet) else None
+    scaling = work.transformed.on_training_set
+    return scaling if isinstance(scaling, OnTrainingSet) else None
 
 
 def needs_every_update(work: Supervised) -> bool:

@@ -157,10 +157,14 @@ class StackedMembers(Members[Supervised]):
     def _stacked(works: Sequence[Supervised]) -> tuple[Stack | FunctionStack, Heads | None]:
         objective = works[0].objective
         learners = [work.learner for work in works]
-        in_function_space = [one for one in learners if isinstance(one, FunctionLearner)]
+        in_function_space = [
+            learner for learner in learners if isinstance(learner, FunctionLearner)
+        ]
         if in_function_space:
-            return FunctionStack([one.coefficients for one in in_function_space], objective), None
-        scaled = [one for work in works if (one := scaled_of(work)) is not None]
+            return FunctionStack(
+                [learner.coefficients for learner in in_function_space], objective
+            ), None
+        scaled = [scaling for work in works if (scaling := scaled_of(work)) is not None]
         models = [network_in_stack(work) for work in works]
         kind = StackedMLP if all(map(is_mlp, models)) else Stack
         stack = kind(models, [work.update for work in works], objective)
@@ -175,9 +179,9 @@ class StackedMembers(Members[Supervised]):
         updates = [facts for facts, _, _ in self._waiting]
         self._waiting.clear()
         for row, m in enumerate(self._stacked_members):
-            own = [(step, epoch, lrs[row]) for step, epoch, lrs in updates]
+            updates_of_member = [(step, epoch, lrs[row]) for step, epoch, lrs in updates]
             try:
-                self.works[m].recorder.take(own, losses[row], accuracies[row])
+                self.works[m].recorder.take(updates_of_member, losses[row], accuracies[row])
             except Diverged as error:
                 self._end(m, error)
 
