@@ -47,11 +47,11 @@ def judged(records: Sequence[Record], claims: Iterable[Claim] | None = None) -> 
 
 
 def parser() -> CommandParser:
-    found = CommandParser("claims")
-    found.add_argument("--runs", nargs="+", type=Path, default=[])
-    found.add_argument("--paper")
-    found.add_argument("--figure")
-    form = found.add_mutually_exclusive_group()
+    flags = CommandParser("claims")
+    flags.add_argument("--runs", nargs="+", type=Path, default=[])
+    flags.add_argument("--paper")
+    flags.add_argument("--figure")
+    form = flags.add_mutually_exclusive_group()
     for name in FORMS:
         form.add_argument(f"--{name}", action="store_true")
-    return found
+    return flags

@@ -29,7 +29,7 @@ Costs = Mapping[str, str | Callable[[str, Horizon], Cost]]
 
 def line(experiment: str) -> str:
     """The command that makes the runs of an experiment, with `-m` where it is a sweep."""
-    lines = {known.name: known.line for known in experiments()}
+    lines = {declared.name: declared.line for declared in experiments()}
     return lines.get(experiment, f"ntkexp train +exp={experiment}")
 
 
@@ -41,12 +41,12 @@ def command(experiment: str, recipe: str, horizon: Horizon) -> str:
     'ntkexp train +exp=disk  (a minute a seed)'
     """
     cost = _costs(_paper_of(experiment)).get(experiment, "not measured")
-    known = Cost(cost) if isinstance(cost, str) else cost(recipe, horizon)
-    if not known.reached:
+    effort = Cost(cost) if isinstance(cost, str) else cost(recipe, horizon)
+    if not effort.reached:
         made = f"{experiment}, recipe={recipe}"
-        return f"nothing is known to bring {made}, to {horizon.description}: {known.time}"
-    words = [line(experiment), *(["recipe=released"] if recipe == "released" else []), known.words]
-    return f"{' '.join(filter(None, words))}  ({known.time})"
+        return f"nothing is known to bring {made}, to {horizon.description}: {effort.time}"
+    words = [line(experiment), *(["recipe=released"] if recipe == "released" else []), effort.words]
+    return f"{' '.join(filter(None, words))}  ({effort.time})"
 
 
 def duration(seconds: float) -> str:
@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 def _paper_of(experiment: str) -> str:
-    papers = {known.name: known.paper for known in experiments()}
+    papers = {declared.name: declared.paper for declared in experiments()}
     return papers.get(experiment, experiment.partition("/")[0] if "/" in experiment else MAIN)
 
 

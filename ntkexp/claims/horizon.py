@@ -41,13 +41,13 @@ def memorised(number: int, share: float) -> Horizon:
     If a share of the labels is drawn anew from ten classes, a tenth of these stay true. A network
     that knows every true label and no random one has a train accuracy of 1 - 0.9 share.
     """
-    known = 1 - 0.9 * share
+    highest = 1 - 0.9 * share
 
     def reached(record: Record) -> bool:
         come = record.iteration >= number and "evals" in record.tables
-        return come and float(accuracy(record, "train").max()) > known
+        return come and float(accuracy(record, "train").max()) > highest
 
-    description = f"iteration {number:,}, with a train accuracy above {known:.2f}"
+    description = f"iteration {number:,}, with a train accuracy above {highest:.2f}"
     return Horizon(description, reached, number, memorised=True)
 
 

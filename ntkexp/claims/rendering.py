@@ -30,18 +30,18 @@ ABOUT = {
 
 def works(findings: Iterable[Finding]) -> dict[Paper, list[Finding]]:
     """The findings of each paper that has any, in the ledger's order."""
-    found: dict[str, list[Finding]] = {}
+    by_work: dict[str, list[Finding]] = {}
     for finding in findings:
-        found.setdefault(finding.claim.work, []).append(finding)
-    return {paper(name): members for name, members in found.items()}
+        by_work.setdefault(finding.claim.work, []).append(finding)
+    return {paper(name): members for name, members in by_work.items()}
 
 
 def sections(findings: Iterable[Finding]) -> dict[Section, list[Finding]]:
     """The findings of each section that has any, in the ledger's order."""
-    found: dict[Section, list[Finding]] = {section: [] for section in Section}
+    by_section: dict[Section, list[Finding]] = {section: [] for section in Section}
     for finding in findings:
-        found[finding.claim.section].append(finding)
-    return {section: members for section, members in found.items() if members}
+        by_section[finding.claim.section].append(finding)
+    return {section: members for section, members in by_section.items() if members}
 
 
 def row(finding: Finding) -> dict[str, str]:
@@ -118,11 +118,11 @@ def summary(findings: Sequence[Finding]) -> str:
 
 def _by_recipe(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     """The findings under each claim's first recipe, and those under another recipe."""
-    found: dict[str, list[Finding]] = {}
+    by_recipe: dict[str, list[Finding]] = {}
     for finding in findings:
         first = finding.recipe == finding.claim.recipes[0]
-        found.setdefault("" if first else f" with recipe={finding.recipe}", []).append(finding)
-    return dict(sorted(found.items()))
+        by_recipe.setdefault("" if first else f" with recipe={finding.recipe}", []).append(finding)
+    return dict(sorted(by_recipe.items()))
 
 
 SOME = (
@@ -193,10 +193,10 @@ def _by_figure(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         name = f"{finding.claim.figure or 'text'}{recipe_note(finding)}"
         rows.setdefault(name, []).append(finding)
-    for name, found in rows.items():
-        verdicts = [one.verdict for one in found]
+    for name, members in rows.items():
+        verdicts = [finding.verdict for finding in members]
         counts = " | ".join(str(verdicts.count(verdict) or "") for verdict in Verdict)
-        scales = dict.fromkeys(s for one in found for s in one.scale.split(", ") if s)
+        scales = dict.fromkeys(s for finding in members for s in finding.scale.split(", ") if s)
         yield f"| {name} | {counts} | {', '.join(scales)} |"
 
 

@@ -84,21 +84,21 @@ class Finding:
 
     @property
     def scale(self) -> str:
-        found = {record.scale for record in self.records}
-        return ", ".join(scale for scale in SCALES if scale in found)
+        scales = {record.scale for record in self.records}
+        return ", ".join(scale for scale in SCALES if scale in scales)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        found = dict.fromkeys(note for record in self.records for note in record.notes)
-        left = (f"{one.experiment}/{one.run}: left out, it lost again what it had learned"
-                for one in self.collapsed)  # fmt: skip
-        return (*found, *left)
+        notes = dict.fromkeys(note for record in self.records for note in record.notes)
+        left = (f"{lost.experiment}/{lost.run}: left out, it lost again what it had learned"
+                for lost in self.collapsed)  # fmt: skip
+        return (*notes, *left)
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The experiments that have no runs to judge by."""
-        found = {record.experiment for record in self.records}
-        return tuple(name for name in self.claim.experiments if name not in found)
+        there = {record.experiment for record in self.records}
+        return tuple(name for name in self.claim.experiments if name not in there)
 
     @property
     def covered(self) -> str:
@@ -108,10 +108,10 @@ class Finding:
 
 
 def _by_panel(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    found: dict[str, list[Case]] = {}
+    panels: dict[str, list[Case]] = {}
     for case in cases:
-        found.setdefault(case.panel, []).append(case)
-    return found
+        panels.setdefault(case.panel, []).append(case)
+    return panels
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
@@ -129,18 +129,18 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
     whose = recipe or claim.recipes[0]
     fitting: dict[str, list[Record]] = {name: [] for name in claim.experiments}
     for record in of_recipe(records, whose):
-        known = record.experiment in fitting and record.one_of_its_experiment
-        if known and _complete(record.tables, claim.tables):
+        wanted = record.experiment in fitting and record.one_of_its_experiment
+        if wanted and _complete(record.tables, claim.tables):
             fitting[record.experiment].append(record)
     if claim.jointly:
         chosen = choose_jointly(fitting, claim.horizon)
     else:
-        chosen = [one for found in fitting.values() for one in choose(found, claim.horizon)]
+        chosen = [run for runs in fitting.values() for run in choose(runs, claim.horizon)]
     # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
     cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
     beside = claim.also[1](chosen) if claim.also and cases else ()
     also = tuple(case for case in beside if not math.isnan(case.value))
-    lost = tuple(one for found in fitting.values() for one in found if has_collapsed(one))
+    lost = tuple(run for runs in fitting.values() for run in runs if has_collapsed(run))
     return Finding(claim, cases, tuple(chosen) if cases else (), whose, also, lost)
 
 

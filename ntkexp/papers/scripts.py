@@ -44,8 +44,8 @@ def scripts() -> list[Script]:
     order = {name: place for place, name in enumerate(found.names())}
     return sorted(
         map(read, _files()),
-        key=lambda one: (
-            order.get(one.paper, len(order)), one.paper, natural(one.figure), one.stem
+        key=lambda script: (
+            order.get(script.paper, len(order)), script.paper, natural(script.figure), script.stem
         ),
     )  # fmt: skip
 

@@ -131,14 +131,14 @@ def label_ckas(K: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     """
     kernel, targets = array(K), array(labels)
     norms = {kind: centred_norm(kernel, targets.shape[1], kind) for kind in CENTRINGS}
-    found = {}
+    ckas = {}
     for kind in CENTRINGS:
         Y = centre_labels(targets, kind)
         product, square = float(Y @ kernel @ Y), float(Y @ Y)
-        found[kind] = _ratio(product, norms[kind] * square)
+        ckas[kind] = _ratio(product, norms[kind] * square)
         if kind == "class":
             with_centred_labels = _ratio(product, norms["none"] * square)
-    return found | {"labels": with_centred_labels}
+    return ckas | {"labels": with_centred_labels}
 
 
 def _ratio(product: float, norm: float) -> float:

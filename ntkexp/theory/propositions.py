@@ -96,6 +96,8 @@ def _natural_gradient_error(features: Array, y: Array, eta: float) -> float:
 
 def _covariance_error(features: Array, eigs: Array, Vt: Array) -> float:
     """The solutions are linear in the labels: their covariance is S S^T, S column by column."""
-    solver = np.column_stack([min_norm_solution(features, one) for one in np.eye(len(features))])
+    solver = np.column_stack(
+        [min_norm_solution(features, labels) for labels in np.eye(len(features))]
+    )
     expected = (Vt.T / eigs) @ Vt
     return float(np.linalg.norm(solver @ solver.T - expected) / np.linalg.norm(expected))

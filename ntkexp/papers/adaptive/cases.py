@@ -41,9 +41,9 @@ def differences(
 
     def cases(record: Record) -> Iterator[Case]:
         groups = record.tables[table].groupby([TASK, "seed"])
-        found = pd.Series({key: value(frame) for key, frame in groups})
+        numbers = pd.Series({key: value(frame) for key, frame in groups})
         # A network that diverged has no rows, and its pair decides nothing.
-        pairs = found.unstack(level=0).reindex(columns=[LINEAR, SIGN])
+        pairs = numbers.unstack(level=0).reindex(columns=[LINEAR, SIGN])
         for seed, row in pairs.dropna().iterrows():
             yield Case(panel, int(str(seed)), float(row[SIGN] - row[LINEAR]))
 

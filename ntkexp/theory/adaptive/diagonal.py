@@ -107,23 +107,24 @@ def adapt_diagonal(
     of omega~(beta_j). For (z - 1)^2 the problem is convex.
     """
     residual, objectives = array(r), list[float]()
-    m = [np.ones(one.shape) for one in groups]
+    m = [np.ones(group.shape) for group in groups]
     kernel = _kernel(groups, m)
     while True:
         weights = solved(kernel, residual)
         beta = [
-            array(scale**2 * one.combined(weights)) for one, scale in zip(groups, m, strict=True)
+            array(scale**2 * group.combined(weights))
+            for group, scale in zip(groups, m, strict=True)
         ]
-        m = [penalty.minimiser(np.abs(one)) for one in beta]
+        m = [penalty.minimiser(np.abs(group)) for group in beta]
         kernel = _kernel(groups, m)
-        objectives.append(sum(diagonal_penalty(one, penalty) for one in beta))
+        objectives.append(sum(diagonal_penalty(group, penalty) for group in beta))
         gained = objectives[-2] - objectives[-1] if len(objectives) > 1 else np.inf
         if gained <= tolerance * objectives[-1] or len(objectives) >= iterations:
             return Diagonal(beta, m, kernel, objectives)
 
 
 def _kernel(groups: Sequence[Features], m: Sequence[Array]) -> Array:
-    return array(sum(one.gram(scale) for one, scale in zip(groups, m, strict=True)))
+    return array(sum(group.gram(scale) for group, scale in zip(groups, m, strict=True)))
 
 
 def diagonal_penalty(beta: ArrayLike, penalty: Penalty) -> float:
@@ -145,8 +146,8 @@ def diagonal_solution(
     features: ArrayLike, r: ArrayLike, penalty: Penalty, *, iterations: int = 500
 ) -> tuple[Array, list[float]]:
     """`adapt_diagonal` for features J (n, P): beta, and the falling objective."""
-    found = adapt_diagonal([Rows(array(features))], r, penalty, iterations=iterations)
-    return found.beta[0], found.objectives
+    solution = adapt_diagonal([Rows(array(features))], r, penalty, iterations=iterations)
+    return solution.beta[0], solution.objectives
 
 
 def effective_entries(beta: ArrayLike) -> float:

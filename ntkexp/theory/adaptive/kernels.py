@@ -65,11 +65,11 @@ def fit(kernel: ArrayLike, parts: Mapping[str, ArrayLike]) -> Fit:
     if not np.isfinite(K).all():
         return Fit(dict.fromkeys(parts, math.nan), math.nan, np.full_like(K, math.nan))
     columns = np.stack([array(part).ravel() for part in parts.values()], axis=1)
-    found = np.linalg.lstsq(columns, K.ravel(), rcond=None)[0]
-    remainder = K - (columns @ found).reshape(K.shape)
+    coefficients = np.linalg.lstsq(columns, K.ravel(), rcond=None)[0]
+    remainder = K - (columns @ coefficients).reshape(K.shape)
     spread = float(np.sum((K - K.mean()) ** 2))
     r2 = 1.0 - float(np.sum(remainder**2)) / spread if spread > 0 else math.nan
-    return Fit(dict(zip(parts, map(float, found), strict=True)), r2, array(remainder))
+    return Fit(dict(zip(parts, map(float, coefficients), strict=True)), r2, array(remainder))
 
 
 def sum_cosine(with_first: float, with_second: float, between: float, weight: float) -> float:

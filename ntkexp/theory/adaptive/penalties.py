@@ -209,8 +209,8 @@ def least_between(objective: Callable[[Array], Array], shape: tuple[int, ...]) -
     inner = (low + high) / 2
     # The bracket's own ends may be minima at the border.
     candidates = np.stack([inner, *ends])
-    found = np.stack([objective(t) for t in candidates])
-    return array(np.take_along_axis(candidates, found.argmin(0)[None], axis=0)[0])
+    values_there = np.stack([objective(t) for t in candidates])
+    return array(np.take_along_axis(candidates, values_there.argmin(0)[None], axis=0)[0])
 
 
 def root_above_one(increasing: Callable[[Array], Array], target: Array) -> Array:

@@ -120,12 +120,12 @@ def adapt(
     """
     generator = np.random.default_rng(seed)
     starts_from = [None, *[generator] * restarts]
-    found = [
+    descents = [
         _descend(layers, array(r), penalties, start, iterations, tolerance, after_each)
         for start in starts_from
     ]
-    best = min(found, key=lambda one: one.objectives[-1])
-    starts = [one.objectives[-1] for one in found]
+    best = min(descents, key=lambda descent: descent.objectives[-1])
+    starts = [descent.objectives[-1] for descent in descents]
     return Adapted(best.B, best.M1, best.M2, best.kernels, best.objectives, starts)
 
 
@@ -140,7 +140,9 @@ def _descend(
 ) -> Adapted:
     sides = [
         (_start(P, first, generator), _start(Q, second, generator))
-        for (P, Q), (first, second) in zip((one.shape for one in layers), penalties, strict=True)
+        for (P, Q), (first, second) in zip(
+            (layer.shape for layer in layers), penalties, strict=True
+        )
     ]
     objectives: list[float] = []
     while True:
@@ -156,7 +158,7 @@ def _descend(
         gained = objectives[-2] - objective if len(objectives) > 1 else np.inf
         if gained <= tolerance * objective or len(objectives) > iterations:
             break
-    kernels = [one.gram(*side) for one, side in zip(layers, sides, strict=True)]
+    kernels = [layer.gram(*side) for layer, side in zip(layers, sides, strict=True)]
     return Adapted(B, [a for a, _ in sides], [b for _, b in sides], kernels, objectives, [])
 
 
@@ -167,12 +169,12 @@ def _interpolating(
     # One layer's at a time: of 8,000 points each has 512 MB.
     first, *others = zip(layers, sides, strict=True)
     kernel = first[0].gram(*first[1])
-    for one, side in others:
-        kernel += one.gram(*side)
+    for layer, side in others:
+        kernel += layer.gram(*side)
     weights = solved(kernel, r)
     B = []
-    for one, (M1, M2) in zip(layers, sides, strict=True):
-        B.append(array(M1 @ one.combined(weights, M1, M2) @ M2))
+    for layer, (M1, M2) in zip(layers, sides, strict=True):
+        B.append(array(M1 @ layer.combined(weights, M1, M2) @ M2))
     return B
 
 

@@ -84,7 +84,7 @@ def margins(outputs: ArrayLike, labels: ArrayLike) -> Array:
     array([-0.3])
     """
     f, y = array(outputs), np.asarray(labels)
-    own = np.take_along_axis(f, y[:, None], axis=1)[:, 0]
+    of_label = np.take_along_axis(f, y[:, None], axis=1)[:, 0]
     others = f.copy()
     np.put_along_axis(others, y[:, None], -np.inf, axis=1)
-    return array(own - others.max(axis=1))
+    return array(of_label - others.max(axis=1))

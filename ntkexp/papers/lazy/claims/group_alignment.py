@@ -59,8 +59,8 @@ def preference(frame: pd.DataFrame, hard: str, easy: str) -> float:
     rises = [frame[name].to_numpy() - float(frame[name].iloc[0]) for name in (easy, hard)]
     progress = -frame["loss"].to_numpy()
     gaps = np.array([at_level(progress, rises[0] - rises[1], -level) for level in LEVELS])
-    known = gaps[~np.isnan(gaps)]
-    return float(known.mean()) if len(known) else float("nan")
+    measured = gaps[~np.isnan(gaps)]
+    return float(measured.mean()) if len(measured) else float("nan")
 
 
 def preferred(records: Sequence[Record]) -> Iterable[Case]:

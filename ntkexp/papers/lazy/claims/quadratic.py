@@ -20,11 +20,11 @@ LEFT = 0.1
 
 def half_times(curves: pd.DataFrame) -> pd.Series:
     """By an example's number: the time at which its loss has fallen to half, in Example 1."""
-    found = {
+    times = {
         int(str(group)): _first_below(rows["time"].to_numpy(), rows["loss"].to_numpy())
         for group, rows in curves.sort_values("time").groupby("group")
     }
-    return pd.Series(found).sort_index()
+    return pd.Series(times).sort_index()
 
 
 def _first_below(time: np.ndarray, loss: np.ndarray) -> float:
@@ -49,11 +49,11 @@ def sequentialised(records: Sequence[Record]) -> Iterable[Case]:
     learning: non-linear less linearised. In Example 1 an example is a mode."""
     for record in records:
         curves = record.tables["quadratic_curves"]
-        found = {
+        left = {
             regime: _next_left(rows)
             for regime, rows in curves[curves["example"] == 1].groupby("regime")
         }
-        yield Case("", record.seed, found["non_linear"] - found["linearised"])
+        yield Case("", record.seed, left["non_linear"] - left["linearised"])
 
 
 def _next_left(curves: pd.DataFrame) -> float:

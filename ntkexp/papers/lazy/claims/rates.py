@@ -41,9 +41,9 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
     """The largest difference of an accuracy at equal clean losses, a rate and .01."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        found = noise_curves.looks(records) if records else None
-        for rate in other_rates(found):
-            for name, seed, gaps in differences(found, column, at_rate(rate), PLAIN, levels):
+        looks = noise_curves.looks(records) if records else None
+        for rate in other_rates(looks):
+            for name, seed, gaps in differences(looks, column, at_rate(rate), PLAIN, levels):
                 yield Case(f"{title(name)}, rate {rate:g}", seed, furthest(gaps))
 
     return cases
@@ -52,25 +52,25 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
 def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
     """Change of an accuracy from alpha = 1 to alpha = 100, less the largest by any rate, at the
     clean losses that alpha = 100 comes to."""
-    found = noise_curves.looks(records) if records else None
+    looks = noise_curves.looks(records) if records else None
     for column, told in ACCURACIES.items():
         of_rates: dict[tuple[str, int], list[np.ndarray]] = {}
-        for rate in other_rates(found):
-            for name, seed, gaps in differences(found, column, at_rate(rate), PLAIN):
+        for rate in other_rates(looks):
+            for name, seed, gaps in differences(looks, column, at_rate(rate), PLAIN):
                 of_rates.setdefault((name, seed), []).append(gaps)
-        for name, seed, gaps in differences(found, column, LAZY, PLAIN):
+        for name, seed, gaps in differences(looks, column, LAZY, PLAIN):
             there = ~np.isnan(gaps)
-            if own := [of[there] for of in of_rates.get((name, seed), ())]:
-                further = furthest(gaps) - furthest(np.concatenate(own))
+            if by_rates := [of[there] for of in of_rates.get((name, seed), ())]:
+                further = furthest(gaps) - furthest(np.concatenate(by_rates))
                 yield Case(f"{title(name)}, {told}", seed, further)
 
 
 def more_linear(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure at a smaller rate less that at .01, at the lowest clean loss both reach."""
-    found = noise_curves.looks(records) if records else None
-    for rate in other_rates(found):
+    looks = noise_curves.looks(records) if records else None
+    for rate in other_rates(looks):
         for measure in MEASURES:
-            for name, seed, gaps in differences(found, measure, at_rate(rate), PLAIN):
+            for name, seed, gaps in differences(looks, measure, at_rate(rate), PLAIN):
                 yield Case(f"{title(name)}, rate {rate:g}, {measure}", seed, lowest(gaps))
 
 
