@@ -26,6 +26,7 @@ from ntkexp.training.prepared import Prepared, Ready, check_of
 from ntkexp.training.schedule import looks_of
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import refuse_unoffered
+from ntkexp.transforms.linearise import Linearised
 
 SPLITS = ("train", "test")
 # The values in which one of many networks differs from the others, and its config.
@@ -57,23 +58,26 @@ def prepare(
     built = build_probes(config)
     device = devices.resolve(config.device)
     devices.set_precision(device, tf32=config.tf32, deterministic=config.deterministic)
-    one = network_on_data(config, built, device)
+    prepared = network_on_data(config, built, device)
     for name in config.evaluate.subsets:
-        subset_of(one.dataset.train, name, f"evaluate.subsets={name}:")
-    of_objective(one.objective, config.evaluate.metrics)
-    work, route = work_of(one, one_of_many=one_of_many)
+        subset_of(prepared.dataset.train, name, f"evaluate.subsets={name}:")
+    of_objective(prepared.objective, config.evaluate.metrics)
+    if isinstance(prepared.model, Linearised):
+        work, route = work_of(prepared, one_of_many=one_of_many)
+    else:
+        work, route = Supervised(prepared), {}
     refuse_unoffered(built, work)
     return Ready(
         work=work,
         tables=tables(config, built),
         looks=looks_of(config.probing, work.last),
         probes=[built],
-        data=one.dataset.checksums,
+        data=prepared.dataset.checksums,
         keep_at=config.keep.weights,
         check=check_of(config),
         limit=work.limit,
         device=device,
-        about=devices.facts(device) | {"remarks": one.dataset.remarks} | route,
+        about=devices.facts(device) | {"remarks": prepared.dataset.remarks} | route,
     )
 
 

@@ -30,7 +30,7 @@ from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.training.schedule import last_step
 from ntkexp.training.supervised import MakeLearner, Supervised
-from ntkexp.transforms.linearise import Linearise, Linearised, Route
+from ntkexp.transforms.linearise import Linearise, Route
 
 ROUTES: Mapping[str, MakeLearner] = {
     NetworkLearner.route: NetworkLearner,
@@ -48,14 +48,10 @@ SHARE_OF_MEMORY = SHARE_OF_DISK = 0.5
 
 
 def work_of(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Supervised, dict[str, Any]]:
-    """The training work of one network.
+    """The training work of a linearised network, and how its route was chosen, for the provenance.
 
-    A linearised one may be trained by several routes, and then it says how its route was chosen,
-    for the provenance; any other network has one. `one_of_many`: the network is a member of a run
-    with many.
+    `one_of_many`: the network is a member of a run with many.
     """
-    if not isinstance(prepared.model, Linearised):
-        return Supervised(prepared), {}
     route, why = choose(prepared, one_of_many=one_of_many)
     about = {"taken": str(route), "because": why}
     return Supervised(prepared, ROUTES, NAMES[route]), {"route": about}
