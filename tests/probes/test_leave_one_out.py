@@ -13,7 +13,7 @@ from ntkexp import models
 from ntkexp.config import TrainConfig
 from ntkexp.data import load
 from ntkexp.errors import UserError
-from tests.theory.lazy.test_leave_one_out import brute_force
+from tests.theory.lazy.test_c_scores import brute_force
 from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")

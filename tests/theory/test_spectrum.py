@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ntkexp.theory.spectrum import (
+    complexity,
     effective_rank,
     eigenpairs,
     eigenvalues,
+    mode_updates,
     positive,
     trace_ratios,
 )
@@ -88,3 +90,45 @@ def test_trace_ratios_rise_to_one_and_lie_above_the_diagonal(values: list[float]
 
 def test_trace_ratios_of_the_zero_kernel_are_zero() -> None:
     np.testing.assert_array_equal(trace_ratios([0.0, 0.0]), [0.0, 0.0])
+
+
+def test_lemma_1_is_exact_where_the_function_is_linear_in_its_weights() -> None:
+    generator = np.random.default_rng(0)
+    phi, w, y = generator.normal(size=(6, 9)), generator.normal(size=9), generator.normal(size=6)
+    eigs, U = eigenpairs(phi @ phi.T)
+    gradient, eta = phi @ w - y, 0.01
+    change = phi @ (w - eta * phi.T @ gradient) - phi @ w
+    np.testing.assert_allclose(mode_updates(eigs, U, gradient, eta), U.T @ change, atol=1e-12)
+
+
+def test_lemma_1_errs_by_the_square_of_the_learning_rate_on_a_curved_function() -> None:
+    """f(w) = tanh(Phi w) and L = |f - y|^2 / 2: slope 2 in log-log."""
+    generator = np.random.default_rng(1)
+    phi, w, y = generator.normal(size=(5, 8)), 0.3 * generator.normal(size=8), np.ones(5)
+    outputs = np.tanh(phi @ w)
+    features = (1 - outputs**2)[:, None] * phi
+    eigs, U = eigenpairs(features @ features.T)
+    gradient = outputs - y
+    etas = np.array([1e-2, 1e-3, 1e-4])
+    errors = []
+    for eta in etas:
+        change = np.tanh(phi @ (w - eta * features.T @ gradient)) - outputs
+        errors.append(np.linalg.norm(U.T @ change - mode_updates(eigs, U, gradient, eta)))
+    slopes = np.diff(np.log(errors)) / np.diff(np.log(etas))
+    np.testing.assert_allclose(slopes, 2.0, atol=0.05)
+
+
+def test_each_step_adds_its_update_norm_times_the_frobenius_norm_of_its_features() -> None:
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(5, 4, 7))
+    norms = generator.uniform(size=5)
+    traces = [np.trace(phi @ phi.T) for phi in features]
+    by_hand = sum(w * np.linalg.norm(phi) for w, phi in zip(norms, features, strict=True))
+    np.testing.assert_allclose(complexity(norms, traces)[-1], by_hand, rtol=1e-14)
+
+
+def test_it_is_additive_over_iterations() -> None:
+    norms, traces = np.random.default_rng(1).uniform(size=(2, 20))
+    whole = complexity(norms, traces)
+    first, second = complexity(norms[:8], traces[:8]), complexity(norms[8:], traces[8:])
+    np.testing.assert_allclose(first[-1] + second, whole[8:], rtol=1e-14)
