@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 import torch
@@ -186,3 +188,26 @@ def test_what_cannot_be_built_is_refused_in_one_line(
     with pytest.raises(UserError, match=says) as refusal:
         build(config, shape, 10, seed=0)
     assert "\n" not in str(refusal.value)
+
+
+@dataclass
+class LooksAtItsWeights(Model):
+    size_key: ClassVar[str] = "width"
+
+    width: int = 4
+
+    def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
+        layer = nn.Linear(inputs[0], outputs)
+        assert layer.weight.sum().item() < 1e9
+        return layer
+
+
+def test_a_network_that_looks_at_its_weights_while_it_is_built_has_no_count() -> None:
+    assert LooksAtItsWeights().parameters((3,), 2) is None
+    assert LooksAtItsWeights().multiplications((3,), 2) is None
+
+
+def test_counting_draws_nothing_from_the_global_stream() -> None:
+    before = torch.random.get_rng_state()
+    assert Resnet18(base=2).multiplications(CIFAR, 10) == 596_128
+    assert torch.equal(torch.random.get_rng_state(), before)
