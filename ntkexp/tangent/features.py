@@ -85,6 +85,7 @@ class Findings:
     sizes, few    of a forward of a few examples: sizes, and the outline of its graph
     independent   whether examples have been found not to interact
     names, axes   of the graph of a batch, and the axes that count its examples
+    moving        True where rows may stand in another order than the examples
     compared      the parameters that were compared with autograd; of these are
     slow          those without a rule, and
     time_first    those whose rows count examples and time, the time first
@@ -95,6 +96,7 @@ class Findings:
     independent: bool = False
     names: list[str] = field(default_factory=list)
     axes: Axes = ()
+    moving: bool = False
     compared: set[str] = field(default_factory=set)
     slow: set[str] = field(default_factory=set)
     time_first: set[str] = field(default_factory=set)
@@ -128,18 +130,17 @@ class Reading:
         findings, graph = self.findings, self.graph
         if not graph.outline.fits(findings.names, findings.axes):
             findings.names, findings.axes = graph.outline.names, self._axes(function, batch)
+            findings.moving = graph.may_move_rows(findings.axes)
             findings.compared, findings.slow, findings.time_first = set(), set(), set()
         leaves = graph.leaves(self.parameters)
         self.order = [*leaves]
-        # Rows in another order may be in a third one next time.
-        moving = graph.may_move_rows(findings.axes)
-        if moving or not leaves.keys() <= findings.compared:
-            self._compared(leaves, cotangents, len(self.values) if moving else ROWS)
+        if findings.moving or not leaves.keys() <= findings.compared:
+            self._compared(leaves, cotangents, len(self.values) if findings.moving else ROWS)
         else:
             ruled = {name: leaf for name, leaf in leaves.items() if name not in findings.slow}
             self.factors = self._factors(ruled, cotangents)
         self.slow = [name for name in self.parameters if name in findings.slow]
-        if moving:
+        if findings.moving:  # rows in another order may be in a third one next time
             findings.compared, findings.slow = set(), set()
 
     def _axes(self, function: NetworkFunction, batch: Batch) -> Axes:
@@ -180,9 +181,10 @@ class Reading:
         whole = torch.stack([*cotangents], 1).mul(u.unsqueeze(2)).sum(1)
         truth = Truth(self.values, self.parameters, whole)
         # Rows may count time first. One backward tells, before there are as many as outputs.
+        timed = any(axis is not None and axis.times > 1 for axis in findings.axes)
         several = {
             name: leaves[name]
-            for name, uses in self._uses(leaves, 1).items()
+            for name, uses in (self._uses(leaves, 1) if timed else {}).items()
             if any(usage.use.axis.times > 1 for usage in uses)
         }
         weights = torch.linspace(1, 2, len(u)).to(u).unsqueeze(1)  # other for each example

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import Node
 from torch.func import functional_call
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from ntkexp.errors import UserError
@@ -43,6 +43,7 @@ class NetworkFunction:
         self.device = next(iter(self.parameters.values())).device
         recurrent = any(isinstance(module, nn.LSTM) for module in model.modules())
         self._lstm: Any = LSTMByStep() if recurrent else nullcontext()
+        self._norms = any(isinstance(module, _NormBase) for module in model.modules())
 
     def __call__(self, batch: Batch, *, watched: bool = False) -> Tensor:
         """(n, k). The model gets a copy of the inputs, which it may overwrite.
@@ -52,7 +53,8 @@ class NetworkFunction:
         inputs = mapped(batch.inputs, torch.clone)
         with Watch(self.model) if watched else nullcontext():
             values = chosen(self._forward(inputs, None), self.outputs, batch.indices)
-        _mend_batches_of_one(values)
+        if self._norms:
+            _mend_batches_of_one(values)
         return values
 
     def at(
