@@ -26,6 +26,7 @@ from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.graph import Axes, Graph, Outline, Usage, bytes_of_factors, uses_of
 from ntkexp.tangent.independence import ROWS, Check, check_independent
 from ntkexp.tangent.memory import SavedBytes, budget_or_default
+from ntkexp.tangent.state import preserve_model_state
 
 SMALL_BYTES_CPU = 32 * 2**20
 SMALL_BYTES_CUDA = 256 * 2**20
@@ -148,7 +149,8 @@ class Reading:
         outline, few = self.graph.outline, self.findings.few
         axes = None if few is None else outline.axes(few)
         if axes is None:
-            axes = outline.axes(Graph(function(few_of(batch))).outline)
+            with preserve_model_state(function.model, tf32=True):
+                axes = outline.axes(Graph(function(few_of(batch))).outline)
         return axes or (None,) * len(self.graph.nodes)
 
     def _uses(self, leaves: Mapping[str, Node], outputs: int) -> dict[str, list[Usage]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
@@ -33,7 +33,7 @@ def preserve_model_state(model: nn.Module, *, tf32: bool = False) -> Iterator[No
     devices = {parameter.device for parameter in model.parameters()}
     with ExitStack() as stack:
         stack.enter_context(_one_at_a_time)
-        stack.enter_context(torch.random.fork_rng([d for d in devices if on_gpu(d)]))
+        stack.enter_context(_random_state(devices))
         buffers = [
             (module, name, buffer, buffer.detach().clone())
             for module in model.modules()
@@ -55,6 +55,18 @@ def preserve_model_state(model: nn.Module, *, tf32: bool = False) -> Iterator[No
                 if not torch.equal(buffer, value):
                     with torch.no_grad():
                         buffer.copy_(value)
+
+
+@contextmanager
+def _random_state(devices: Iterable[torch.device]) -> Iterator[None]:
+    gpus = sorted({d.index for d in devices if on_gpu(d) and d.index is not None})
+    before, of_gpus = torch.get_rng_state(), [torch.cuda.get_rng_state(gpu) for gpu in gpus]
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before)
+        for gpu, state in zip(gpus, of_gpus, strict=True):
+            torch.cuda.set_rng_state(state, gpu)
 
 
 @contextmanager

@@ -117,26 +117,28 @@ class SharedForward:
     def run(self, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
         """Forward and estimate in one, for a caller with no use for the forward."""
         batch = Batch.of(inputs)
-        with self, preserve_model_state(self._function.model):
-            return self._trace(self._function(batch), batch, generator)
+        with self:
+            values = self._function(batch)
+        return self._trace(values, batch, generator)
 
     def trace(self, raw: object, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
         """The estimate for the shared forward: `raw` is what the model returned for `inputs`."""
         batch = Batch.of(inputs)
         values = chosen(raw, self._function.outputs, batch.indices)
-        with preserve_model_state(self._function.model, tf32=True):  # as the forward was computed
-            return self._trace(values, batch, generator)
+        return self._trace(values, batch, generator)
 
     def _trace(self, values: Tensor, batch: Batch, generator: torch.Generator | None) -> Tensor:
         function, findings = self._function, self._findings
         if not findings.independent:
-            check_independent(function, batch, self._check)
+            with preserve_model_state(function.model, tf32=True):  # as the forward was computed
+                check_independent(function, batch, self._check)
             findings.independent = True
         cotangent = signs(values, generator)
         reading = Reading(function, batch, values, [cotangent], findings)
         factors: list[Factor] = [*reading.factors.values()]
         if reading.slow:
-            rows = jacobians(function, batch, reading.slow, default_budget(values.device))
+            with preserve_model_state(function.model, tf32=True):
+                rows = jacobians(function, batch, reading.slow, default_budget(values.device))
             for row in rows.values():
                 pulled = torch.einsum("nk,nkp->np", cotangent, row.values)
                 factors.append(Direct(pulled.unsqueeze(1)))

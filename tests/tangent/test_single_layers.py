@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ntkexp.tangent import layer_factors, tangent_kernel, tangent_trace
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.memory import Workspace
-from ntkexp.tangent.positions import Columns
+from ntkexp.tangent.positions import Columns, Patches
 from ntkexp.tangent.routes import ROUTES, Pairs
 from ntkexp.tangent.shape import Shape
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
@@ -162,3 +162,11 @@ def test_pairs_in_blocks(channels: int) -> None:
         Pairs.add(gram, factor, None, Workspace(gram, room))
         truth = rows @ rows.t()
         assert distance(gram.tril() if half else gram, truth.tril() if half else truth) < 1e-12
+
+
+def test_a_convolution_keeps_its_image_and_no_patches() -> None:
+    """Patches of all positions would be nine times the image."""
+    model = nn.Sequential(nn.Conv2d(2, 3, 3), nn.Flatten(), nn.Linear(48, 1)).double()
+    factor = layer_factors(model, torch.randn(5, 2, 6, 6).double()).layers["0"]["0.weight"]
+    assert isinstance(factor, Outer)
+    assert isinstance(factor.u, Patches)

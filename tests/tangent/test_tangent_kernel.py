@@ -98,36 +98,13 @@ def test_a_function_of_the_outputs_with_a_fallback() -> None:
     assert distance(kernel.gram, sum(layer_kernels(truth).values())) < EXACT
 
 
-class Brink(nn.Module):
-    """Rounds one way in a small batch and the other way in a large one, as real kernels do."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + (1e-17 if len(x) <= 2 else -1e-17)
-
-
-def test_a_relu_at_the_edge_takes_no_fallback() -> None:
-    """The rehearsal's forward has the unit open, that of the whole batch has it closed."""
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(3, 4), Brink(), nn.ReLU(), nn.Linear(4, 2)).double()
-    inputs = torch.randn(5, 3, dtype=torch.float64)
-    with torch.no_grad():  # two terms that cancel
-        model[0].weight[0], model[0].bias[0] = torch.tensor([0.5, -0.5, 0.0]), 0
-        inputs[:, 1] = inputs[:, 0]
-    kernel = tangent_kernel(model, inputs)
-    assert kernel.fallback == []
-    with torch.no_grad():
-        model[0].bias[0] = -1e-9
-    closed = layer_kernels(jacobian(model, inputs))
-    assert distance(kernel.gram, sum(closed.values())) < 1e-8
-
-
-def test_axes_a_modules_rule_misreads_are_found_in_the_graph() -> None:
-    """Time first, as long as the batch: shapes fit, gradients would be of the wrong examples."""
-    model, inputs = built("sequence as long as the batch")
-    kernel = tangent_kernel(model, inputs)
-    assert kernel.fallback == []
-    truth = layer_kernels(jacobian(model, inputs))
-    assert all(distance(kernel.layers[layer], truth[layer]) < 1e-8 for layer in truth)
+def test_dtype_follows_the_model() -> None:
+    model, inputs = built("norms")
+    exact = tangent_kernel(model, inputs)
+    assert exact.gram.dtype == torch.float64
+    single = tangent_kernel(model.float(), inputs.float())
+    assert single.gram.dtype == torch.float32
+    assert distance(single.gram.double(), exact.gram) < 1e-5
 
 
 def test_a_data_dependent_branch() -> None:

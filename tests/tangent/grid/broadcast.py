@@ -119,6 +119,37 @@ BROADCAST: dict[str, Net] = {
         ),
         images(),
     ),
+    "functional convolution in groups": (
+        of(
+            lambda m, x: functional.conv2d(x, m.w, groups=2).tanh().mean((2, 3)),
+            w=weight(4, 2, 2, 2),
+        ),
+        images(),
+    ),
+    "scaled sums": (
+        of(
+            lambda m, x: m.h(torch.tanh(torch.add(m.p, torch.sub(m.q, x, alpha=0.5), alpha=0.3))),
+            p=weight(4),
+            q=weight(4),
+            h=linear(4, 2),
+        ),
+        vectors(),
+    ),
+    "differences": (
+        of(lambda m, x: m.h(torch.tanh(x - m.p)), p=weight(4), h=linear(4, 2)),
+        vectors(),
+    ),
+    "films": (
+        of(
+            lambda m, x: m.h(
+                torch.tanh(m.n(m.c(x.flatten(0, 1)))).view(len(x), -1)  # frames as more images
+            ),
+            c=lambda: nn.Conv2d(2, 4, 2, groups=2),
+            n=lambda: nn.GroupNorm(1, 4),
+            h=linear(64, 2),
+        ),
+        lambda: torch.randn(3, 4, 2, 3, 3),
+    ),
     "functional norm": (
         of(
             lambda m, x: m.h(functional.layer_norm(x, (4,), m.g, m.b)),

@@ -33,17 +33,16 @@ def convolutions() -> Iterator[tuple[str, Net]]:
                 images(size=5 if axes < 3 else 4, n=4 if axes < 3 else 3, axes=axes),
             ),
         )
-        if axes == 2 or name in ("plain", "strided"):
-            kept = {key: value for key, value in options.items() if key != "groups" or axes == 2}
-            yield (
-                f"transposed{axes}d {name}",
-                (
-                    lambda axes=axes, kept=kept: seq(  # type: ignore[misc]
-                        BACK[axes](4, 4, **kept), Pool(), nn.Linear(4, 2)
-                    ),
-                    images(n=3, size=3, axes=axes),
+    for name in ("strided", "no bias"):
+        yield (
+            f"transposed2d {name}",
+            (
+                lambda name=name: seq(  # type: ignore[misc]
+                    nn.ConvTranspose2d(4, 4, **shapes[name]), Pool(), nn.Linear(4, 2)
                 ),
-            )
+                images(n=3, size=3),
+            ),
+        )
     for mode in ("reflect", "replicate", "circular"):
         yield (
             f"padding {mode}",
