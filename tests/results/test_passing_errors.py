@@ -82,11 +82,12 @@ def copied(outputs: Path) -> Path:
 def test_a_finished_run_that_cannot_be_read_now_is_not_to_be_done_again(
     inside: Ntkexp, tmp_path: Path, every: int
 ) -> None:
-    train(tmp_path / "whole", *WORDS[1:])
+    assert inside(*WORDS).returncode == 0
+    (tmp_path / "outputs").rename(tmp_path / "whole")
     run = copied(tmp_path / "whole")
     with failing(run) as disk:
         assert inside(*WORDS).stdout.startswith("done already")
-    assert disk.looks > 10
+    assert disk.looks >= 8
     for at in range(1, disk.looks + 1, every):
         with failing(run, at):
             found = inside(*WORDS)

@@ -59,10 +59,10 @@ def finds(run: Path) -> None:
 
 
 def test_the_words_that_made_a_run_find_it() -> None:
-    """Of each experiment the first; of all of them the next test."""
+    """Of every fourth experiment the first; of all of them the next test."""
     first = {run.parent: run for run in reversed(RUNS)}
     assert len(first) > 30
-    for run in first.values():
+    for run in [*first.values()][::4]:
         finds(run)
 
 
