@@ -118,8 +118,11 @@ class SharedForward:
         """Forward and estimate in one, for a caller with no use for the forward."""
         batch = Batch.of(inputs)
         with self:
-            values = self._function(batch)
-        return self._trace(values, batch, generator)
+            if self._findings.independent:
+                return self._trace(self._function(batch), batch, generator)
+            # A network that has not been looked at yet may draw random numbers.
+            with preserve_model_state(self._function.model, tf32=True):
+                return self._trace(self._function(batch), batch, generator)
 
     def trace(self, raw: object, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
         """The estimate for the shared forward: `raw` is what the model returned for `inputs`."""
