@@ -79,13 +79,17 @@ def test_what_is_wrong_is_said_by_hydra(hydra: Hydra, master: DictConfig, wrong:
     assert str(ours.value) == str(theirs.value)
 
 
-def test_a_job_of_a_sweep_costs_less_than_fifty_milliseconds(
+def test_a_job_of_a_sweep_costs_less_than_half_of_what_hydra_takes_to_compose_it(
     hydra: Hydra, master: DictConfig
 ) -> None:
     composer = Composer(hydra.config_loader, master)
     jobs_of(composer, [["+exp=disk", "seed=99"]])
-    batch = [["+exp=disk", f"seed={seed}"] for seed in range(20)]
+    batch = [["+exp=disk", f"seed={seed}"] for seed in range(10)]
     began = time.process_time()
     jobs = jobs_of(composer, batch)
-    assert len(jobs) == 20
-    assert (time.process_time() - began) / len(jobs) < 0.05
+    ours = time.process_time()
+    for words in batch:
+        hydra.config_loader.load_sweep_config(master, words)
+    theirs = time.process_time()
+    assert len(jobs) == len(batch)
+    assert ours - began < (theirs - ours) / 2

@@ -153,7 +153,7 @@ def test_a_study_stops_when_it_is_asked_to(tmp_path: Path) -> None:
 
 
 def test_a_study_goes_on_after_its_last_part(tmp_path: Path, ntkexp: Ntkexp) -> None:
-    words = ("study", "+exp=fourier_modes", "study.seeds=400", "study.width=8", "study.points=8")
+    words = ("study", "+exp=fourier_modes", "study.seeds=60", "study.width=8", "study.points=8")
     words += ("study.shown=[0]", "checkpoint.every_seconds=0", "progress=false")
 
     def commits() -> int:

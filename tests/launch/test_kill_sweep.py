@@ -45,6 +45,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.on_demand
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the jobs of a launcher through /proc")
 def test_killing_jobs_and_launcher_leaves_no_trace(
     tmp_path: Path, undisturbed: dict[str, bytes]

@@ -39,7 +39,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return files(top)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.on_demand)])
 def test_kills_at_random_moments_leave_no_trace(
     tmp_path: Path, undisturbed: dict[str, bytes], seed: int
 ) -> None:
