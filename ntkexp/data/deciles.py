@@ -69,16 +69,16 @@ class Scored(Data):
         kind = self.images
         images = read_images(kind, "train", progress=progress)
         train, test = self.train_examples, self.test_examples
-        if train + test > len(images):
+        scores = read_scores(self, images.labels, kind.name)
+        if train + test > len(scores.score):
             raise UserError(
                 f"data.train_examples={train:,} and data.test_examples={test:,}: "
-                f"{kind.name} has {len(images):,} training images for both"
+                f"{kind.name} has {len(scores.score):,} scored training images for both"
             )
-        scores = read_scores(self, images.labels, kind.name)
         mean, std = (
             (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(images.pixels)
         )
-        order = chosen_rows(seed, "subset", len(images)).numpy()
+        order = chosen_rows(seed, "subset", len(scores.score)).numpy()
 
         def split(rows: NDArray[np.int64]) -> Split:
             inputs = normalised(images.pixels[rows], mean, std, device)
@@ -104,7 +104,8 @@ class Scored(Data):
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of images in the order of their file. `further` decides between equal scores."""
+    """The scores of a file's images, or of its first ones, in their order. `further` decides
+    between equal scores."""
 
     score: NDArray[np.float64]
     labels: Labels
@@ -121,6 +122,8 @@ def read_scores(config: Scored, labels: Labels, images: str) -> Scores:
             table["label"].to_numpy(np.int64),
             table["probability"].to_numpy(float),
         )
+        # A study may have scored the file's first images alone (study.examples).
+        labels = labels[: len(scores.labels)]
     else:
         where = config.score_file
         scores = published(Path(config.score_file).expanduser())

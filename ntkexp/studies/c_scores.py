@@ -87,7 +87,7 @@ class CScores(Study):
     """
 
     tables: ClassVar = (C_SCORES, C_SCORE_NETS)
-    small: ClassVar = {"examples": 1000, "nets": 20, "updates": 30}
+    small: ClassVar = {"examples": 3000, "nets": 20, "updates": 30}
 
     seed: int = option(0, SEED)
     images: str = option("mnist", one_of("mnist", "kmnist", "cifar10"))
