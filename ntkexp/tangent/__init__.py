@@ -7,12 +7,7 @@ from ntkexp.tangent.average_features import AverageFeatures, average_features
 from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel
-from ntkexp.tangent.products import (
-    pull_back,
-    push_forward,
-    right_singular_vectors,
-    top_eigenvectors,
-)
+from ntkexp.tangent.products import pull_back, push_forward
 from ntkexp.tangent.tangent_features import (
     TangentFeatures,
     layer_factors,
@@ -36,10 +31,8 @@ __all__ = [
     "layer_factors",
     "pull_back",
     "push_forward",
-    "right_singular_vectors",
     "tangent_kernel",
     "tangent_kernel_tiles",
     "tangent_kernels",
     "tangent_trace",
-    "top_eigenvectors",
 ]

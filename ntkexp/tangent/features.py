@@ -268,10 +268,10 @@ def few_of(batch: Batch) -> Batch:
 
 
 def _measured(function: NetworkFunction, batch: Batch) -> tuple[Sizes, Outline]:
-    """The sizes of a forward of a few examples, which also shows that it does no harm."""
+    """The sizes of a forward of a few examples."""
     few, saved = few_of(batch), SavedBytes(function.model)
     with saved.counting():
-        values = function(few, watched=True)
+        values = function(few)
     graph = Graph(values)
     kept = saved.bytes + bytes_of_factors(graph, values, function.parameters)
     like = values.detach().new_empty(0)

@@ -45,14 +45,10 @@ class NetworkFunction:
         self._lstm: Any = LSTMByStep() if recurrent else nullcontext()
         self._norms = any(isinstance(module, _NormBase) for module in model.modules())
 
-    def __call__(self, batch: Batch, *, watched: bool = False) -> Tensor:
-        """(n, k). The model gets a copy of the inputs, which it may overwrite.
-
-        A watched forward is refused where it would do harm (state.py).
-        """
+    def __call__(self, batch: Batch) -> Tensor:
+        """(n, k). The model gets a copy of the inputs, which it may overwrite."""
         inputs = mapped(batch.inputs, torch.clone)
-        with Watch(self.model) if watched else nullcontext():
-            values = chosen(self._forward(inputs, None), self.outputs, batch.indices)
+        values = chosen(self._forward(inputs, None), self.outputs, batch.indices)
         if self._norms:
             _mend_batches_of_one(values)
         return values
@@ -147,25 +143,8 @@ def refuse_unsupported(model: nn.Module) -> None:
                 f"{where}: a compiled module hides its operations; give the one before "
                 "torch.compile (model._orig_mod)"
             )
-        if getattr(module, "sparse", False) and isinstance(module, nn.Embedding | nn.EmbeddingBag):
-            raise UserError(f"{where}: sparse gradients are not supported; build it sparse=False")
-        if getattr(module, "scale_grad_by_freq", False):
-            raise UserError(
-                f"{where}: scale_grad_by_freq changes gradients by what else is in the batch; "
-                "leave it out"
-            )
-        if getattr(module, "max_norm", None) is not None:
-            raise UserError(f"{where}: max_norm changes the weights in every forward; leave it out")
-    _refuse_types(model)
-
-
-def _refuse_types(model: nn.Module) -> None:
     types: dict[torch.dtype, str] = {}
     for name, parameter in model.named_parameters():
-        if isinstance(parameter, nn.parameter.UninitializedParameter):
-            raise UserError(f"parameter {name} is not initialised; run the model once first")
-        if parameter.is_meta:
-            raise UserError(f"parameter {name} is on the device meta, where nothing has a value")
         if parameter.is_complex():
             raise UserError(f"parameter {name} is {parameter.dtype}; real weights are needed")
         if parameter.is_floating_point():

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
 
-from ntkexp.errors import UserError
 from ntkexp.machine import on_gpu
 from ntkexp.tangent.batch import Batch, check_finite
 from ntkexp.tangent.factors import Factor, Outer
@@ -19,7 +17,6 @@ from ntkexp.tangent.memory import Workspace, blocks, in_huge_pages, refuse_beyon
 from ntkexp.tangent.routes import ROUTES, Jacobians, Route
 from ntkexp.tangent.shape import Cost, Shape, lower_blocks, mirror, times
 
-Centring: TypeAlias = Literal["class", "joint", "none"]
 # Operations the machine does in the time it moves a byte: about 140 GFLOP/s over 14 GB/s on two
 # CPU cores, 50 TFLOP/s over 3 TB/s on a large GPU.
 CPU_FLOPS_PER_BYTE = 10.0
@@ -86,36 +83,6 @@ class TangentKernel:
         """The kernel of sqrt(factor) f."""
         layers = {name: factor * k for name, k in self.layers.items()}
         return replace(self, gram=factor * self.gram, layers=layers)
-
-    def centred(self, kind: Centring = "class") -> TangentKernel:
-        """The kernel of centred features, in total and by layer.
-
-        `class`: Phi - E_x Phi, each class minus its mean over the examples, (H x I) K (H x I);
-        `joint`: C K C with C = I - 11^T / (n c), equation (7); `none`: the kernel as it is.
-        """
-        if kind not in get_args(Centring):
-            raise UserError(f"centring {kind!r}: class, joint and none are accepted")
-        return replace(
-            self,
-            gram=centred(self.gram, self.outputs, kind),
-            layers={name: centred(k, self.outputs, kind) for name, k in self.layers.items()},
-        )
-
-
-def centred(gram: Tensor, outputs: int, kind: Centring) -> Tensor:
-    """One matrix (n c, n' c), centred on both sides.
-
-    >>> centred(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), 1, "class")
-    tensor([[ 0.5000, -0.5000],
-            [-0.5000,  0.5000]])
-    """
-    if kind == "none":
-        return gram
-    if kind == "joint":
-        return gram - gram.mean(0) - gram.mean(1, keepdim=True) + gram.mean()
-    four = gram.view(len(gram) // outputs, outputs, -1, outputs)
-    rows = four - four.mean(0, keepdim=True)
-    return (rows - rows.mean(2, keepdim=True)).view(gram.shape)
 
 
 class Request:

@@ -1,11 +1,10 @@
-"""Phi v, Phi^T u and the leading singular vectors of Phi, without Phi."""
+"""Phi v and Phi^T u, without Phi."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import torch
-from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -21,10 +20,6 @@ from ntkexp.tangent.function import (
 )
 from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.state import preserve_model_state
-from ntkexp.tangent.tangent_features import tangent_kernel
-
-# Up to this size all eigenvectors cost less than an iteration for a few.
-DENSE_ROWS = 3000
 
 
 def push_forward(
@@ -124,62 +119,3 @@ def _pulled(
         materialize_grads=True,
     )
     return {name: grad.detach() for name, grad in zip(parameters, grads, strict=True)}
-
-
-def top_eigenvectors(gram: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest eigenvalues, non-increasing, and eigenvectors as columns, in float64.
-
-    >>> values, vectors = top_eigenvectors(torch.diag(torch.tensor([1.0, 3.0, 2.0])), 2)
-    >>> values
-    tensor([3., 2.], dtype=torch.float64)
-    """
-    size = len(gram)
-    if gram.shape != (size, size):
-        raise UserError(f"a kernel of shape {tuple(gram.shape)}: expected a square one")
-    if not 1 <= count <= size:
-        raise UserError(f"{count} eigenvectors of a {size} x {size} kernel: 1 to {size} can be had")
-    if size <= DENSE_ROWS or count > size // 10:
-        exact = gram.double()
-        values, vectors = torch.linalg.eigh((exact + exact.t()) / 2)
-        return values.flip(0)[:count], vectors.flip(1)[:, :count]
-    # The vectors of a file-backed kernel come from products with it, in its own precision.
-    start = torch.ones(size, dtype=gram.dtype).numpy()
-    largest, columns = eigsh(gram.cpu().numpy(), k=count, which="LA", v0=start)
-    order = largest.argsort()[::-1].copy()
-    return (
-        torch.as_tensor(largest[order], dtype=torch.float64, device=gram.device),
-        torch.as_tensor(columns[:, order], dtype=torch.float64, device=gram.device),
-    )
-
-
-def right_singular_vectors(
-    model: nn.Module,
-    inputs: Inputs,
-    count: int,
-    *,
-    outputs: Outputs = None,
-    gram: Tensor | None = None,
-) -> Iterator[tuple[float, dict[str, Tensor]]]:
-    """The leading (sigma_j, v_j) of Phi = sum_j sigma_j u_j v_j^T, in order, v_j by parameter.
-
-    u_j are eigenvectors of the kernel (given as `gram`, or computed), v_j = Phi^T u_j / sigma_j,
-    directions in weight space of norm 1. Each costs a backward and the memory of one gradient; the
-    iteration ends where sigma is zero to rounding.
-
-    >>> net, x = nn.Linear(2, 1, bias=False), torch.tensor([[3.0, 4.0]])
-    >>> [round(sigma, 4) for sigma, v in right_singular_vectors(net, x, 1)]
-    [5.0]
-    """
-    gram = (
-        tangent_kernel(model, inputs, outputs=outputs, layers=False).gram if gram is None else gram
-    )
-    values, vectors = top_eigenvectors(gram, count)
-    noise = len(gram) * torch.finfo(gram.dtype).eps * float(values[0])
-    for value, vector in zip(values.tolist(), vectors.t(), strict=True):
-        if value <= noise:
-            return
-        pulled = pull_back(model, inputs, vector, outputs=outputs)
-        # Not sqrt(value): the norm itself keeps |v| = 1 to rounding.
-        length = torch.stack([part.double().square().sum() for part in pulled.values()]).sum()
-        sigma = float(length.sqrt())
-        yield sigma, {name: part / sigma for name, part in pulled.items()}

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -87,8 +86,7 @@ def _full_precision() -> Iterator[None]:
 
 
 class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Refuses changes of the model's weights and computation in less than their precision, and
-    notes who draws random numbers.
+    """Notes who draws random numbers in a forward; refuses half precision among weights of more.
 
     drew     the layer that drew random numbers
     coarse   whether anything was computed in less than float64
@@ -101,24 +99,17 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         and compiled modules are refused."""
         return False
 
-    def __init__(self, model: nn.Module, *, stirred: bool = False) -> None:
+    def __init__(self, model: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.model, self.stirred = model, stirred
+        self.model, self.stirred = model, False
         self.drew, self.coarse = "", False
-        parameters = list(model.named_parameters(remove_duplicate=False))
-        self._storages = {p.untyped_storage().data_ptr(): name for name, p in parameters}
-        self._storages.pop(0, None)  # tensors without memory share this address
-        self._low = {p.dtype for _, p in parameters} & LOW_PRECISION
+        self._low = {parameter.dtype for parameter in model.parameters()} & LOW_PRECISION
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        written, random = _traits(func)
-        for position, name in written:
-            given = args[position] if position < len(args) else kwargs.get(name)
-            self._refuse_writing(given)
-        random = random and kwargs.get("generator") is None
+        random = torch.Tag.nondeterministic_seeded in func.tags and kwargs.get("generator") is None
         before = torch.get_rng_state() if random else None
         result = func(*args, **kwargs)
         # Dropout may be called and draw nothing. Of a GPU's generator this is not known.
@@ -135,17 +126,6 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
             )
         return result
 
-    def _refuse_writing(self, given: object) -> None:
-        for tensor in given if isinstance(given, list | tuple) else [given]:
-            if not isinstance(tensor, Tensor) or tensor.is_meta:
-                continue
-            name = self._storages.get(tensor.untyped_storage().data_ptr())
-            if name is not None:
-                raise UserError(
-                    f"{layer_at_work(self.model)}: the forward changes parameter {name} "
-                    "(an embedding with max_norm does); the kernel of changing weights is undefined"
-                )
-
 
 def _on_gpu(args: tuple[Any, ...]) -> bool:
     return any(isinstance(one, Tensor) and one.device.type != "cpu" for one in args)
@@ -160,17 +140,6 @@ def _stir(result: Any) -> None:
 
 def _is_real(value: object) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point()
-
-
-@lru_cache(maxsize=4096)
-def _traits(func: Any) -> tuple[tuple[tuple[int, str], ...], bool]:
-    """The arguments an operation writes to, and whether it draws random numbers."""
-    written = tuple(
-        (position, argument.name)
-        for position, argument in enumerate(func._schema.arguments)
-        if argument.alias_info is not None and argument.alias_info.is_write
-    )
-    return written, torch.Tag.nondeterministic_seeded in func.tags
 
 
 def layer_at_work(model: nn.Module, error: BaseException | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -24,15 +24,13 @@ from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.state import preserve_model_state
 from ntkexp.tangent.tangent_features import TangentFeatures
 
-Estimate: TypeAlias = Literal["signs", "hutchinson"]
-
 
 def tangent_trace(
     model: nn.Module,
     inputs: Inputs,
     *,
     outputs: Outputs = None,
-    estimate: Estimate | None = None,
+    estimate: Literal["signs"] | None = None,
     generator: torch.Generator | None = None,
     budget_bytes: int | None = None,
     check: Check = True,
@@ -44,38 +42,21 @@ def tangent_trace(
             "signs" is sum_i |sum_c s_ic grad f_ic|^2 with random signs s_ic: unbiased, one
             backward. Only the c x c diagonal blocks of K enter its variance,
             2 sum_i sum_{c != c'} K_{ic,ic'}^2.
-            "hutchinson" is |Phi^T s|^2, one ordinary backward (Hutchinson, "A stochastic estimator
-            of the trace of the influence matrix", 1990); every off-diagonal entry enters.
-        generator: what an estimate draws its signs from.
+        generator: what the estimate draws its signs from.
         check: as in `tangent_kernel`.
 
     >>> net = nn.Linear(1, 2, bias=False)
     >>> round(tangent_trace(net, torch.tensor([[2.0], [3.0]])).item(), 3)    # 2 (4 + 9)
     26.0
     """
-    check_examples_independent(model)
-    if estimate is not None and estimate not in get_args(Estimate):
-        raise UserError(f"estimate={estimate!r}: None, signs and hutchinson are accepted")
-    if estimate is not None and generator is None:
-        raise UserError("an estimate needs a generator: its draws are not taken from torch's own")
     if estimate is None:
         features = TangentFeatures(model, outputs=outputs, budget_bytes=budget_bytes, check=check)
         return features.trace(inputs)
+    if generator is None:
+        raise UserError("an estimate needs a generator: its draws are not taken from torch's own")
+    check_examples_independent(model)
     with preserve_model_state(model):
-        if estimate == "signs":
-            return SharedForward(model, outputs, check=check).run(inputs, generator)
-        return _hutchinson(NetworkFunction(model, outputs), Batch.of(inputs), generator)
-
-
-def _hutchinson(
-    function: NetworkFunction, batch: Batch, generator: torch.Generator | None
-) -> Tensor:
-    values = function(batch)
-    grads = torch.autograd.grad(
-        values, [*function.parameters.values()], signs(values, generator), allow_unused=True
-    )
-    squares = [torch.linalg.vector_norm(grad).double() ** 2 for grad in grads if grad is not None]
-    return torch.stack(squares).sum()
+        return SharedForward(model, outputs, check=check).run(inputs, generator)
 
 
 def signs(like: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Phi v, Phi^T u and singular vectors against the Jacobian."""
+"""Phi v and Phi^T u against the Jacobian."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ import torch
 from torch import nn
 
 from ntkexp.errors import UserError
-from ntkexp.tangent import (
-    layer_factors,
-    pull_back,
-    push_forward,
-    right_singular_vectors,
-    tangent_kernel,
-    top_eigenvectors,
-)
+from ntkexp.tangent import layer_factors, pull_back, push_forward
 from tests.tangent.dense_jacobian import jacobian
 from tests.tangent.grid.nets import built
 from tests.tangent.grid.traps import TRAPS
@@ -60,51 +53,6 @@ def test_a_tensor_of_another_shape_is_not_turned_or_stretched() -> None:
     assert torch.equal(flat, whole)
     with pytest.raises(UserError, match=r"\(3, 5\); expected that of the outputs, \(5, 3\)"):
         pull_back(model, inputs, u.t().contiguous())
-    with pytest.raises(UserError, match=r"shape \(3, 4\): expected a square one"):
-        top_eigenvectors(v, 2)
-
-
-def test_top_eigenvectors() -> None:
-    torch.manual_seed(0)
-    factor = torch.randn(30, 8, dtype=torch.float64)
-    gram = factor @ factor.t()
-    values, vectors = top_eigenvectors(gram, 5)
-    assert torch.all(values[:-1] >= values[1:])
-    assert torch.allclose(gram @ vectors, vectors * values)
-    assert torch.allclose(vectors.t() @ vectors, torch.eye(5, dtype=torch.float64), atol=1e-12)
-    with pytest.raises(UserError, match="1 to 30"):
-        top_eigenvectors(gram, 31)
-
-
-def test_top_eigenvectors_of_a_large_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ntkexp.tangent.products.DENSE_ROWS", 50)
-    torch.manual_seed(0)
-    factor = torch.randn(100, 20, dtype=torch.float64) * torch.logspace(0, -3, 20).double()
-    gram = factor @ factor.t()
-    values, vectors = top_eigenvectors(gram, 4)
-    assert torch.allclose(values, torch.linalg.eigvalsh(gram).flip(0)[:4])
-    assert torch.allclose(gram @ vectors, vectors * values, atol=1e-10)
-
-
-def test_right_singular_vectors() -> None:
-    model, inputs = built("module used twice")
-    rows = torch.cat(list(jacobian(model, inputs).values()), dim=1)
-    _, sigmas, right = torch.linalg.svd(rows, full_matrices=False)
-    gram = tangent_kernel(model, inputs).gram
-    for given in (None, gram):
-        found = list(right_singular_vectors(model, inputs, 4, gram=given))
-        assert len(found) == 4
-        for (sigma, parts), expected, vector in zip(found, sigmas, right, strict=False):
-            flat = torch.cat([part.flatten() for part in parts.values()])
-            assert abs(sigma - expected) < 1e-8 * sigmas[0]
-            assert abs(abs(flat @ vector) - 1) < 1e-6
-
-
-def test_singular_vectors_end_with_the_rank() -> None:
-    model, inputs = built("in-place ReLU")
-    twice = torch.cat([inputs[:1], inputs[:1]])
-    rank = len(list(right_singular_vectors(model, twice, 6)))
-    assert rank == torch.linalg.matrix_rank(tangent_kernel(model, twice).gram, hermitian=True) <= 3
 
 
 @pytest.mark.parametrize("name", TRAPS)

@@ -80,13 +80,6 @@ def test_estimates() -> None:
     inputs = torch.randn(4, 3)
     with pytest.raises(UserError, match="needs a generator"):
         tangent_trace(linear(), inputs, estimate="signs")
-    with pytest.raises(UserError, match="signs and hutchinson"):
-        tangent_trace(linear(), inputs, estimate="guess", generator=torch.Generator())
-
-
-def test_centring() -> None:
-    with pytest.raises(UserError, match="class, joint and none"):
-        tangent_kernel(linear(), torch.randn(4, 3)).centred("both")
 
 
 def test_a_kernel_larger_than_memory_is_refused_before_any_of_it_is_computed() -> None:

@@ -24,9 +24,6 @@ MEASUREMENTS: dict[str, Callable[[nn.Module, Tensor], object]] = {
     "signs": lambda model, x: tangent_trace(
         model, x, estimate="signs", generator=torch.Generator()
     ),
-    "hutchinson": lambda model, x: tangent_trace(
-        model, x, estimate="hutchinson", generator=torch.Generator()
-    ),
 }
 
 
