@@ -26,7 +26,7 @@ from ntkexp.errors import Interrupted
 from ntkexp.execution.prepare import prepare
 from ntkexp.identity import folder_of
 from ntkexp.results import Run
-from ntkexp.studies import c_scores
+from ntkexp.studies import stepped
 from ntkexp.tangent.independence import checking
 from ntkexp.training import supervised
 from ntkexp.training.loop import Loop
@@ -110,7 +110,7 @@ def train(outputs: Path, *words: str, stop_at: int | None = None, command: str =
     `stop_at` interrupts it after so many steps: the loop is then asked after every one.
     """
     with pytest.MonkeyPatch.context() as patch:
-        for module in (members, supervised, c_scores) if stop_at is not None else ():
+        for module in (members, supervised, stepped) if stop_at is not None else ():
             patch.setattr(module, "BURST_SECONDS", 0.0)
         return _train(outputs, words, stop_at, command)
 

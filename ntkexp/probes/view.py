@@ -208,3 +208,19 @@ def _batch_statistics(model: nn.Module) -> Iterator[None]:
     finally:
         for norm in norms:
             norm.eval()
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Eval mode inside, every module's own mode again afterwards."""
+    # Only what differs is set: model.eval() takes a tenth of a small network's step.
+    modes = [(module, module.training) for module in model.modules()]
+    for module, mode in modes:
+        if mode:
+            module.training = False
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            if module.training is not mode:
+                module.training = mode

@@ -25,9 +25,9 @@ from ntkexp.results.table import Table
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    import torch
     from numpy.typing import NDArray
 
+    from ntkexp.training.place import Place
     from ntkexp.training.work import Work
 
 # Table -> rows, file -> array; and a function that computes some.
@@ -50,11 +50,12 @@ class Study(Component):
         resumed or taken for done with others."""
         return {}
 
-    def work(self, device: torch.device) -> Work | None:
-        """The work of a study that advances step by step (ntkexp/training/work.py), such as two
+    def work(self, place: Place) -> Work | None:
+        """The work of a study that advances step by step (ntkexp/studies/stepped.py), such as two
         players or passes over a kernel; None for one that is computed in parts.
 
         The loop brings it to its end; probes look at it, and it is kept like a training run.
+        `place` has the run's config and device, and loads data (ntkexp/training/place.py).
         """
         return None
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
 
 from ntkexp import models
 from ntkexp.data.images.dataset import channel_moments, normalised
@@ -28,15 +25,18 @@ from ntkexp.machine import on_gpu, sent
 from ntkexp.models import Model
 from ntkexp.models.cnn import Cnn
 from ntkexp.models.mlp import Mlp
+from ntkexp.models.stack import StackedNetworks
+from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.options import MANY, SEED, Rule, count, each, one_of, option, positive, share, whole
-from ntkexp.probes import View
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import derived_seed, generator
 from ntkexp.studies.base import Study
+from ntkexp.studies.stepped import Row, SteppedWork
 from ntkexp.theory.lazy.c_scores import TENTHS, consistency, tenths_seen
 
 if TYPE_CHECKING:
-    from ntkexp.training.work import Kept, Work, Written
+    from ntkexp.training.place import Place
+    from ntkexp.training.work import Kept
 
 TENS = Rule(lambda number: number >= 10 and number % 10 == 0, "a multiple of ten")
 
@@ -73,7 +73,6 @@ class Network(StrEnum):
     cnn = "cnn"
 
 
-BURST_SECONDS = 0.5
 # Images whose outputs are computed at a time; those of convolutions stay near a core.
 AT_ONCE = {Network.mlp: 2000, Network.cnn: 250}
 
@@ -128,8 +127,8 @@ class CScores(Study):
     def files(self) -> Mapping[str, str]:
         return files_here(kind_of(self.images))
 
-    def work(self, device: torch.device) -> Work:
-        return HeldOut(self, device)
+    def work(self, place: Place) -> HeldOut:
+        return HeldOut(self, place.device)
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ class Group:
     nets: range
 
 
-class HeldOut:
+class HeldOut(SteppedWork):
     """One step is an update of the networks of a group; after the last they answer for all images.
 
     Repetitions come one after the other, so that a run with fewer networks begins alike.
@@ -170,93 +169,67 @@ class HeldOut:
             for ratio in config.ratios
             for first in range(0, TENTHS, together)
         ]
-        self.step, self.last = 0, len(self.groups) * config.updates
+        super().__init__(last=len(self.groups) * config.updates, seed=config.seed)
         size = len(config.ratios), len(self.labels)
-        self.right = torch.zeros(size, dtype=torch.int32)
-        self.left_out = torch.zeros(size, dtype=torch.int32)
-        self.probability = torch.zeros(size, dtype=torch.float64)
-        self._nets: Nets | None = None
-        self._written: list[Written] = []
+        self.memory = {
+            "right": torch.zeros(size, dtype=torch.int32),
+            "left_out": torch.zeros(size, dtype=torch.int32),
+            "probability": torch.zeros(size, dtype=torch.float64),
+            "finite_loss": math.nan,
+        }
 
-    @property
-    def over(self) -> bool:
-        return self.step >= self.last
+    def update(self, step: int) -> Row:
+        group, update = divmod(step, self.config.updates)
+        if update == 0:
+            self._begin(self.groups[group])
+        loss = self._nets.update(update)
+        if math.isfinite(loss):
+            self.memory["finite_loss"] = loss
+        if update == self.config.updates - 1:
+            if not math.isfinite(loss):
+                raise Diverged(step + 1, self.memory["finite_loss"])
+            self._take_answers(self._nets)
+            self.networks, self.updates = {}, {}
+        if step == self.last - 1:
+            self.write(C_SCORES.name, self.scores())
+        return {"loss": loss}
 
-    @property
-    def figures(self) -> Mapping[str, float]:
-        return {} if self._nets is None else {"loss": self._nets.loss}
+    def _begin(self, group: Group) -> None:
+        self._nets = Nets(self, group)
+        self.networks = {str(index): net for index, net in enumerate(self._nets.stack.models)}
+        self.updates = {"all": self._nets.sgd}
+        self.memory["finite_loss"] = math.nan
 
-    def advance(self, to: int) -> str | None:
-        until = time.monotonic() + BURST_SECONDS
-        while self.step < to and not self.over:
-            group, update = divmod(self.step, self.config.updates)
-            self._nets = self._nets or Nets(self, self.groups[group])
-            self._nets.update(update)
-            self.step += 1
-            if self.step % self.config.updates == 0:
-                self._take_answers(self._nets)
-                self._nets = None
-            if self.over:
-                self._written.append((C_SCORES.name, self.scores()))
-            if time.monotonic() >= until:
-                break
-        return None
+    def restore(self, state: dict[str, Any], kept: Kept) -> None:
+        group, update = divmod(state["step"], self.config.updates)
+        if update:
+            self._begin(self.groups[group])
+        super().restore(state, kept)
 
     def _take_answers(self, nets: Nets) -> None:
-        if not math.isfinite(nets.loss):
-            raise Diverged(self.step, nets.finite_loss)
         row = self.config.ratios.index(nets.group.ratio)
         right, probability = nets.answers()
         outside = ~nets.seen
-        self.right[row] += (right & outside).sum(0).int()
-        self.left_out[row] += outside.sum(0).int()
-        self.probability[row] += torch.where(outside, probability.double(), 0).sum(0)
+        self.memory["right"][row] += (right & outside).sum(0).int()
+        self.memory["left_out"][row] += outside.sum(0).int()
+        self.memory["probability"][row] += torch.where(outside, probability.double(), 0).sum(0)
         accuracies = {
             "train_accuracy": _share(right & nets.seen, nets.seen),
             "held_out_accuracy": _share(right & outside, outside),
         }
         facts = {"repetition": nets.group.repetition, "ratio": nets.group.ratio / TENTHS}
-        rows = {**facts, "net": np.array(nets.group.nets), **accuracies}
-        self._written.append((C_SCORE_NETS.name, rows))
+        self.write(C_SCORE_NETS.name, {**facts, "net": np.array(nets.group.nets), **accuracies})
 
     def scores(self) -> dict[str, Any]:
-        left_out = self.left_out.numpy()
-        score, error = consistency(self.right.numpy(), left_out)
+        left_out = self.memory["left_out"].numpy()
+        score, error = consistency(self.memory["right"].numpy(), left_out)
         return {
             "example": np.arange(len(self.labels)),
             "label": self.labels.cpu().numpy(),
             "score": score,
             "error": error,
-            "probability": (self.probability.numpy() / left_out).mean(0),
+            "probability": (self.memory["probability"].numpy() / left_out).mean(0),
         }
-
-    @contextmanager
-    def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[View]]:
-        yield []
-
-    def rows(self) -> list[Written]:
-        written, self._written = self._written, []
-        return written
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "step": self.step,
-            "right": self.right,
-            "left_out": self.left_out,
-            "probability": self.probability,
-            "nets": None if self._nets is None else self._nets.state(),
-        }
-
-    def restore(self, state: dict[str, Any], kept: Kept) -> None:
-        self.step = state["step"]
-        self.right, self.left_out = state["right"], state["left_out"]
-        self.probability = state["probability"]
-        if state["nets"] is not None:
-            self._nets = Nets(self, self.groups[self.step // self.config.updates])
-            self._nets.restore(state["nets"])
-
-    def kept_files(self) -> Mapping[str, bytes]:
-        return {}
 
     def files(self) -> Mapping[str, bytes]:
         """The scores as Jiang et al. publish theirs: fields `scores` and `labels`, in the order of
@@ -290,13 +263,14 @@ class Nets:
             ).to(work.device)
             for net in group.nets
         ]
-        self._skeleton: nn.Module = drawn[0]
-        self.weights, _ = stack_module_state(drawn)
-        self.velocity = {name: torch.zeros_like(w) for name, w in self.weights.items()}
-        self.loss = self.finite_loss = math.nan
+        self.stack = StackedNetworks(drawn)
+        self.sgd = SgdUpdate(
+            self.stack.parameters.values(), momentum=config.momentum, weight_decay=0.0
+        )
         self._epochs: dict[int, tuple[int, Tensor]] = {}
 
-    def update(self, update: int) -> None:
+    def update(self, update: int) -> float:
+        """Make an update of every network; their mean loss."""
         config = self.config
         rows = torch.stack([self._batch(index, update) for index in range(len(self.group.nets))])
         rows = sent(rows, self.work.device)
@@ -306,16 +280,9 @@ class Nets:
         ).view(rows.shape)
         # No network takes part in another's loss: the gradient of the sum has each one's own.
         loss = losses.mean(1).sum()
-        gradients = torch.autograd.grad(loss, list(self.weights.values()))
-        rate = config.lr * (1 + math.cos(math.pi * update / config.updates)) / 2
-        with torch.no_grad():
-            for w, v, g in zip(
-                self.weights.values(), self.velocity.values(), gradients, strict=True
-            ):
-                v.mul_(config.momentum).add_(g)
-                w.sub_(v, alpha=rate)
-        self.loss = loss.item() / len(self.group.nets)
-        self.finite_loss = self.loss if math.isfinite(self.loss) else self.finite_loss
+        self.sgd.take([*torch.autograd.grad(loss, self.sgd.parameters)])
+        self.sgd.apply(config.lr * (1 + math.cos(math.pi * update / config.updates)) / 2)
+        return loss.item() / len(self.group.nets)
 
     def answers(self) -> tuple[Tensor, Tensor]:
         """(M, n): whether a network has an image right, and the probability of its class."""
@@ -331,37 +298,16 @@ class Nets:
                 probability.append(chances[:, torch.arange(len(labels)), labels].cpu())
         return torch.cat(right, 1), torch.cat(probability, 1)
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "weights": {name: w.detach() for name, w in self.weights.items()},
-            "velocity": dict(self.velocity),
-            "losses": [self.loss, self.finite_loss],
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        with torch.no_grad():
-            for tensors, key in ((self.weights, "weights"), (self.velocity, "velocity")):
-                for name, tensor in tensors.items():
-                    tensor.copy_(state[key][name])
-        self.loss, self.finite_loss = state["losses"]
-
     def _outputs(self, inputs: Tensor) -> Tensor:
         """(M, b, c) for inputs (M, b, ...)."""
-        if len(self.group.nets) == 1:
-            only = {name: w[0] for name, w in self.weights.items()}
-            batch = inputs[0]
-            if batch.dim() == 4 and not on_gpu(batch.device):
-                # A third of a convolution's time on a CPU goes into another order of the numbers.
-                batch = batch.contiguous(memory_format=torch.channels_last)
-            outputs: Tensor = functional_call(self._skeleton, only, (batch,))
-            return outputs[None]
-
-        def forward(weights: dict[str, Tensor], batch: Tensor) -> Tensor:
-            outputs: Tensor = functional_call(self._skeleton, weights, (batch,))
-            return outputs
-
-        together: Tensor = vmap(forward)(self.weights, inputs)
-        return together
+        if len(self.group.nets) > 1:
+            return self.stack(inputs)
+        batch = inputs[0]
+        if batch.dim() == 4 and not on_gpu(batch.device):
+            # A third of a convolution's time on a CPU goes into another order of the numbers.
+            batch = batch.contiguous(memory_format=torch.channels_last)
+        only = {name: w[0] for name, w in self.stack.parameters.items()}
+        return self.stack.one(only, {}, batch)[None]
 
     def _batch(self, index: int, update: int) -> Tensor:
         """Rows of a minibatch of one network: a function of seed, network and update."""

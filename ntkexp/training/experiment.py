@@ -7,28 +7,24 @@ from dataclasses import replace
 from typing import cast
 
 import torch
-from torch import Tensor
 
 from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
-from ntkexp.data import Dataset, Split
-from ntkexp.errors import UserError
 from ntkexp.models.weights import start_from
 from ntkexp.objectives.metrics import of_objective
-from ntkexp.probes import Batch, Probe
+from ntkexp.probes import Probe
 from ntkexp.results.table import Table
-from ntkexp.seeds import generator
 from ntkexp.training import device as devices
 from ntkexp.training.function_space.routes import work_of
 from ntkexp.training.members.side_by_side import tables_of_members
 from ntkexp.training.members.stacked import StackedMembers
+from ntkexp.training.place import probe_batches, subset_of
 from ntkexp.training.prepared import Prepared, Ready, check_of
 from ntkexp.training.schedule import looks_of
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import refuse_unoffered
 from ntkexp.transforms.linearise import Linearised
 
-SPLITS = ("train", "test")
 # The values in which one of many networks differs from the others, and its config.
 Member = tuple[Mapping[str, object], TrainConfig]
 
@@ -117,37 +113,5 @@ def network_on_data(
         model=transformed.module,
         transformed=transformed,
         probes=built,
-        batches=probe_batches(config, dataset, built),
+        batches=probe_batches(config, dataset, built, config.seed),
     )
-
-
-def subset_of(split: Split, name: str, who: str) -> Tensor:
-    """The mask of a named subset."""
-    subsets = split.subsets()
-    if name not in subsets:
-        raise UserError(f"{who} asks for the subset {name}; there are {', '.join(subsets)}")
-    return subsets[name]
-
-
-def probe_batches(
-    config: TrainConfig, dataset: Dataset, built: Mapping[str, Probe]
-) -> dict[str, Batch]:
-    """The fixed examples that the probes look at, drawn by the seed alone."""
-    wanted = frozenset[str]().union(*(probe.batches() for probe in built.values()))
-    drawn = {}
-    first = [name for name in (*SPLITS, "easy", "difficult") if name in wanted]
-    for name in (*first, *sorted(wanted - set(first))):
-        split = dataset.test if name == "test" else dataset.train
-        members = subset_of(split, "all" if name in SPLITS else name, "a probe")
-        pool = members.nonzero()[:, 0].cpu()
-        if len(pool) < config.probing.examples:
-            raise UserError(
-                f"probing.examples={config.probing.examples}: "
-                f"there are {len(pool)} {name} examples; expected at most that many"
-            )
-        order = torch.randperm(len(pool), generator=generator(config.seed, f"probe {name}"))
-        chosen = pool[order[: config.probing.examples]].to(split.targets.device)
-        redrawn = bool(split.corrupted[chosen].any())
-        clean = split.clean_targets[chosen] if redrawn else None
-        drawn[name] = Batch(split.inputs[chosen], split.targets[chosen], clean)
-    return drawn

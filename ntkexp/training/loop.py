@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
+from ntkexp.checkpoint import on_device, restored, saved
 from ntkexp.errors import Interrupted
 from ntkexp.probes import Probe
 from ntkexp.progress import Listener, Progress, reporting_to
 from ntkexp.results import Run
-from ntkexp.training.checkpoint import on_device, restored, saved
 from ntkexp.training.prepared import CPU
 from ntkexp.training.schedule import Looks, listed
 from ntkexp.training.work import Work, Written

@@ -84,7 +84,7 @@ def test_a_network_of_a_group_learns_what_it_learns_alone(network: Network) -> N
         optimiser.step()
         schedule.step()
     for name, expected in model.named_parameters():
-        torch.testing.assert_close(nets.weights[name][-1], expected, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(nets.stack.parameters[name][-1], expected, rtol=1e-4, atol=1e-6)
 
 
 def test_an_epoch_visits_every_image_once() -> None:

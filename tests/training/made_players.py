@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from ntkexp.checkpoint import saved
 from ntkexp.options import SEED, count, option
 from ntkexp.probes import Batch, Probe, Rows, View
 from ntkexp.references import FromRun
 from ntkexp.results.table import STEP, Table, float64
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Study
-from ntkexp.training.checkpoint import saved
+from ntkexp.training.place import Place
 from ntkexp.training.work import Kept, Work, Written
 
 GAME = Table("game", "one round", {"step": STEP, "value": float64("of the game, before it")})
@@ -108,6 +109,6 @@ class TwoPlayers(Study):
     rounds: int = option(40, count("rounds"))
     x: FromRun = field(default_factory=lambda: FromRun(file="draw1.npy"))
 
-    def work(self, device: torch.device) -> Work:
+    def work(self, place: Place) -> Work:
         x = torch.from_numpy(self.x.array().copy()).flatten()
-        return Game(x, self.seed, self.rounds, device)
+        return Game(x, self.seed, self.rounds, place.device)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -135,19 +134,3 @@ def _measured(
         return [math.nan] * len(metrics)
     chosen = torch.cat([*outputs])[members], targets[members]
     return [metric(*chosen) for metric in metrics]
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Eval mode inside, every module's own mode again afterwards."""
-    # Only what differs is set: model.eval() takes a tenth of a small network's step.
-    modes = [(module, module.training) for module in model.modules()]
-    for module, mode in modes:
-        if mode:
-            module.training = False
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            if module.training is not mode:
-                module.training = mode

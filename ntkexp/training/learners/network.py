@@ -19,10 +19,11 @@ from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
 from ntkexp.optim.observer import Forward, ForwardObserver
 from ntkexp.probes import NetworkView, Probe, Update
+from ntkexp.probes.view import evaluating
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import TangentKernel
 from ntkexp.training.learners.captured import CannotRecordError, Captured
-from ntkexp.training.learners.evaluate import evaluate, evaluating
+from ntkexp.training.learners.evaluate import evaluate
 from ntkexp.training.learners.learner import BeforeUpdate
 from ntkexp.training.prepared import Prepared
 from ntkexp.transforms.function import OfNetwork

@@ -12,11 +12,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
+from ntkexp.checkpoint import stacked
 from ntkexp.errors import Diverged, UserError
 from ntkexp.members import Columns
 from ntkexp.probes import View
 from ntkexp.results.table import Column, ColumnType, Table, int64, string
-from ntkexp.training.checkpoint import stacked
 from ntkexp.training.work import Kept, Work, Written
 
 BURST_SECONDS = 0.2

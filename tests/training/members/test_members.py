@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import torch
 
+from ntkexp.checkpoint import restored, saved
 from ntkexp.errors import UserError
 from ntkexp.training import supervised
-from ntkexp.training.checkpoint import restored, saved
 from ntkexp.training.members import side_by_side as members
 from tests.tiny_runs import TINY, train
 
