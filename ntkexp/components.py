@@ -135,7 +135,7 @@ def find(group: str, name: str, *, importing: bool = True) -> type[Component]:
         home = name.rpartition(".")[0]
         if not importing and home not in sys.modules:
             raise UserError(f"{_key(group, name)}: {home} is not imported when a run is read")
-        return _by_full_name(group, name)
+        return _of_kind(group, name, imported(_key(group, name), name))
     if name not in _files(group):
         raise UserError(f"{_key(group, name)}: {unknown(group, name)}")
     package = _files(group)[name]
@@ -154,6 +154,9 @@ def node_of(group: str, name: str) -> DictConfig:
     node = OmegaConf.structured(find(group, name))
     assert isinstance(node, DictConfig)
     node.name = name
+    for key in node:
+        if OmegaConf.get_type(node, str(key)) is dict:
+            OmegaConf.set_struct(node[key], False)  # takes any keys
     return node
 
 
@@ -209,10 +212,10 @@ def _files(group: str) -> Mapping[str, str]:
     return package_of
 
 
-def _by_full_name(group: str, name: str) -> type[Component]:
+def imported(key: str, name: str) -> Any:
+    """The class or function of this full name; `key` is what was typed, for messages."""
     home, _, last = name.rpartition(".")
-    key = _key(group, name)
-    if not all(part.isidentifier() for part in name.split(".")):  # two dots in a row
+    if not home or not all(part.isidentifier() for part in name.split(".")):  # two dots in a row
         raise UserError(f"{key}: expected MODULE.CLASS")
     try:
         module = importlib.import_module(home)
@@ -225,7 +228,7 @@ def _by_full_name(group: str, name: str) -> type[Component]:
         ) from error
     if not hasattr(module, last):
         raise UserError(f"{key}: module {home} has no class {last}")
-    return _of_kind(group, name, getattr(module, last))
+    return getattr(module, last)
 
 
 def _of_kind(group: str, name: str, candidate: Any) -> type[Component]:

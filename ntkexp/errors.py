@@ -99,3 +99,8 @@ def unknown_key(key: str, where: str, choices: Sequence[str]) -> str:
     part = key.removeprefix(where).lstrip(".").partition(".")[0]
     takes = f"\n{where or 'the top level'} takes: {', '.join(choices)}" if choices else ""
     return f"{key}: no such key{meant(part, choices)}{takes}"
+
+
+def first_line(error: Exception) -> str:
+    """The first line of what an error says, else its kind."""
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -110,7 +110,7 @@ def differing(
         elif isinstance(value, Mapping) and isinstance(usual, Mapping):
             if part := differing(value, usual, f"{where}.{key}"):
                 different[key] = part
-        elif (value := _in_type_of(value, usual)) != usual:
+        elif (value := _in_type_of(value, usual)) != usual or key not in neutral:
             different[key] = value
     return different
 

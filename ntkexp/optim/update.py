@@ -36,6 +36,10 @@ class WeightUpdate:
     repeats = False
     # Whether it looks at the forward of every minibatch (ntkexp/optim/observer.py).
     sees_forward = False
+    # What probes of single updates cannot have of it: "updates", "changes".
+    hides: frozenset[str] = frozenset()
+    # Whether it can update many networks whose tensors are stacked.
+    stacks = True
 
     def __init__(self, parameters: Iterable[Tensor], **hyperparameters: Number) -> None:
         self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
@@ -53,6 +57,10 @@ class WeightUpdate:
 
     def on_forward(self, forward: Forward) -> None:
         """Looks at the forward of a minibatch. The graph must stay whole."""
+
+    def rate(self, planned: float) -> float:
+        """The rate of the coming update, where the optimiser itself decides it; else `planned`."""
+        return planned
 
     def compute(self) -> None:
         """Take in the gradients that the parameters hold, and forget them."""

@@ -12,6 +12,7 @@ from torch import nn
 from ntkexp.config import Check as Warned
 from ntkexp.config import ExperimentConfig, TrainConfig
 from ntkexp.data import Dataset
+from ntkexp.models.torch import Torch
 from ntkexp.objectives.base import Loss
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
@@ -65,6 +66,7 @@ class Ready:
 def check_of(config: ExperimentConfig) -> Check:
     """The check by kernels that a network keeps its examples apart; the networks of ntkexp do."""
     kinds = (getattr(config, "model", None), getattr(config, "transform", None))
-    if all(type(kind).__module__.startswith("ntkexp.") for kind in kinds):
+    foreign = isinstance(kinds[0], Torch)
+    if not foreign and all(type(kind).__module__.startswith("ntkexp.") for kind in kinds):
         return False
     return "warn" if config.probing.check is Warned.warn else True

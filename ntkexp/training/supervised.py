@@ -180,7 +180,8 @@ class Supervised:
         return self.learner.minibatch(step)
 
     def lr(self, step: int) -> float:
-        return self.transformed.rate * learning_rate(self.config.optim, step, self.last)
+        planned = learning_rate(self.config.optim, step, self.last)
+        return self.transformed.rate * self.update.rate(planned)
 
     def before_update(self, lr: float) -> None:
         """Let the probes that asked for it see the coming update, whose change dw is known by

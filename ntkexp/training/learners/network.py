@@ -37,13 +37,13 @@ class NetworkLearner:
     """Trains `prepared.model`: the network, or what a transform made of it."""
 
     route = "network"
-    hides: frozenset[str] = frozenset()
 
     def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probe_batches, self.batches = prepared.batches, batches
         self.update = self.config.optim.build(self.model.parameters())
+        self.hides = self.update.hides
         self.device = self.dataset.train.inputs.device
         self.layout = quick_layout(self.model, self.device)
         self.draws = bool(drawing_layers(self.model))

@@ -24,6 +24,7 @@ def refuse_unlike(works: Sequence[Supervised]) -> None:
     """Refuse networks that cannot be one stack."""
     for work in works:
         refuse_what_mixes_examples(work)
+        refuse_single_updates(work)
         refuse_forward_observers(work)
         refuse_layers_that_draw(work)
     refuse_other_numbers_of_examples(works)
@@ -86,6 +87,14 @@ def refuse_layers_that_draw(work: Supervised) -> None:
     """In a stack all networks would draw from one stream, so none would train as it does alone."""
     for name in drawing_layers(work.model):
         raise UserError(f"members: layer {name} draws at random; expected a sweep (-m)")
+
+
+def refuse_single_updates(work: Supervised) -> None:
+    if not work.update.stacks:
+        raise UserError(
+            f"members: optim={work.config.optim.name} updates one network a run; expected "
+            "optim=sgd or optim=adam, or a sweep (-m)"
+        )
 
 
 def refuse_forward_observers(work: Supervised) -> None:

@@ -1,0 +1,84 @@
+"""Any network by the full name of the class or function that makes it.
+
+ntkexp train +exp=resnet18_cifar10 model=torch model.of=torchvision.models.resnet18 \
+    'model.options={num_classes: 10}'
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from omegaconf import MISSING
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from ntkexp.components import imported
+from ntkexp.errors import UserError, first_line
+from ntkexp.models.base import Init, Model, formatted_shape
+
+
+@dataclass
+class Torch(Model):
+    """`of` is imported when the run is made, and called with `options`. Its weights are as it draws
+    or loads them; `init: kaiming` draws those of linear and convolution layers anew."""
+
+    init: Init = Init.default
+    of: str = MISSING
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def check(self, config: Any = None) -> None:
+        """Refuse, in one line, what cannot be imported."""
+        imported(f"model.of={self.of}", self.of)
+
+    def couples_examples(self) -> bool:
+        try:
+            with torch.device("meta"):
+                network = self._made()
+        except RuntimeError:  # what cannot be built there; the check by kernels tells then
+            return False
+        return any(isinstance(module, _BatchNorm) for module in network.modules())
+
+    def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
+        network = self._made()
+        self._refuse_shapes(network, inputs, outputs)
+        return network
+
+    def _made(self) -> nn.Module:
+        key = f"model.of={self.of}"
+        maker = imported(key, self.of)
+        try:
+            network = maker(**copy.deepcopy(self.options))
+        except (TypeError, ValueError, KeyError) as error:
+            raise UserError(f"{key}: cannot be made ({first_line(error)})") from error
+        if not isinstance(network, nn.Module):
+            raise UserError(
+                f"{key}: gives a {type(network).__name__}; expected a class or function that gives "
+                "a torch.nn.Module"
+            )
+        return network
+
+    def _refuse_shapes(self, network: nn.Module, inputs: tuple[int, ...], outputs: int) -> None:
+        """Refuse, in one line, a network that does not take the data or gives other outputs."""
+        device = next((part.device for part in network.parameters()), torch.device("cpu"))
+        modes = [(module, module.training) for module in network.modules()]
+        try:
+            with torch.no_grad():
+                given = network.eval()(torch.zeros(2, *inputs, device=device))
+        except NotImplementedError:  # on "meta", what only some networks can do
+            raise
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            raise UserError(
+                f"model.of={self.of}: does not take inputs of {formatted_shape(inputs)} "
+                f"({first_line(error)})"
+            ) from error
+        for module, mode in modes:
+            module.training = mode
+        shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+        if shape != (2, outputs):
+            raise UserError(
+                f"model.of={self.of}: gives {shape} for 2 examples; the objective takes "
+                f"{(2, outputs)}: see model.options"
+            )

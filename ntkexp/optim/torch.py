@@ -1,0 +1,128 @@
+"""Any optimiser of PyTorch, or of another package, by its name; learning-rate schedulers alike.
+
+ntkexp train +exp=mlp_mnist optim=torch optim.of=AdamW 'optim.options={betas: [0.9, 0.95]}'
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from omegaconf import MISSING
+from torch import Tensor
+from torch.optim.lr_scheduler import LRScheduler
+
+from ntkexp.components import imported
+from ntkexp.errors import UserError, first_line
+from ntkexp.optim.base import Optimiser, Schedule
+from ntkexp.optim.update import Number, WeightUpdate
+
+# The option of a class, and the module of those that have a short name.
+HOMES = {"of": "torch.optim", "scheduler": "torch.optim.lr_scheduler"}
+
+
+@dataclass
+class Torch(Optimiser):
+    """`of` is a class of torch.optim, or one by its full name, `options` what it takes beside the
+    parameters and `lr`. `scheduler` is a class of torch.optim.lr_scheduler, or one by its full
+    name, that sets the rate after every update, beginning at `lr`."""
+
+    of: str = MISSING
+    options: dict[str, Any] = field(default_factory=dict)
+    scheduler: str | None = None
+    scheduler_options: dict[str, Any] = field(default_factory=dict)
+
+    def check(self, config: Any = None) -> None:
+        super().check(config)
+        if self.scheduler is not None and self.schedule is not Schedule.constant:
+            raise UserError(
+                f"optim.schedule={self.schedule}: optim.scheduler={self.scheduler} sets the rate; "
+                "expected one of the two"
+            )
+        self.build([torch.zeros(2, 2, requires_grad=True)])
+
+    def build(self, parameters: Iterable[Tensor]) -> TorchUpdate:
+        trained = [parameter for parameter in parameters if parameter.requires_grad]
+        optimiser = _made("of", self.of, torch.optim.Optimizer, trained, self.options, lr=self.lr)
+        scheduler = None
+        if self.scheduler is not None:
+            scheduler = _made(
+                "scheduler", self.scheduler, LRScheduler, optimiser, self.scheduler_options
+            )
+        return TorchUpdate(trained, optimiser, scheduler)
+
+
+def _made(
+    option: str, name: str, base: type, first: Any, given: dict[str, Any], **ours: Any
+) -> Any:
+    """An optimiser or scheduler; what cannot be made or used is refused in one line."""
+    key = f"optim.{option}={name}"
+    kind = imported(key, name if "." in name else f"{HOMES[option]}.{name}")
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise UserError(f"{key}: is no {base.__name__}; expected a class that inherits from one")
+    maker: Any = kind
+    _, *asked = inspect.signature(maker.step).parameters.values()
+    if needed := [asks.name for asks in asked if asks.default is asks.empty]:
+        raise UserError(
+            f"{key}: its step asks for {needed[0]}, which an update here has not; expected one "
+            "whose step asks for nothing"
+        )
+    for taken in ours.keys() & given.keys():
+        raise UserError(f"optim.options.{taken}: stands twice; expected optim.{taken} alone")
+    try:
+        return maker(first, **copy.deepcopy(given), **ours)
+    except (TypeError, ValueError, RuntimeError, KeyError) as error:
+        raise UserError(f"{key}: cannot be made ({first_line(error)})") from error
+
+
+class TorchUpdate(WeightUpdate):
+    """What an optimiser of PyTorch does with the gradients. It changes the weights as it takes
+    them in: their coming change is not known between, and it has the networks of no stack."""
+
+    hides = frozenset({"updates", "changes"})
+    stacks = False
+
+    def __init__(
+        self,
+        parameters: Iterable[Tensor],
+        optimiser: torch.optim.Optimizer,
+        scheduler: LRScheduler | None,
+    ) -> None:
+        super().__init__(parameters)
+        self.optimiser, self.scheduler = optimiser, scheduler
+        self._gradients: list[Tensor] = []
+
+    def rate(self, planned: float) -> float:
+        return planned if self.scheduler is None else float(self.optimiser.param_groups[0]["lr"])
+
+    def take(self, gradients: list[Tensor]) -> None:
+        self._gradients = gradients
+
+    def apply(self, lr: Number) -> None:
+        (group,) = self.optimiser.param_groups
+        scheduled = group["lr"]
+        group["lr"] = lr
+        for parameter, gradient in zip(self.parameters, self._gradients, strict=True):
+            parameter.grad = gradient
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        if self.scheduler is not None:
+            # Some schedulers go on from the rate that they find.
+            group["lr"] = scheduled
+            self.scheduler.step()
+        self.updates += 1
+
+    def state(self) -> dict[str, Any]:
+        scheduler = None if self.scheduler is None else self.scheduler.state_dict()
+        parts = {"optimiser": self.optimiser.state_dict(), "scheduler": scheduler}
+        return {"updates": self.updates, **copy.deepcopy(parts)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.updates = state["updates"]
+        self.optimiser.load_state_dict(state["optimiser"])
+        if self.scheduler is not None:
+            self.scheduler.load_state_dict(state["scheduler"])

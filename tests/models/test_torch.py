@@ -1,0 +1,82 @@
+"""Any network by the name of what makes it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import ntkexp
+from ntkexp.errors import UserError
+from ntkexp.models import build
+from ntkexp.models.torch import Torch
+from tests.optim.made_networks import wide
+from tests.tiny_runs import composed, train
+
+HOME = "tests.optim.made_networks"
+WORDS = (
+    *("data=disk", "data.train_examples=30", "data.grid=4", "device=cpu", "progress=false"),
+    *("model=torch", "optim.steps=4", "optim.stop_loss=null", "probing.examples=5"),
+    "probe=[spectrum]",
+)
+WIDE = (f"model.of={HOME}.wide", "model.options={inputs: 2, width: 4}")
+
+
+def test_the_weights_are_those_that_it_draws_from_the_runs_stream() -> None:
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    options = Torch(of=f"{HOME}.wide", options={"inputs": 2, "norm": True})
+    one, other = (build(options, (2,), 1, seed) for seed in (0, 1))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert isinstance(one, type(wide(2))) and one[0].weight.abs().max() <= 2**-0.5
+    assert not torch.equal(one[0].weight, other[0].weight)
+    assert all(module.training for module in one.modules())
+    assert options.couples_examples()
+
+
+def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
+    run = train(tmp_path, *WORDS, *WIDE)
+    assert torch.load(run / "weights.pt")["0.weight"].shape == (4, 2)
+    assert (run / "spectrum.parquet").exists()
+    members = train(tmp_path, *WORDS, *WIDE, "members={seed: [0, 1]}")
+    assert torch.load(members / "weights.pt")["0.weight"].shape == (2, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "model.of: has no value"),
+        (("model.of=nowhere.Net",), "there is no module nowhere"),
+        ((f"model.of={HOME}.narrow",), "has no class narrow"),
+        (("model.of=narrow",), "expected MODULE.CLASS"),
+        ((f"model.of={HOME}.number",), "gives a int; expected"),
+        ((f"model.of={HOME}.wide",), "missing 1 required positional argument: 'inputs'"),
+        ((*WIDE, "model.options.outputs=3"), r"gives \(2, 3\) for 2 examples; .* takes \(2, 1\)"),
+        ((*WIDE, "model.options.inputs=3"), "does not take inputs of 2"),
+        ((*WIDE, "model.options.norm=true", "probe=[measures]"), "batch normalisation"),
+    ],
+)
+def test_what_cannot_be_is_refused_when_it_is_composed(words: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        composed([*WORDS, *words])
+
+
+def test_kernels_are_checked_as_those_of_a_network_of_ones_own(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="couples the examples"):
+        ntkexp.run(None, [*WORDS, f"model.of={HOME}.Mixing"], runs=tmp_path)
+
+
+def test_a_kept_file_imports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone_module.py").write_text(
+        "from torch import nn\n\n\ndef net():\n    return nn.Linear(2, 1)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    words = [*WORDS, "model.of=gone_module.net"]
+    run = ntkexp.run(None, words, runs=tmp_path / "runs")
+    (tmp_path / "gone_module.py").write_text("raise SystemError('imported')\n")
+    del sys.modules["gone_module"]
+    assert len(ntkexp.results.read(run.folder).tables["evals"]) > 0
+    assert len(ntkexp.results.runs(tmp_path / "runs")) == 1
+    assert "gone_module" not in sys.modules

@@ -1,0 +1,34 @@
+"""Networks and optimisers that know nothing of ntkexp, to be chosen by their names."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def wide(inputs: int, width: int = 5, outputs: int = 1, norm: bool = False) -> nn.Module:
+    between = nn.BatchNorm1d(width) if norm else nn.Identity()
+    return nn.Sequential(nn.Linear(inputs, width), between, nn.Tanh(), nn.Linear(width, outputs))
+
+
+def number() -> int:
+    return 3
+
+
+class Mixing(nn.Module):
+    """Every output depends on the whole batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.linear(x) + self.linear(x.mean(0))
+        return out
+
+
+class Halving(torch.optim.lr_scheduler.LRScheduler):
+    """A scheduler of one's own."""
+
+    def get_lr(self) -> list[float]:
+        return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
