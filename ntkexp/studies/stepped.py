@@ -80,7 +80,7 @@ class SteppedWork:
         for name, update in self.updates.items():
             loss, numbers = self.loss(name, self.networks, {**self.memory, **drawn})
             update.take([*torch.autograd.grad(loss, update.parameters)])
-            update.apply(self.rate(name, step))
+            update.apply(update.rate(self.rate(name, step)))
             row |= self.learnt(name, loss.item(), numbers)
         return row
 
@@ -88,9 +88,13 @@ class SteppedWork:
         """Remember what an update's loss said; the rest is for the row."""
         if not math.isfinite(loss):
             raise Diverged(self.step, self.figures.get(f"{name}_loss", math.nan))
-        self.memory |= {key: v.detach() for key, v in numbers.items() if key in self.memory}
-        others = {key: float(v) for key, v in numbers.items() if key not in self.memory}
-        return {f"{name}_loss": loss, **others}
+        others = {f"{name}_loss": loss}
+        for key, value in numbers.items():
+            if key in self.memory:
+                self.memory[key] = value.detach()
+            else:
+                others[key] = value.item()
+        return others
 
     def view(self, step: int) -> View | None:
         """The work as probes see it after `step` steps: here its networks, by their names."""

@@ -15,7 +15,8 @@ from ntkexp.results.table import Table
 from ntkexp.studies.base import Study
 from ntkexp.studies.stepped import Row, SteppedWork
 from ntkexp.training import device as devices
-from ntkexp.training.members.side_by_side import Members, tables_of_members
+from ntkexp.training.members.side_by_side import tables_of_members
+from ntkexp.training.members.stepped import side_by_side
 from ntkexp.training.place import Place
 from ntkexp.training.prepared import Ready, check_of
 from ntkexp.training.schedule import looks_of
@@ -34,7 +35,7 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
         columns = [values for values, _ in members]
         tables = tables_of_members(tables, columns[0])
         works = [work_of(Place(member, device)) for _, member in members]
-        work = Members(works, columns, tables)
+        work = side_by_side(works, columns, tables)
         built = [probes.build(member.probe) for _, member in members]
     refuse_unoffered(built[0], work)
     for probe in built[0].values():

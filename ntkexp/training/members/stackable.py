@@ -10,6 +10,7 @@ from torch.func import functional_call
 
 from ntkexp.errors import UserError
 from ntkexp.probes import Probe
+from ntkexp.probes.view import evaluating
 from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.learners.network import NetworkLearner, drawing_layers
 from ntkexp.training.supervised import Supervised
@@ -23,7 +24,6 @@ FEW = 8
 def refuse_unlike(works: Sequence[Supervised]) -> None:
     """Refuse networks that cannot be one stack."""
     for work in works:
-        refuse_what_mixes_examples(work)
         refuse_single_updates(work)
         refuse_forward_observers(work)
         refuse_layers_that_draw(work)
@@ -69,18 +69,6 @@ def refuse_other_transforms(works: Sequence[Supervised]) -> None:
                 "members: transform=alpha_scale knows the first outputs of examples as they are; "
                 "expected data without a stream and data.augment=none, or a sweep (-m)"
             )
-
-
-def refuse_what_mixes_examples(work: Supervised) -> None:
-    """Running statistics are no function of the weights: they cannot be stacked with them. In
-    function space coefficients are stacked, and no network."""
-    if isinstance(work.learner, FunctionLearner):
-        return
-    for name, _ in work.model.named_buffers():
-        raise UserError(
-            f"members: the network has running statistics ({name}), which cannot be stacked; "
-            "take model.norm=none, or a sweep (-m)"
-        )
 
 
 def refuse_layers_that_draw(work: Supervised) -> None:
@@ -168,7 +156,8 @@ def _compute_the_same(ours: nn.Module, theirs: nn.Module, work: Supervised) -> b
     """True if our forward with their weights is theirs, on a few training examples."""
     inputs = work.dataset.train.inputs[:FEW]
     weights: dict[str, Tensor] = dict(theirs.named_parameters())
-    return torch.allclose(functional_call(ours, weights, (inputs,)), theirs(inputs))
+    with evaluating(ours), evaluating(theirs):
+        return torch.allclose(functional_call(ours, weights, (inputs,)), theirs(inputs))
 
 
 def _shapes(work: Supervised) -> dict[str, tuple[int, ...]]:

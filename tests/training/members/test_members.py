@@ -49,12 +49,14 @@ def assert_agree(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
             np.testing.assert_array_equal(mine, other, err_msg=column)
 
 
-@pytest.mark.parametrize("model", ["mlp", "vgg11"])
+@pytest.mark.parametrize("model", ["mlp", "vgg11", "resnet18"])
 def test_every_table_is_those_of_the_runs_alone_with_a_column(model: str, tmp_path: Path) -> None:
     words = WORDS
-    if model == "vgg11":
-        words = (*TINY, "model=vgg11", "model.base=2", "data=cifar10", "optim.steps=6")
+    if model != "mlp":
+        words = (*TINY, f"model={model}", "model.base=2", "data=cifar10", "optim.steps=6")
         words += ("optim.lr=0.01", "probe=[complexity]")
+    if model == "resnet18":  # batch normalisation makes more of rounding
+        words += ("optim.lr=0.0005", "optim.steps=4")
     together = train(tmp_path, *words, f"members={{seed: {list(SEEDS)}}}")
     tables = sorted(path.stem for path in together.glob("*.parquet"))
     assert "members" in tables and "evals" in tables
@@ -183,16 +185,10 @@ def test_they_go_on_where_they_were_cut_short(
             ["members={seed: [1, 2]}", "probe=[complexity]", "probe.complexity.batch=minibatch"],
             "looks at the forward",
         ),
-        (
-            ["members={seed: [1, 2]}", "model=resnet18", "data=cifar10", "model.base=2"],
-            "running statistics",
-        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_path: Path) -> None:
     base = [w for w in WORDS if not any(w.split("=")[0] == x.split("=")[0] for x in words)]
-    if any("resnet" in word for word in words):
-        base = [w for w in base if not w.startswith("model.")]
     with pytest.raises(UserError, match=said):
         train(tmp_path, *base, *words)
     assert not list(tmp_path.iterdir())

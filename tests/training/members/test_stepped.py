@@ -1,0 +1,80 @@
+"""Members of a work of one's own: one stack, which makes the steps that each would make alone."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ntkexp.checkpoint import restored
+from ntkexp.config import StudyConfig
+from ntkexp.training.members.side_by_side import Members
+from ntkexp.training.members.stepped import StackedSteps, are_alike
+from ntkexp.training.study import Place, prepare
+from tests.tiny_runs import train
+from tests.training.made_works import Duel
+
+STUDY = ("study=tests.training.made_works.Duel", "probe=[]", "progress=false")
+MEMBERS = "members={study.seed: [1, 5], study.lr: [0.1, 0.05]}"
+
+
+def works(*studies: Duel) -> list[object]:
+    return [study.work(Place(StudyConfig(study=study), torch.device("cpu"))) for study in studies]
+
+
+def test_a_stack_trains_every_member_as_alone_statistics_and_all(tmp_path: Path) -> None:
+    together = train(tmp_path, *STUDY, MEMBERS, command="study")
+    table = pd.read_parquet(together / "duel.parquet")
+    made = restored((together / "maker.pt").read_bytes())
+    for index, (seed, lr) in enumerate(itertools.product((1, 5), (0.1, 0.05))):
+        options = (f"study.seed={seed}", f"study.lr={lr}")
+        alone = train(tmp_path, *STUDY, *options, command="study")
+        expected = pd.read_parquet(alone / "duel.parquet")
+        own = table[(table["study.seed"] == seed) & (table["study.lr"] == lr)]
+        np.testing.assert_allclose(own[expected.columns], expected, rtol=1e-3, atol=1e-4)
+        for name, tensor in restored((alone / "maker.pt").read_bytes()).items():
+            torch.testing.assert_close(made[name][index], tensor, rtol=1e-3, atol=1e-4)
+    assert made["1.num_batches_tracked"].tolist() == [40, 40, 40, 40]
+
+
+@pytest.mark.parametrize("stop", [1, 7])
+def test_a_stack_that_was_cut_short_goes_on_bit_for_bit(stop: int, tmp_path: Path) -> None:
+    whole = train(tmp_path / "whole", *STUDY, MEMBERS, command="study")
+    train(tmp_path / "cut", *STUDY, MEMBERS, command="study", stop_at=stop)
+    again = train(tmp_path / "cut", *STUDY, MEMBERS, command="study")
+    for file in (*whole.glob("*.parquet"), *whole.glob("*.pt")):
+        assert (again / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_only_what_is_alike_is_a_stack() -> None:
+    assert are_alike(works(Duel(seed=1), Duel(seed=2, push=3.0, lr=0.2)))
+    assert not are_alike(works(Duel(), Duel(width=7)))
+    # The loss of the first member would be taken for all.
+    assert not are_alike(works(Duel(), Duel(scale=2.0)))
+
+
+def test_asking_whether_they_are_alike_changes_nothing() -> None:
+    asked, before = works(Duel(seed=1), Duel(seed=2)), works(Duel(seed=1), Duel(seed=2))
+    assert are_alike(asked)
+    for one, other in zip(asked, before, strict=True):
+        for name, network in one.networks.items():  # type: ignore[attr-defined]
+            expected = other.networks[name].state_dict()  # type: ignore[attr-defined]
+            for key, tensor in network.state_dict().items():
+                assert torch.equal(tensor, expected[key]), key
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_a_member_that_diverges_leaves_the_others_alone(scale: float) -> None:
+    members = [Duel(seed=1), Duel(seed=2, lr=1e30, scale=scale)]
+    configs = [({"study.seed": one.seed}, StudyConfig(study=one)) for one in members]
+    work = prepare(configs[0][1], configs).work
+    assert type(work) is (StackedSteps if scale == 1.0 else Members)
+    while not work.over:
+        work.advance(work.last)
+    assert isinstance(work, Members)
+    assert [*work.diverged] == [1]
+    assert work.works[0].step == 20
