@@ -4,6 +4,7 @@ ntkexp figures                       all, from outputs and the reference results
 ntkexp figures alignment 2 4         of one paper, by number
 ntkexp figures rademacher            by a part of the file's name
 ntkexp figures --changed             only where runs or code changed since
+ntkexp figures alignment 2 --exp mine    from runs of one's own, in outputs/figures/own
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import ntkexp
 from ntkexp import projects
@@ -30,6 +35,11 @@ from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
 from ntkexp.results.files import refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS, roots, runs
 from ntkexp.usage import CommandParser
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ntkexp.results.record import Record
 
 KINDS = ("pdf", "png", "svg")
 
@@ -90,6 +100,10 @@ def figures(words: Sequence[str]) -> int:
         if not folder.is_dir():
             raise UserError(f"--runs {folder}: no such folder")
     refuse_unwritable(given.out)
+    if given.exp:
+        return _of_ones_own(given)
+    if given.columns or given.width or given.style or given.csv:
+        raise UserError("--columns, --width, --style and --csv are for --exp: runs of one's own")
     record = Drawn(given.out, given.runs or roots(OUTPUTS))
     wanted = chosen(given.names, given.paper)
     wanted = [script for script in wanted if not (given.changed and record.stands(script))]
@@ -97,6 +111,47 @@ def figures(words: Sequence[str]) -> int:
         print("every figure is as its runs are")
         return 0
     return _draw(wanted, given.runs, given.out, record)
+
+
+def draw(
+    paper: str,
+    figure: str,
+    runs: Iterable[Record] | Mapping[str, Iterable[Record]],
+    *,
+    columns: Sequence[str] = (),
+    width: float | None = None,
+    style: Path | str | None = None,
+) -> Figure:
+    """A figure of a paper, drawn from any runs.
+
+    Args:
+        runs: records, as `ntkexp.run` and `ntkexp.results.read` give them; or some for each title.
+        columns: the options that tell columns apart; without them all in which the runs differ.
+        width: in inches.
+        style: a style sheet for matplotlib, over that of the papers' figures.
+    """
+    (script,) = chosen([figure], paper)
+    drawn: Figure = _own().figure(script, runs, columns, width, style)
+    return drawn
+
+
+def _of_ones_own(given: Namespace) -> int:
+    wanted = chosen(given.names, given.paper)
+    papers = {script.paper for script in wanted}
+    if len(papers) > 1 or wanted == chosen([], *papers):
+        raise UserError(f"--exp {given.exp}: of which figures? for example alignment 2 3")
+    keys = given.columns.split(",") if given.columns else ()
+    for path in _own().save(
+        wanted, given.exp.split(","), given.runs, given.out,
+        columns=keys, width=given.width, style=given.style, csv=given.csv,
+    ):  # fmt: skip
+        print(path, flush=True)
+    return 0
+
+
+def _own() -> ModuleType:
+    """The scripts are no part of what the package is made of: they read its results."""
+    return import_module("ntkexp.scripts.own")
 
 
 def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
@@ -197,4 +252,9 @@ def parser() -> CommandParser:
     arguments.add_argument("--runs", nargs="+", type=Path, default=[])
     arguments.add_argument("--out", type=Path, default=FIGURES)
     arguments.add_argument("--changed", action="store_true")
+    arguments.add_argument("--exp")
+    arguments.add_argument("--columns")
+    arguments.add_argument("--width", type=float)
+    arguments.add_argument("--style")
+    arguments.add_argument("--csv", action="store_true")
     return arguments

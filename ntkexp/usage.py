@@ -76,8 +76,9 @@ USAGES = {
         },
     ),
     "figures": Usage(
-        "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--changed]",
-        "draw every figure that has its runs",
+        "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] "
+        "[--changed | --exp NAME [FLAGS]]",
+        "draw every figure that has its runs; with --exp from runs of one's own",
         "figures [PAPER] [FIG] [--out DIR]",
         {
             "PAPER": "of one paper; --paper NAME says the same",
@@ -86,6 +87,13 @@ USAGES = {
             "--runs DIR ...": RUNS,
             "--out DIR": "where they go; outputs/figures unless told",
             "--changed": "only where runs or code changed since",
+            "--exp NAME": "one's own runs of this experiment, into outputs/figures/own/NAME; "
+            "several with commas between",
+            "--columns KEY": "with --exp: a column for each value of this option (or several, with "
+            "commas between); without it of all in which runs differ",
+            "--width N": "with --exp: in inches",
+            "--style FILE": "with --exp: a style sheet for matplotlib, over the papers' look",
+            "--csv": "with --exp: what is plotted, as a table beside the picture",
         },
     ),
     "report": Usage(

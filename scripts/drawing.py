@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import matplotlib
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps, cycler, rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.style import use
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from ntkexp.claims.curves import FIRST_ITERATION
@@ -38,6 +38,8 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
+# Inches that an entry of a legend above all panels takes.
+LEGEND_COLUMN = 0.95
 # Of the notes below a figure.
 CHARACTERS_PER_INCH = 19
 FEW = 9
@@ -52,7 +54,7 @@ STYLE = {
     "legend.fontsize": 7,
     "legend.frameon": False,
     "legend.handlelength": 1.6,
-    "axes.prop_cycle": plt.cycler(color=PALETTE),
+    "axes.prop_cycle": cycler(color=PALETTE),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
@@ -68,7 +70,17 @@ STYLE = {
     # Element ids of an SVG are random unless salted.
     "svg.hashsalt": "ntkexp",
 }
-plt.rcParams.update(STYLE)
+
+
+@contextmanager
+def look(style: Path | str | None = None) -> Iterator[None]:
+    """Figures made within look as the papers' do, or as a style sheet of one's own says."""
+    with rc_context(STYLE):
+        try:
+            use([] if style is None else style)
+        except OSError as error:
+            raise UserError(f"style {style}: no style sheet of matplotlib, and no file") from error
+        yield
 
 
 @dataclass(frozen=True)
@@ -101,14 +113,16 @@ def main(
 
     def run(argv: Sequence[str] | None = None) -> int:
         given = options(about, experiment, folder_of(paper_of(script)), argv)
-        drawn = make(given)
-        figures = drawn if isinstance(drawn, Mapping) else {"": drawn}
-        for suffix, figure in figures.items():
-            for path in save(figure, given.out, script.stem + suffix):
-                print(path)
+        with look():
+            drawn = make(given)
+            figures = drawn if isinstance(drawn, Mapping) else {"": drawn}
+            for suffix, figure in figures.items():
+                for path in save(figure, given.out, script.stem + suffix):
+                    print(path)
         return 0
 
     run.experiments = experiment.split(",")  # for the gallery
+    run.make = make  # for runs of one's own
     return run
 
 
@@ -130,11 +144,16 @@ def options(
     parser.add_argument(
         "--out", type=Path, default=out, metavar="DIR", help="where to draw (default: %(default)s)"
     )
-    parser.add_argument(
-        "--exp", default=experiment, metavar="NAME", help="the experiment (default: %(default)s)"
-    )
     given = parser.parse_args(argv)
-    return Options(given.exp, tuple(given.runs), given.out)
+    return Options(experiment, tuple(given.runs), given.out)
+
+
+def subplots(
+    rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **grid: Any
+) -> tuple[Figure, Any]:
+    """As pyplot's, without its backend and its list of open figures."""
+    figure = Figure(figsize=figsize)
+    return figure, figure.subplots(rows, columns, **grid)
 
 
 def load(given: Options, tables: Sequence[str]) -> dict[str, pd.DataFrame]:
@@ -194,17 +213,30 @@ def by_seed(frame: pd.DataFrame, value: str, *, x: str = "step", seed: str = "se
 
 
 def iteration_axis(axes: Axes, last: float, *, first: float = FIRST_ITERATION) -> None:
-    """A log axis of iterations that starts where the paper's does."""
+    """A log axis of iterations that starts where the paper's does. One look is in its middle, and
+    where that is iteration 0 the axis is no log."""
+    axes.set_xlabel("iteration")
+    if last in (0, first):
+        reach = (first / 2, 2 * first) if last else (-1, 1)
+        axes.set_xscale("log" if last else "linear")
+        axes.set(xlim=reach, xticks=[last], xticklabels=[f"{last:,.0f}"])
+        axes.xaxis.minorticks_off()
+        return
     axes.set_xscale("log")
     axes.set_xlim(first, max(last, 2 * first))
     axes.xaxis.set_major_locator(LogLocator(10))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("iteration")
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:
     """Colours for things in order, such as layers from input to output: dark to light viridis."""
-    return [plt.get_cmap("viridis")(x) for x in np.linspace(0.0, 0.92, count)]
+    return [colormaps["viridis"](x) for x in np.linspace(0.0, 0.92, count)]
+
+
+def legend_above(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
+    """One legend of all panels, in as many columns as the width has room for."""
+    columns = min(len(labels), max(1, int(figure.get_figwidth() / LEGEND_COLUMN)))
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns)
 
 
 def letter_panels(panels: Iterable[Axes]) -> None:
@@ -233,8 +265,6 @@ def save(figure: Figure, out: Path, stem: str) -> list[Path]:
     except UserError as error:
         print(error, file=sys.stderr)
         raise SystemExit(BAD_INPUT) from error
-    finally:
-        plt.close(figure)
     return paths
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.results.numbers.curves import accuracy as accuracy_of
 from ntkexp.results.record import FULL_BASE, Record
 from ntkexp.scripts import drawing, runs
@@ -20,10 +21,12 @@ TRAIN, TEST = "-", "--"
 
 @dataclass(frozen=True)
 class SeedRuns:
-    """Runs of one experiment that differ in nothing but their seed."""
+    """Runs of one experiment that differ in nothing but their seed. `name` is the title of runs
+    of one's own; those of a paper say in their configs what they are."""
 
     records: tuple[Record, ...]
     tables: Mapping[str, pd.DataFrame]
+    name: str = ""
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -36,6 +39,8 @@ class SeedRuns:
     @property
     def title(self) -> str:
         """The network and its data, in words."""
+        if self.name:
+            return self.name
         depth, width = self.config.get("model.depth"), self.config.get("model.width")
         nets = {"mlp": f"MLP {depth} × {width}", "vgg": f"VGG{depth}", "resnet18": "ResNet18"}
         data = {"mnist": "MNIST", "cifar10": "CIFAR-10", "kmnist": "KMNIST", "disk": "disk"}
@@ -43,18 +48,38 @@ class SeedRuns:
         return f"{nets.get(net, net)}, {data.get(images, images)}"
 
     @property
+    def heading(self) -> str:
+        """The title, with the share of random labels below it."""
+        if self.name:
+            return self.name
+        return f"{self.title}\n{100 * self.config['data.noise']:g} % random labels"
+
+    @property
     def label(self) -> str:
         """The title that tells a group from others of a figure."""
+        if self.name:
+            return self.name.replace("\n", ", ")
         noise, part = self.config.get("data.noise"), self.config.get("data.difficult", "none")
         if noise or "vgg19" in str(self.config["name"]):
             return f"{100 * noise:g} % noise" if noise else f"{self.title}, clean"
         return str(part).replace("_", " ") if part != "none" else self.title
 
     @property
+    def first_step(self) -> int:
+        """Where the axis of iterations begins: as the paper's, or at the first look of one's own
+        runs after the initialisation."""
+        steps = self.tables["evals"]["step"]
+        return int(steps[steps > 0].min()) if self.name and (steps > 0).any() else FIRST_ITERATION
+
+    @property
     def training(self) -> str:
+        """The recipe, rate and batch; empty where the network was not trained here."""
         optim = {key: self.config.get(f"optim.{key}") for key in ("lr", "batch_size")}
+        if optim["lr"] is None:
+            return ""
         batch = f"batch {optim['batch_size']}" if optim["batch_size"] else "full batch"
-        return f"recipe={self.config.get('recipe')}, lr {optim['lr']:g}, {batch}"
+        recipe = "" if self.name else f"recipe={self.config.get('recipe')}, "
+        return f"{recipe}lr {optim['lr']:g}, {batch}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -66,12 +91,12 @@ class SeedRuns:
     def channels(self) -> int | None:
         """The channels of the first layer, where they are fewer than the paper's."""
         channels: int = self.config.get("model.base", FULL_BASE)
-        return channels if channels < FULL_BASE else None
+        return channels if channels < FULL_BASE and not self.name else None
 
     @property
     def made_smaller(self) -> str:
         """The other ways in which a run is smaller than the paper's; empty at the paper's size."""
-        if self.config["scale.name"] == "paper":
+        if self.name or self.config["scale.name"] == "paper":
             return ""
         examples, kernels = self.config["data.train_examples"], self.config["probing.examples"]
         return f", {examples:,} training examples, kernels on {kernels}"
@@ -102,22 +127,28 @@ def _groups(
     ]
 
 
-def columns(
-    tables: Sequence[str], draw: Callable[[list[SeedRuns]], Figure], *, released: bool = False
-) -> drawing.Make:
-    """Makes a figure with one column an experiment.
+@dataclass(frozen=True)
+class Columns:
+    """Makes a figure with one column an experiment: `draw` takes the runs of each.
 
+    `numbers`: the plotted values of one column (see `values`). A figure that has them draws one's
+    own runs as well (own.py).
     `released`: where there are runs of recipe=released, a second figure of those.
     """
 
-    def make(given: drawing.Options) -> dict[str, Figure]:
-        drawn = {"": [its[0] for its in groups(given, tables)]}
-        if released:
-            others = (_groups(given, name, tables, (), "released") for name in given.experiments)
-            drawn["_released"] = [its[0] for its in others if its]
-        return {suffix: draw(found) for suffix, found in drawn.items() if found}
+    tables: Sequence[str]
+    draw: Callable[[Sequence[SeedRuns]], Figure]
+    numbers: Callable[[SeedRuns], pd.DataFrame] | None = None
+    released: bool = False
 
-    return make
+    def __call__(self, given: drawing.Options) -> dict[str, Figure]:
+        drawn = {"": [its[0] for its in groups(given, self.tables)]}
+        if self.released:
+            others = (
+                _groups(given, name, self.tables, (), "released") for name in given.experiments
+            )
+            drawn["_released"] = [its[0] for its in others if its]
+        return {suffix: self.draw(found) for suffix, found in drawn.items() if found}
 
 
 def note(
@@ -141,7 +172,9 @@ def _trainings(found: Sequence[SeedRuns]) -> list[str]:
     sweep together."""
     alike: dict[str, dict[str, list[Record]]] = {}
     for group in found:
-        swept = bool(group.records[0].axes)
+        if not group.training:
+            continue
+        swept = bool(group.records[0].axes) and not group.name
         label = str(group.config["name"]) if swept else group.label
         alike.setdefault(group.training, {}).setdefault(label, []).extend(group.records)
     return [
@@ -205,6 +238,18 @@ def _net(group: SeedRuns) -> str:
     return group.title.partition(",")[0]
 
 
+def values(frame: pd.DataFrame, **quantities: str) -> pd.DataFrame:
+    """Columns of a table of runs as rows of one: `quantity` and `value`, and what tells the rows
+    apart. `quantities`: what a column is called there."""
+    told_apart = [
+        name for name in ("run", "split", "subset", "centring", "layer", "step") if name in frame
+    ]
+    return pd.concat(
+        frame[told_apart].assign(quantity=quantity, value=frame[column])
+        for quantity, column in quantities.items()
+    )
+
+
 def curve(
     axes: Axes,
     frame: pd.DataFrame,
@@ -216,13 +261,25 @@ def curve(
     band: bool = True,
     **style: Any,
 ) -> None:
-    """One curve along training: the mean over runs and, of several, the band."""
+    """One curve along training: the mean over runs and, of several, the band. One look is a
+    point, with a bar from the least to the most of several runs."""
     steps, values = over_runs(frame, value)
-    if band and len(values) > 1:
+    if one_look(steps):
+        mean = values.mean(axis=0)
+        reach = np.abs(np.stack([values.min(axis=0), values.max(axis=0)]) - mean)
+        hollow = {"markerfacecolor": "none"} if linestyle == TEST else {}
+        axes.errorbar(steps, mean, reach if band else None, fmt="o", markersize=3, color=colour,
+                      label=label, **hollow)  # fmt: skip
+    elif band and len(values) > 1:
         drawing.mean_and_band(axes, steps, values, colour=colour, label=label, linestyle=linestyle)
     else:
         mean = values.mean(axis=0)
         axes.plot(steps, mean, color=colour, label=label, linestyle=linestyle, **style)
+
+
+def one_look(steps: np.ndarray) -> bool:
+    """True if no more than one step is on the axis, which iteration 0 is not of a longer run."""
+    return int((steps > 0).sum()) <= 1
 
 
 def over_runs(frame: pd.DataFrame, value: str) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +299,8 @@ def accuracy(axes: Axes, evals: pd.DataFrame) -> None:
 def along_training(panels: Iterable[Axes], found: SeedRuns) -> None:
     """The iteration axis of all panels of one experiment."""
     for axes in panels:
-        drawing.iteration_axis(axes, found.tables["evals"]["step"].max())
+        last = int(found.tables["evals"]["step"].max())
+        drawing.iteration_axis(axes, last, first=found.first_step)
         axes.set_xlabel("")
 
 

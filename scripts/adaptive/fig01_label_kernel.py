@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
@@ -29,7 +29,7 @@ KERNELS = (
 
 
 def draw(cells: pd.DataFrame, cosines: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(
+    figure, panels = drawing.subplots(
         2, 4, figsize=(drawing.PAGE, 3.4), width_ratios=[1.0, 1.0, 1.0, 1.05]
     )
     own = cells[cells["seed"] == cells["seed"].min()]
@@ -48,7 +48,7 @@ def draw(cells: pd.DataFrame, cosines: pd.DataFrame) -> Figure:
     return figure
 
 
-def image(axes: Axes, cells: pd.DataFrame, limits: tuple[float, float]) -> plt.cm.ScalarMappable:
+def image(axes: Axes, cells: pd.DataFrame, limits: tuple[float, float]) -> ScalarMappable:
     values = cells.pivot(index="row", columns="column", values="value").to_numpy()
     axes.set(xticks=[], yticks=[])
     return axes.imshow(values, vmin=limits[0], vmax=limits[1])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -24,7 +23,7 @@ NEAR = 3.0
 
 
 def draw(penalties: pd.DataFrame) -> Figure:
-    figure, (near, far) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.5))
+    figure, (near, far) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2.5))
     for name, label, colour, style in CURVES:
         one = penalties[penalties["penalty"] == name].sort_values("v")
         for axes, shown in ((near, one), (far, one[one["v"] > 0])):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -24,7 +23,7 @@ COLOURS = {"linear": drawing.BLUE, "sign": drawing.ORANGE}
 
 
 def draw(examples: pd.DataFrame, fifths: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(1, 4, figsize=(1.25 * drawing.PAGE, 2.3))
+    figure, panels = drawing.subplots(1, 4, figsize=(1.25 * drawing.PAGE, 2.3))
     own = examples[examples["seed"] == examples["seed"].min()]
     sign = own[own[TASK] == "sign"]
     targets(panels[0], sign)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -34,7 +33,7 @@ def make(given: drawing.Options) -> Figure:
     for experiment in others:
         if records := runs.chosen(experiment, given.runs, [TABLE]):
             found[experiment] = records
-    figure, panels = plt.subplots(
+    figure, panels = drawing.subplots(
         1, len(found), figsize=(0.4 * drawing.PAGE * len(found), 2.4), squeeze=False, sharey=True
     )
     for axes, (experiment, records) in zip(panels[0], found.items(), strict=True):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -35,7 +34,7 @@ WIDTH = 0.2
 
 
 def draw(layers: pd.DataFrame, singular: pd.DataFrame) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(1.2 * drawing.PAGE, 2.5))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(1.2 * drawing.PAGE, 2.5))
     shares(left, layers)
     correlations(middle, layers[(layers[TASK] == "sign") & (layers["of"] == "network")])
     spectra(right, singular[singular[TASK] == "sign"])

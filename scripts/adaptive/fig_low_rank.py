@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -26,7 +25,7 @@ COSINES = (
 
 
 def draw(found: pd.DataFrame) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
     for column, label, colour, beside in COSINES:
         by_rank(left, found, column, colour, label, beside)
     by_rank(middle, found, "test_error", drawing.BLUE)

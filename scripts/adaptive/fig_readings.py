@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -35,7 +34,7 @@ def make(given: drawing.Options) -> Figure:
         for experiment in given.experiments
         for record in sorted(runs.needed(experiment, given.runs, NEEDED), key=place_of)
     ]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 3.2), sharey=True)
+    figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 3.2), sharey=True)
     for place, record in enumerate(records):
         for index, label in enumerate(LABELS):
             found = differences("adapted_cosines", cosine("average", label))(record)

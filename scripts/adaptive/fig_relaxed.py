@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -35,7 +34,7 @@ def make(given: drawing.Options) -> Figure:
 
 
 def draw(found: pd.DataFrame) -> Figure:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(0.8 * drawing.PAGE, 2.4))
+    figure, (left, right) = drawing.subplots(1, 2, figsize=(0.8 * drawing.PAGE, 2.4))
     for model, colour, beside in MODELS:
         own = found[found["model"] == model]
         for axes, column in ((left, "accuracy"), (right, "test_error")):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -24,7 +23,7 @@ COLUMNS = (
 
 
 def draw(targets: pd.DataFrame) -> Figure:
-    figure, axes = plt.subplots(figsize=(drawing.COLUMN, 2.3))
+    figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.3))
     for place, (fit, split, _) in enumerate(COLUMNS):
         own = targets[(targets["fit"] == fit) & (targets["split"] == split)]
         axes.plot(np.full(len(own), place), own["accuracy"], "o", color=drawing.BLUE, markersize=3)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -36,7 +35,7 @@ def draw(group: trained.SeedRuns) -> Figure:
     # Rows of the image from below: y grows slowly, x fast, however the points are numbered.
     order = lattice.sort_values(["y", "x"]).index
     side = round(len(lattice) ** 0.5)
-    figure, panels = plt.subplots(
+    figure, panels = drawing.subplots(
         len(steps),
         len(ranks),
         figsize=(drawing.PAGE, drawing.PAGE * 1.17 * len(steps) / len(ranks)),

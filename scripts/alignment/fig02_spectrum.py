@@ -4,7 +4,7 @@ Columns: experiments. Rows: accuracy; largest, mean and median eigenvalue; effec
 ratios T_k of the training kernel for every k, coloured by k, with T_40, T_80 and T_160 in red.
 Solid lines: training examples, dashed lines: test examples; ticks at the left edge: iteration 0.
 Where there are runs of recipe=released (the authors' code: augmentation, weight decay, batch 128),
-a second figure shows those. --exp takes other experiments, separated by commas.
+a second figure shows those.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -20,6 +19,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ntkexp.results.numbers.curves import centred
 from ntkexp.scripts import drawing, trained
@@ -54,9 +54,9 @@ def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw(found: Sequence[trained.SeedRuns]) -> Figure:
-    width = drawing.PAGE if len(found) > 2 else drawing.PAGE * 0.75
-    figure, panels = plt.subplots(
+def draw(found: Sequence[trained.SeedRuns], width: float | None = None) -> Figure:
+    width = width or (drawing.PAGE if len(found) > 2 else drawing.PAGE * 0.75)
+    figure, panels = drawing.subplots(
         4, len(found), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
     )
     for column, group in zip(panels.T, found, strict=True):
@@ -66,12 +66,12 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
         ranks(column[2], spectrum)
         size = ratios(column[3], spectrum[spectrum["split"] == "train"])
         trained.along_training(column, group)
-        column[0].set_title(heading(group))
+        column[0].set_title(group.heading)
         column[-1].set_xlabel("iteration")
     names = ("accuracy", "eigenvalues", "effective rank", "trace ratio $T_k$")
     for axes, name in zip(panels[:, 0], names, strict=True):
         axes.set_ylabel(name)
-    figure.legend(*kinds(), loc="outside upper center", ncols=5)
+    drawing.legend_above(figure, *kinds())
     panels[2, 0].set_ylim(bottom=0)
     colours = ScalarMappable(LogNorm(1, size), "viridis")
     figure.colorbar(colours, ax=panels[3, :], label="$k$", aspect=12, pad=0.01)
@@ -79,8 +79,18 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     return figure
 
 
-def heading(group: trained.SeedRuns) -> str:
-    return f"{group.title}\n{100 * group.config['data.noise']:g} % random labels"
+def numbers(group: trained.SeedRuns) -> pd.DataFrame:
+    spectrum = derived(centred(group.tables["spectrum"]))
+    train = spectrum[spectrum["split"] == "train"]
+    every = train.assign(k=[range(1, len(row) + 1) for row in train["ratios"]])
+    each = every.explode(["k", "ratios"]).astype({"ratios": float})
+    return pd.concat(
+        [
+            trained.values(spectrum, max_eigenvalue="max", mean_eigenvalue="mean",
+                           median_eigenvalue="median", effective_rank="effective_rank"),
+            trained.values(each, trace_ratio="ratios").assign(k=each["k"]),
+        ]
+    )  # fmt: skip
 
 
 def eigenvalues(axes: Axes, spectrum: pd.DataFrame) -> None:
@@ -93,9 +103,9 @@ def eigenvalues(axes: Axes, spectrum: pd.DataFrame) -> None:
     axes.set_yscale("log")
 
 
-def kinds() -> tuple[list[plt.Line2D], list[str]]:
-    lines = [plt.Line2D([], [], color=colour) for _, colour in EIGENVALUES]
-    lines += [plt.Line2D([], [], color="black", linestyle=style) for style in ("-", "--")]
+def kinds() -> tuple[list[Line2D], list[str]]:
+    lines = [Line2D([], [], color=colour) for _, colour in EIGENVALUES]
+    lines += [Line2D([], [], color="black", linestyle=style) for style in ("-", "--")]
     return lines, [*(f"{name} eigenvalue" for name, _ in EIGENVALUES), "train", "test"]
 
 
@@ -111,6 +121,11 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     mean = spectrum.groupby("step")["ratios"].apply(lambda found: np.mean(list(found), axis=0))
     steps, table = mean.index.to_numpy(), np.stack(list(mean))  # (steps, r)
     size = table.shape[1]
+    if trained.one_look(steps):
+        steps, table = steps[-1:], table[-1:]
+        axes.scatter(
+            np.repeat(steps, size), table, 4, np.arange(1, size + 1), norm=LogNorm(1, size)
+        )
     lines = [np.column_stack([steps, table[:, k]]) for k in range(size)]
     # A thousand lines are a picture: as vectors they would be megabytes.
     every = LineCollection(lines, linewidths=0.7, cmap="viridis", rasterized=True)
@@ -133,7 +148,9 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     return size
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
+main = drawing.main(
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers, released=True)
+)
 
 if __name__ == "__main__":
     sys.exit(main())

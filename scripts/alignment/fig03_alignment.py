@@ -3,7 +3,6 @@
 The runs of Figure 2. Columns: experiments. Rows: accuracy; CKA of the whole kernel; CKA of each
 layer's kernel on training examples; the same on test examples, layers coloured from input to
 output. Solid lines: training examples, dashed lines: test examples. Kernels are centred by class.
---exp takes other experiments, separated by commas.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -19,25 +17,33 @@ from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing, trained
-from ntkexp.scripts.alignment.fig02_spectrum import EXPERIMENTS, heading
+from ntkexp.scripts.alignment.fig02_spectrum import EXPERIMENTS
 
 FIGURE = "3"
 TABLES = ("evals", "alignment")
 
 
-def draw(found: Sequence[trained.SeedRuns]) -> Figure:
-    figure, panels = plt.subplots(
-        4, len(found), figsize=(drawing.PAGE, 7.2), sharex="col", sharey="row", squeeze=False
+def centred(group: trained.SeedRuns) -> pd.DataFrame:
+    alignment = group.tables["alignment"]
+    return alignment[(alignment["centring"] == "class") & (alignment["subset"] == "all")]
+
+
+def numbers(group: trained.SeedRuns) -> pd.DataFrame:
+    return trained.values(centred(group), cka="cka")
+
+
+def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
+    figure, panels = drawing.subplots(
+        4, len(found), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
     )
     for column, group in zip(panels.T, found, strict=True):
-        alignment = group.tables["alignment"]
-        alignment = alignment[(alignment["centring"] == "class") & (alignment["subset"] == "all")]
+        alignment = centred(group)
         trained.accuracy(column[0], group.tables["evals"])
         total(column[1], alignment)
         count = by_layer(column[2], alignment[alignment["split"] == "train"], trained.TRAIN)
         by_layer(column[3], alignment[alignment["split"] == "test"], trained.TEST)
         trained.along_training(column, group)
-        column[0].set_title(heading(group))
+        column[0].set_title(group.heading)
         column[-1].set_xlabel("iteration")
     names = ("accuracy", "CKA", "CKA by layer, train", "CKA by layer, test")
     for axes, name in zip(panels[:, 0], names, strict=True):
@@ -66,7 +72,9 @@ def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
     return len(found)
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
+main = drawing.main(
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers, released=True)
+)
 
 if __name__ == "__main__":
     sys.exit(main())

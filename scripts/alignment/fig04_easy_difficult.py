@@ -9,9 +9,9 @@ Bands: least to most of three seeds.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,27 +26,33 @@ KMNIST = "kmnist: from its official test split, which stands in for its training
 KINDS = {"random_labels": "random labels", "kmnist": "KMNIST"}
 
 
-def draw(found: Sequence[trained.SeedRuns]) -> Figure:
-    figure, panels = plt.subplots(
-        2, len(found), figsize=(drawing.PAGE * 0.8, 4.0), sharex="col", sharey="row", squeeze=False
+def draw(found: Sequence[trained.SeedRuns], width: float = 0.8 * drawing.PAGE) -> Figure:
+    figure, panels = drawing.subplots(
+        2, len(found), figsize=(width, 4.0), sharex="col", sharey="row", squeeze=False
     )
     for column, group in zip(panels.T, found, strict=True):
         accuracies(column[0], group.tables["evals"])
         alignments(column[1], group.tables["alignment"])
         trained.along_training(column, group)
         column[1].set_xlabel("iteration")
-        easy, difficult = (
-            group.config["data.train_examples"],
-            group.config["data.difficult_examples"],
-        )
-        kind = KINDS[group.config["data.difficult"]]
-        column[0].set_title(f"{easy:,} MNIST + {difficult:,} {kind}")
+        column[0].set_title(group.name or made_of(group.config))
     panels[0, 0].set_ylabel("accuracy")
     panels[1, 0].set(ylabel="CKA", ylim=(0, None))
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    drawing.legend_above(figure, handles, labels)
     trained.note(figure, found, more=[KMNIST] if any(_part_of_kmnist(g) for g in found) else ())
     return figure
+
+
+def made_of(config: Mapping[str, Any]) -> str:
+    """The examples of which a network of the paper is trained."""
+    easy, difficult = config["data.train_examples"], config["data.difficult_examples"]
+    return f"{easy:,} MNIST + {difficult:,} {KINDS[config['data.difficult']]}"
+
+
+def numbers(group: trained.SeedRuns) -> pd.DataFrame:
+    whole = of_training_examples(group.tables["alignment"])
+    return trained.values(whole[whole["subset"].isin([name for name, _ in SUBSETS])], cka="cka")
 
 
 def _part_of_kmnist(group: trained.SeedRuns) -> bool:
@@ -64,17 +70,22 @@ def accuracies(axes: Axes, evals: pd.DataFrame) -> None:
     axes.set_ylim(0, 1.02)
 
 
-def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
-    whole = alignment[
+def of_training_examples(alignment: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the whole network's centred kernel on training examples."""
+    return alignment[
         (alignment["layer"] == "total")
         & (alignment["centring"] == "class")
         & (alignment["split"] == "train")
     ]
+
+
+def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
+    whole = of_training_examples(alignment)
     for subset, colour in SUBSETS:
         trained.curve(axes, whole[whole["subset"] == subset], "cka", colour=colour, label=subset)
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers))
 
 if __name__ == "__main__":
     sys.exit(main())

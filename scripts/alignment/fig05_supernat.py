@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ DIVERGED = 3.0
 
 
 def draw(errors: pd.DataFrame, kappas: pd.DataFrame, alignment: pd.DataFrame) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(1.25 * drawing.PAGE, 3.4))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(1.25 * drawing.PAGE, 3.4))
     algorithms(left, errors)
     compared(middle, kappas, errors)
     alignments(right, alignment[alignment["algorithm"] == "supernat"])

@@ -6,7 +6,7 @@ column. Large panels: the gap between test and training error, the paper's measu
 and that of Neyshabur et al. (2018), for deeper networks its stand-in (spectral norms and Frobenius
 distances). Below: each of the other measures in a row of its own, the gap in grey behind it.
 Numbers: agreement with the order of the gap, mean over seeds, from -1 to 1. Lines: means over
-seeds; bands: least to most. --exp takes other experiments, separated by commas.
+seeds; bands: least to most.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -81,7 +80,7 @@ def values(groups: Sequence[trained.SeedRuns], key: str) -> pd.DataFrame:
 
 
 def draw(found: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
-    figure, panels = plt.subplots(
+    figure, panels = drawing.subplots(
         1 + len(OTHERS),
         len(found),
         figsize=(drawing.PAGE, LARGE_ROW + ROW * len(OTHERS) + 1.2),

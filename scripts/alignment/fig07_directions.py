@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ntkexp.scripts import drawing, trained
 
@@ -21,7 +21,7 @@ METHODS = (("jvp", "derivative", "o", 3.0), ("perturbation", "step taken", "x", 
 
 
 def draw(group: trained.SeedRuns) -> Figure:
-    figure, axes = plt.subplots(figsize=(drawing.COLUMN, 2.6))
+    figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.6))
     directions = group.tables["directions"]
     count = int(directions["index"].max()) + 1
     for offset, (kind, words, colour) in zip((0, count), KINDS, strict=True):
@@ -52,7 +52,7 @@ def draw(group: trained.SeedRuns) -> Figure:
     axes.axvline(count + 0.5, color="0.6", linewidth=0.6)
     axes.set(yscale="log", xlabel="direction", ylabel="output variation", title=group.title)
     marks = [
-        plt.Line2D(
+        Line2D(
             [],
             [],
             color="black",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -27,7 +26,7 @@ COLOURS = (drawing.BLUE, drawing.ORANGE, drawing.GREEN, drawing.PURPLE, drawing.
 
 
 def draw(magnitudes: pd.DataFrame, eigenvectors: pd.DataFrame, peaks: pd.DataFrame) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     first = magnitudes["seed"].min()
     if (peaks["centring"] != "none").all():
         last = peaks["mode"].max()

@@ -13,7 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ CURVES = (
 
 def draw(found: Sequence[Record]) -> Figure:
     """Runs in order of their half-width."""
-    figure, panels = plt.subplots(2, len(found), figsize=(drawing.PAGE, 4.6), squeeze=False)
+    figure, panels = drawing.subplots(2, len(found), figsize=(drawing.PAGE, 4.6), squeeze=False)
     for column, record in zip(panels.T, found, strict=True):
         largest = float(record.tables["solutions"]["c"].max())
         scatter(column[0], record.tables["solutions"], _reach(record))

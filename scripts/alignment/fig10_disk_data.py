@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,7 +17,7 @@ PARTS = {"train": ("training set", 5.0), "test": ("lattice", 0.7)}
 
 
 def draw(points: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(1, 2, figsize=(drawing.COLUMN, drawing.COLUMN * 0.62))
+    figure, panels = drawing.subplots(1, 2, figsize=(drawing.COLUMN, drawing.COLUMN * 0.62))
     for axes, (split, (name, size)) in zip(panels, PARTS.items(), strict=True):
         part = points[points["split"] == split]
         _scatter(axes, part, size)

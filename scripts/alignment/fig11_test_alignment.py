@@ -1,7 +1,7 @@
 """Figure 11: alignment of the tangent kernel with the labels of test examples.
 
 Left to right: an MLP of 6 x 80 on MNIST, VGG19 and ResNet18 on CIFAR-10. Kernels are centred by
-class. --exp takes other experiments, separated by commas.
+class.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -29,9 +28,13 @@ def of_test_examples(alignment: pd.DataFrame, centring: str) -> pd.DataFrame:
     ]
 
 
-def draw(found: Sequence[trained.SeedRuns]) -> Figure:
-    figure, panels = plt.subplots(
-        1, len(found), figsize=(drawing.PAGE, 2.5), squeeze=False, sharey=True
+def numbers(group: trained.SeedRuns) -> pd.DataFrame:
+    return trained.values(of_test_examples(group.tables["alignment"], "class"), cka="cka")
+
+
+def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
+    figure, panels = drawing.subplots(
+        1, len(found), figsize=(width, 2.5), squeeze=False, sharey=True
     )
     for axes, group in zip(panels[0], found, strict=True):
         chosen = of_test_examples(group.tables["alignment"], "class")
@@ -44,7 +47,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,7 +1,7 @@
 """Figure 12: as Figure 11, with a kernel that is not centred.
 
 The paper does not say whether the labels are: solid with labels as they are, dashed with labels
-centred by class, as the authors' code has it. --exp takes other experiments, separated by commas.
+centred by class, as the authors' code has it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
+import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ntkexp.scripts import drawing, trained
 from ntkexp.scripts.alignment.fig11_test_alignment import EXPERIMENTS, TABLES, of_test_examples
@@ -24,9 +25,15 @@ KINDS = (
 )
 
 
-def draw(found: Sequence[trained.SeedRuns]) -> Figure:
-    figure, panels = plt.subplots(
-        1, len(found), figsize=(drawing.PAGE, 2.7), squeeze=False, sharey=True
+def numbers(group: trained.SeedRuns) -> pd.DataFrame:
+    alignment = group.tables["alignment"]
+    rows = (of_test_examples(alignment, centring) for centring, *_ in KINDS)
+    return trained.values(pd.concat(rows), alignment="cka")
+
+
+def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
+    figure, panels = drawing.subplots(
+        1, len(found), figsize=(width, 2.7), squeeze=False, sharey=True
     )
     for axes, group in zip(panels[0], found, strict=True):
         for centring, label, colour, style in KINDS:
@@ -39,14 +46,14 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
         trained.along_training([axes], group)
         axes.set(title=group.title, xlabel="iteration")
     panels[0, 0].set(ylabel="uncentred alignment, test", ylim=(0, None))
-    lines = [plt.Line2D([], [], color=kind[2], linestyle=kind[3]) for kind in KINDS]
-    figure.legend(lines, [kind[1] for kind in KINDS], loc="outside upper center", ncols=2)
+    lines = [Line2D([], [], color=kind[2], linestyle=kind[3]) for kind in KINDS]
+    drawing.legend_above(figure, lines, [kind[1] for kind in KINDS])
     drawing.letter_panels(panels[0])
     trained.note(figure, found)
     return figure
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw))
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ntkexp.scripts import drawing, trained
 from ntkexp.scripts.alignment.fig04_easy_difficult import SUBSETS, TABLES
@@ -25,7 +25,7 @@ SWEPT = ("model.depth", "seed")
 def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     depths = sorted({group.config["model.depth"] for group in found})
     seeds = sorted({group.config["seed"] for group in found})
-    figure, panels = plt.subplots(
+    figure, panels = drawing.subplots(
         len(depths),
         len(seeds),
         figsize=(drawing.PAGE, 0.6 + 1.35 * len(depths)),
@@ -51,8 +51,8 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
         axes.set(ylabel=f"{depth} layers\nCKA", ylim=(0, None))
     for axes, seed in zip(panels[0], seeds, strict=True):
         axes.set_title(f"seed {seed}")
-    lines = [plt.Line2D([], [], color=colour) for _, colour in SUBSETS]
-    lines.append(plt.Line2D([], [], color=drawing.BLACK, linestyle=":"))
+    lines = [Line2D([], [], color=colour) for _, colour in SUBSETS]
+    lines.append(Line2D([], [], color=drawing.BLACK, linestyle=":"))
     names = [*(name for name, _ in SUBSETS), "easy / difficult (right axis)"]
     figure.legend(lines, names, loc="outside upper center", ncols=3)
     trained.note(figure, found, f"{len(seeds)} seeds, one a column; {trained.CENTRED}")

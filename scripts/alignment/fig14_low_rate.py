@@ -11,7 +11,7 @@ FIGURE = "14"
 EXPERIMENTS = "vgg19_clean_lr003,vgg19_noise50_lr003"
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.columns(TABLES, draw, released=True))
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, released=True))
 
 if __name__ == "__main__":
     sys.exit(main())

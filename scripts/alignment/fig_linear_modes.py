@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -23,7 +22,7 @@ FLOOR = 1e-8
 
 
 def draw(curves: pd.DataFrame, constants: pd.DataFrame) -> Figure:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.8))
+    figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2.8))
     residuals(left, curves)
     times(right, constants)
     drawing.letter_panels((left, right))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -22,7 +21,7 @@ SMALL_STEP = 1e-4
 
 
 def draw(modes: pd.DataFrame, errors: pd.DataFrame) -> Figure:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(drawing.PAGE, 2.8))
+    figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2.8))
     iterations = sorted(errors["iteration"].unique())
     colours = dict(zip(iterations, drawing.shades(len(iterations)), strict=True))
     by_mode(left, modes, colours)

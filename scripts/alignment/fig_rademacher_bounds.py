@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -27,7 +26,7 @@ MULTICLASS = (
 
 
 def draw(ball: pd.DataFrame, flow: pd.DataFrame, multiclass: pd.DataFrame) -> Figure:
-    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    figure, panels = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     against_bound(panels[0], ball, flow)
     ratios(panels[1], ball, flow)
     margin_loss(panels[2], multiclass)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -22,7 +21,7 @@ COLOURS = dict(zip("ABCD", drawing.PALETTE, strict=False))
 
 
 def draw(normals: pd.DataFrame, pairs: pd.DataFrame) -> Figure:
-    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.2))
+    figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.2))
     own = normals.set_index("name")
     for _, pair in pairs.iterrows():
         both = own.loc[[pair["first"], pair["second"]]]

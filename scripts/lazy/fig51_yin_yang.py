@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -30,7 +29,7 @@ FINE = 400
 
 
 def draw(maps: pd.DataFrame, progress: pd.DataFrame, reached: pd.DataFrame) -> Figure:
-    figure = plt.figure(figsize=(drawing.PAGE, 4.4))
+    figure = Figure(figsize=(drawing.PAGE, 4.4))
     above, below = figure.subfigures(2, 1)
     levels = sorted(maps["level"].unique(), reverse=True)
     first, second = above.subplots(1, 2, width_ratios=[1, 2])

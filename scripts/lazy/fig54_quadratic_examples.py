@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -31,7 +31,7 @@ TITLES = {1: "Example 1", 2: "Example 2: label noise", 3: "Example 3: spurious f
 
 
 def draw(curves: pd.DataFrame) -> Figure:
-    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.8))
+    figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.8))
     _each_example(axes[0], curves[curves["example"] == 1])
     for panel, example in zip(axes[1:], (2, 3), strict=True):
         _groups(panel, curves[curves["example"] == example])
@@ -46,7 +46,7 @@ def draw(curves: pd.DataFrame) -> Figure:
 
 def _each_example(axes: Axes, curves: pd.DataFrame) -> None:
     names = sorted(curves["group"].unique(), key=int)
-    shades = plt.get_cmap("viridis")
+    shades = colormaps["viridis"]
     for regime, style in STYLES.items():
         own = curves[curves["regime"] == regime]
         losses = own.pivot(index="time", columns="group", values="loss").sort_index()

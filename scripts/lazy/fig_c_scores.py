@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -30,7 +29,7 @@ def make(given: drawing.Options) -> Figure:
 
 
 def draw(found: list[Record]) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     for record, colour in zip(found, drawing.PALETTE, strict=False):
         name = NAMES[record.config["study.images"]]
         scores = record.tables["c_scores"].sort_values("score")

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -27,7 +26,7 @@ FIGURE = "ours"
 def make(given: drawing.Options) -> Figure:
     records = runs.needed(given.experiment, given.runs, ["evals", "linearity"])
     onset, kernel, relus = (means(records, what) for what in ("onset", "kernel", "relus"))
-    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.6), width_ratios=[1.5, 1, 1])
+    figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.6), width_ratios=[1.5, 1, 1])
     _map(figure, axes[0], onset)
     shades = dict(zip(kernel.index, drawing.shades(len(kernel)), strict=True))
     for width, row in kernel.iterrows():

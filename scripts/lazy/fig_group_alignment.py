@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -46,7 +45,7 @@ def make(given: drawing.Options) -> Figure:
     for record in (record for own in found for record in own):
         by_panel.setdefault(family(record), []).append(record)
     size = (drawing.PAGE if len(by_panel) > 1 else drawing.COLUMN * 1.3, 2.7)
-    figure, panels = plt.subplots(1, len(by_panel), figsize=size, squeeze=False)
+    figure, panels = drawing.subplots(1, len(by_panel), figsize=size, squeeze=False)
     told: set[str] = set()
     for axes, (name, records) in zip(panels[0], by_panel.items(), strict=True):
         groups = NOISE_GROUPS if name == NOISE else TENTHS

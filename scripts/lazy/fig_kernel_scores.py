@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -25,7 +24,7 @@ def make(given: drawing.Options) -> Figure:
     records = runs.needed(given.experiment, given.runs, TABLES)
     found = [with_scores(record) for record in records]
     steps = sorted(found[0]["step"].unique())
-    figure, panels = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    figure, panels = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     whens = ("at the start", f"after {steps[-1]:,} updates")
     for axes, step, when, colour in zip(panels, steps, whens, drawing.PALETTE, strict=False):
         own = found[0][found[0]["step"] == step].sort_values("score")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -32,7 +31,7 @@ def draw(found: pd.DataFrame) -> Figure:
     steps = sorted(found["step"].unique())
     first, last = steps[0], steps[-1]
     one = found[found["run"] == sorted(found["run"].unique())[0]]
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
     bins = np.linspace(one["margin"].min(), one["margin"].max(), 50)
     for axes, step, label in (
         (left, first, "at the start"),

@@ -13,7 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -53,7 +52,7 @@ def looks_of(record: Record) -> pd.DataFrame:
 
 
 def draw(looks: Looks) -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     epochs = sorted({epoch for epoch, _ in looks if epoch is not None})
     shades = dict(zip(epochs, drawing.shades(len(epochs)), strict=True))
     first = min(seed for _, seed in looks)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ntkexp.papers.lazy.noise_curves import networks
 from ntkexp.scripts import drawing
@@ -42,18 +42,18 @@ COLOURS = {
 
 def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     size = (drawing.PAGE, ROW * len(by_row) + 0.6)
-    figure, grid = plt.subplots(len(by_row), 3, figsize=size, squeeze=False)
+    figure, grid = drawing.subplots(len(by_row), 3, figsize=size, squeeze=False)
     labelled: set[str] = set()
     for panels, (title, every) in zip(grid, by_row.items(), strict=True):
         _row(panels, every, labelled)
         panels[0].set_ylabel(f"{title}\naccuracy, noisy examples")
     told = [
-        plt.Line2D([], [], color=colour, label=label)
+        Line2D([], [], color=colour, label=label)
         for label, colour in COLOURS.values()
         if label in labelled
     ]
     told += [
-        plt.Line2D([], [], color="black", linestyle=style, label=f"c: {TOLD[name]}")
+        Line2D([], [], color="black", linestyle=style, label=f"c: {TOLD[name]}")
         for name, style in STYLES.items()
     ]
     figure.legend(handles=told, loc="outside upper center", ncols=4)

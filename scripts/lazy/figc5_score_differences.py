@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -27,7 +26,7 @@ def make(given: drawing.Options) -> Figure:
     every = list(pairs(looks(found)))
     names = list(dict.fromkeys(name for name, *_ in every))
     size = (drawing.PAGE if len(names) > 1 else drawing.COLUMN * 1.3, 2.9)
-    figure, panels = plt.subplots(1, max(1, len(names)), figsize=size, squeeze=False)
+    figure, panels = drawing.subplots(1, max(1, len(names)), figsize=size, squeeze=False)
     for axes, name in zip(panels[0], names, strict=False):
         both = [(lazy, plain) for own, _, lazy, plain in every if own == name]
         # From where every network is to where every network comes.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.noise_curves import networks
@@ -22,7 +21,7 @@ PANELS = (("noisy_known", "accuracy, noisy examples"), ("test_known", "accuracy,
 def make(given: drawing.Options) -> Figure:
     found = records_of(given)
     by_row = rows(found)
-    figure, grid = plt.subplots(
+    figure, grid = drawing.subplots(
         len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
     )
     for panels, (title, every) in zip(grid, by_row.items(), strict=True):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.score_curves import TENTHS, networks
@@ -30,7 +29,7 @@ def make(given: drawing.Options) -> Figure:
     found = records_of(given)
     by_row = rows(found)
     size = (drawing.PAGE, ROW * len(by_row) + 0.3)
-    figure, grid = plt.subplots(
+    figure, grid = drawing.subplots(
         len(by_row), 2, figsize=size, squeeze=False, sharex=True, sharey=True
     )
     for panels, (name, every) in zip(grid, by_row.items(), strict=True):

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -28,7 +28,7 @@ COLOURS = {HASTY: drawing.BLUE, LAZY: drawing.VERMILION}
 
 def make(given: drawing.Options) -> Figure:
     records = {example(r): r for r in runs.needed(given.experiment, given.runs, ["snapshot"])}
-    figure, axes = plt.subplots(1, 3, figsize=(drawing.PAGE, 2.8))
+    figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.8))
     for panel, number in zip(axes, (1, 2, 3), strict=True):
         if number not in records:
             panel.set_axis_off()
@@ -47,7 +47,7 @@ def make(given: drawing.Options) -> Figure:
 
 
 def _each_example(axes: Axes, record: Record) -> None:
-    shades = plt.get_cmap("viridis")
+    shades = colormaps["viridis"]
     for alpha, seeds in _by_alpha(record).items():
         count = seeds[0].shape[1]
         for place in range(count):

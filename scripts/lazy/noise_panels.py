@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -74,7 +73,7 @@ def _alphas(record: Record, drawn: pd.DataFrame) -> list[float]:
 
 def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
     """A row each: losses, then measures of linearity, of both regimes against the clean loss."""
-    figure, grid = plt.subplots(
+    figure, grid = drawing.subplots(
         len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
     )
     for panels, (title, frame) in zip(grid, by_row.items(), strict=True):

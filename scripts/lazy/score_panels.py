@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -55,7 +54,7 @@ def losses(axes: Axes, by_alpha: Iterable[tuple[float, pd.DataFrame]]) -> None:
 def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     """A row each: losses of tenths, then measures of linearity, against the mean loss."""
     size = (drawing.PAGE, ROW * len(by_row) + 0.3)
-    figure, grid = plt.subplots(len(by_row), 2, figsize=size, squeeze=False)
+    figure, grid = drawing.subplots(len(by_row), 2, figsize=size, squeeze=False)
     for panels, (name, frame) in zip(grid, by_row.items(), strict=True):
         by_alpha = [(alpha, own) for (_, alpha, _), own in networks(frame)]
         losses(panels[0], by_alpha)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -68,7 +67,7 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
     ]
     if not rows:
         runs.stop(["no two networks of these seeds that differ in alpha"])
-    figure, grid = plt.subplots(
+    figure, grid = drawing.subplots(
         len(rows), 3, figsize=(drawing.PAGE, ROW * len(rows) + 0.3), squeeze=False
     )
     for panels, (experiment, seed, looks) in zip(grid, rows, strict=True):

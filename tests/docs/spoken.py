@@ -36,7 +36,7 @@ PLACEHOLDER = re.compile(
 PROGRAMS = ("ntkexp ", "make ", "python scripts/", "python -m scripts.", "scripts/", "pip install ")
 ASSIGNED = re.compile(r"[A-Z_]+=\S*$")
 _right: set[str] = set()  # which several pages say
-SHARED_FLAGS = ("--runs", "--out", "--exp", "--help")  # of all figures: scripts/drawing.py
+SHARED_FLAGS = ("--runs", "--out", "--help")  # of all figures: scripts/drawing.py
 
 
 def is_command(span: str) -> bool:

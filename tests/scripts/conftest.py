@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -19,7 +18,6 @@ def as_svg(monkeypatch: pytest.MonkeyPatch) -> None:
     def save(figure: Figure, out: Path, stem: str) -> list[Path]:
         file = out / f"{stem}.svg"
         FigureCanvasSVG(figure).print_svg(file)
-        plt.close(figure)
         return [file]
 
     monkeypatch.setattr(drawing, "save", save)

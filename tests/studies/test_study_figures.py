@@ -62,10 +62,10 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def run_study(name: str, options: dict[str, Any], folder: Path) -> None:
+def run_study(name: str, options: dict[str, Any], experiment: str, folder: Path) -> None:
     chosen = studies.choose({"name": name, **options})
     with Run(folder, chosen.tables) as run:
-        run.begin(OmegaConf.to_yaml({"name": name, "study": options}), {})
+        run.begin(OmegaConf.to_yaml({"name": experiment, "study": options}), {})
         for table, frame in chosen.run().items():
             run.add(table, {column: frame[column].to_numpy() for column in frame})
         run.finish()
@@ -82,10 +82,10 @@ def test_a_figure_is_drawn_to_the_same_bytes_twice(
     study: str, script: Script, tmp_path: Path
 ) -> None:
     stem, options = FIGURES[study]
-    run_study(study, options, tmp_path / "runs" / "one")
     main = script(stem)
+    run_study(study, options, main.experiments[0], tmp_path / "runs" / "one")
     for out in ("first", "second"):
-        words = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / out), "--exp", study]
+        words = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / out)]
         assert main(words) == 0
     drawn = sorted(path.name for path in (tmp_path / "first").iterdir())
     assert drawn == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
@@ -113,7 +113,7 @@ def test_of_several_runs_a_figure_says_which_it_draws(
 ) -> None:
     for seed in (0, 1):
         options = {"n": 4, "iterations": 20, "seed": seed}
-        run_study("linear_modes", options, tmp_path / "runs" / f"seed{seed}")
+        run_study("linear_modes", options, "linear_modes", tmp_path / "runs" / f"seed{seed}")
     main = script("fig_linear_modes")
     assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]) == 0
     assert "drawing seed0 of 2 runs" in capsys.readouterr().err
