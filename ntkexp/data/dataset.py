@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,6 +10,33 @@ import torch
 from torch import Tensor
 
 from ntkexp.data.images.options import Augment
+from ntkexp.seeds import generator
+
+
+def redraw_labels(
+    labels: Tensor, share: float, classes: int, seed: int, purpose: str, *, excludes_true: bool
+) -> tuple[Tensor, Tensor]:
+    """Each label stays with probability 1 - share, else a uniform one takes its place.
+
+    Returns the labels and who was redrawn. Of those, one in `classes` is right by chance, unless
+    `excludes_true`. The draw of an example depends on the seed and its position in `labels`
+    alone. A label that is redrawn at one share is redrawn, to the same class, at a higher share.
+
+    >>> labels, redrawn = redraw_labels(
+    ...     torch.zeros(4, dtype=torch.int64), 1.0, 2, 0, "noise", excludes_true=True
+    ... )
+    >>> labels.tolist(), redrawn.all().item()
+    ([1, 1, 1, 1], True)
+    """
+    count = len(labels)
+    chance = torch.rand(count, generator=generator(seed, purpose, 0), dtype=torch.float64)
+    redrawn = chance < share
+    if excludes_true:
+        others = torch.randint(classes - 1, (count,), generator=generator(seed, purpose, 1))
+        drawn = others + (others >= labels)  # skips the true one
+    else:
+        drawn = torch.randint(classes, (count,), generator=generator(seed, purpose, 1))
+    return torch.where(redrawn, drawn, labels), redrawn
 
 
 @dataclass(frozen=True)
@@ -47,6 +74,50 @@ class Split:
         """A split in which no label was redrawn and nobody is difficult."""
         nobody = torch.zeros(len(targets), dtype=torch.bool, device=targets.device)
         return cls(inputs, targets, targets, nobody, nobody)
+
+    @classmethod
+    def of(
+        cls,
+        examples: Tensor | Sequence[tuple[Tensor, int]],
+        targets: Tensor | None = None,
+        *,
+        noise: float = 0.0,
+        difficult: int | Tensor = 0,
+        groups: Mapping[str, Tensor] | None = None,
+        classes: int | None = None,
+        seed: int = 0,
+    ) -> Split:
+        """One's own examples, with label noise and difficult ones as the house's images have them.
+
+        Args:
+            examples: inputs (n, ...), or a torch Dataset of pairs of input and class.
+            targets: (n,), the classes of `examples` where those are inputs alone.
+            noise: the share of labels that is drawn anew, of the examples that are not difficult.
+            difficult: a mask (n,) of examples that keep their labels, or how many to draw, which
+                get random ones.
+            groups: further subsets, as masks (n,).
+            classes: how many there are; one more than the highest unless told.
+
+        >>> split = Split.of(torch.zeros(8, 2), torch.arange(8) % 2, noise=0.5, difficult=2)
+        >>> {name: int(mask.sum()) for name, mask in split.subsets().items()}
+        {'all': 8, 'easy': 6, 'difficult': 2, 'noisy': 6, 'intact': 2}
+        """
+        if targets is None:
+            pairs = [examples[number] for number in range(len(examples))]
+            examples = torch.stack([torch.as_tensor(example) for example, _ in pairs])
+            targets = torch.tensor([int(target) for _, target in pairs])
+        assert isinstance(examples, Tensor)
+        count, classes = len(targets), classes or int(targets.max()) + 1
+        labels, redrawn = redraw_labels(targets, noise, classes, seed, "noise", excludes_true=False)
+        mask = torch.zeros(count, dtype=torch.bool)
+        if isinstance(difficult, Tensor):
+            mask = difficult
+            labels, redrawn = torch.where(mask, targets, labels), redrawn & ~mask
+        elif difficult:
+            mask[torch.randperm(count, generator=generator(seed, "subset"))[-difficult:]] = True
+            drawn, _ = redraw_labels(targets, 1.0, classes, seed, "difficult", excludes_true=False)
+            labels, redrawn = torch.where(mask, drawn, labels), redrawn | mask
+        return cls(examples, labels, targets, redrawn, mask, dict(groups or {}))
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ntkexp.experiments import SEEDS, axes, members_by_themselves, stand_ins
 from ntkexp.results.numbers import metric
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ntkexp.data import Dataset
+    from ntkexp.probes import Batch
+    from ntkexp.tangent import TangentKernel
 
 # From the evidence that counts most to that which counts least.
 SCALES = ("paper", "narrow", "stand-in", "altered", "small")
@@ -49,6 +58,33 @@ class Record:
     def metric(self, path: str) -> float:
         """A number by its path, such as `evals.test.loss` (ntkexp/results/numbers/metric.py)."""
         return metric.value(path, self.tables)
+
+    def network(self, step: int | None = None, *, trust: bool = False) -> nn.Module:
+        """The network as it was at the end, or at a step of `keep.weights`, in eval mode.
+
+        Args:
+            trust: import a class that the run names and that is not of ntkexp.
+        """
+        module: nn.Module = _remade().network(self, step, trust=trust)
+        return module
+
+    def data(self, *, trust: bool = False) -> Dataset:
+        """The examples it was trained and tested on: `.train` and `.test`."""
+        dataset: Dataset = _remade().data(self, trust=trust)
+        return dataset
+
+    def batch(self, name: str = "train", *, trust: bool = False) -> Batch:
+        """The examples that its probes looked at."""
+        batch: Batch = _remade().batch(self, name, trust=trust)
+        return batch
+
+    def kernel(
+        self, batch: str = "train", step: int | None = None, *, trust: bool = False
+    ) -> TangentKernel:
+        """The tangent kernel of a batch, as its probes saw it, at the end or at a step of
+        `keep.weights`."""
+        kernel: TangentKernel = _remade().kernel(self, batch, step, trust=trust)
+        return kernel
 
     @property
     def seed(self) -> int:
@@ -140,7 +176,7 @@ class Record:
             if not among(key, free)
         }
         setting |= {"recipe": str(self.recipe), "scale": self.scale}
-        return tuple(sorted(setting.items())) + tuple(sorted(self.data.items()))
+        return tuple(sorted(setting.items())) + tuple(sorted(self.checksums.items()))
 
     def _without_seed(self, key: str, value: object) -> object:
         """For a file of another run, the options of that run without its seed and what is swept."""
@@ -153,7 +189,7 @@ class Record:
         return sorted(others.items())
 
     @property
-    def data(self) -> Mapping[str, str]:
+    def checksums(self) -> Mapping[str, str]:
         """Checksums of the images it was trained on, by file; files of other runs are left out."""
         checksums = dict(self.life.get("data", {}))
         return {file: sum_ for file, sum_ in checksums.items() if not file.startswith("run ")}
@@ -170,6 +206,11 @@ class Record:
             *((instead,) if self.stands_in_for else ()),
             *(() if self.finished else (going,)),
         )
+
+
+def _remade() -> ModuleType:
+    """Imported for who asks: reading results needs neither networks nor data."""
+    return import_module("ntkexp.execution.remade")
 
 
 def among(word: str, keys: Iterable[str]) -> bool:

@@ -106,5 +106,5 @@ def _same_images(records: Iterable[Record]) -> bool:
     return all(
         seen.setdefault(file, checksum) == checksum
         for record in records
-        for file, checksum in record.data.items()
+        for file, checksum in record.checksums.items()
     )

@@ -154,6 +154,13 @@ PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def flat_config(folder: Path) -> dict[str, Any]:
     """A run's config with dotted keys, without what says nothing of the result."""
+    config = kept_config(folder)
+    told = flattened({k: v for k, v in config.items() if k not in UNTOLD})
+    return {k: v for k, v in told.items() if k not in UNTOLD}
+
+
+def kept_config(folder: Path) -> dict[str, Any]:
+    """A run's config as it was kept."""
     file = folder / "config.yaml"
     try:
         config = yaml.load(file.read_bytes(), Loader=PARSER)
@@ -164,8 +171,7 @@ def flat_config(folder: Path) -> dict[str, Any]:
         raise not_read(file, error) from error
     if not isinstance(config, dict):
         raise DamagedRunError(file, "is not a mapping")
-    told = flattened({k: v for k, v in config.items() if k not in UNTOLD})
-    return {k: v for k, v in told.items() if k not in UNTOLD}
+    return config
 
 
 def flattened(node: Mapping[Any, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def test_the_examples_in_python_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = python("python.md")
-    assert len(found) == 5
+    assert len(found) == 6
     monkeypatch.chdir(tmp_path)
     exec("".join(found), {})
     assert "optim.lrr: no such key; did you mean lr?" in capsys.readouterr().out

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ntkexp.data.images.dataset import redraw_labels
+from ntkexp.data.dataset import Split, redraw_labels
 
 COUNT, CLASSES = 50_000, 10
 LABELS = torch.arange(COUNT) % CLASSES
@@ -65,3 +65,31 @@ def test_labels_depend_on_the_seed_alone() -> None:
     torch.manual_seed(123)
     assert torch.equal(first, redraw(0.5)[0])
     assert not torch.equal(first, redraw(0.5, seed=1)[0])
+
+
+def test_examples_of_ones_own_are_made_noisy_as_the_houses_are() -> None:
+    inputs = torch.arange(len(LABELS), dtype=torch.float32)[:, None]
+    split = Split.of(inputs, LABELS, noise=0.5, classes=CLASSES, seed=3)
+    labels, redrawn = redraw(0.5, 3)
+    assert torch.equal(split.targets, labels)
+    assert torch.equal(split.corrupted, redrawn)
+    assert torch.equal(split.clean_targets, LABELS)
+    pairs = [(x, int(y)) for x, y in zip(inputs, LABELS, strict=True)]
+    again = Split.of(pairs, noise=0.5, classes=CLASSES, seed=3)
+    assert torch.equal(again.inputs, inputs)
+    assert torch.equal(again.targets, labels)
+
+
+def test_difficult_examples_of_ones_own_are_left_to_themselves() -> None:
+    """Those that a mask names keep their labels; so many that are drawn get random ones."""
+    inputs = torch.zeros(len(LABELS), 1)
+    mask = torch.arange(len(LABELS)) % 3 == 0
+    named = Split.of(inputs, LABELS, noise=1.0, difficult=mask, classes=CLASSES)
+    assert torch.equal(named.targets[mask], LABELS[mask])
+    assert torch.equal(named.corrupted, ~mask)
+    drawn = Split.of(inputs, LABELS, difficult=200, classes=CLASSES)
+    assert int(drawn.difficult.sum()) == 200
+    assert torch.equal(drawn.corrupted, drawn.difficult)
+    assert torch.equal(drawn.targets[~drawn.difficult], LABELS[~drawn.difficult])
+    right = (drawn.targets == LABELS)[drawn.difficult].double().mean()
+    assert abs(right - 1 / CLASSES) < 4 * (1 / CLASSES / 200) ** 0.5
