@@ -18,9 +18,9 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args, get_type_hints
 
 from omegaconf import MISSING, DictConfig, OmegaConf
 
@@ -158,6 +158,17 @@ def node_of(group: str, name: str) -> DictConfig:
         if OmegaConf.get_type(node, str(key)) is dict:
             OmegaConf.set_struct(node[key], False)  # takes any keys
     return node
+
+
+def inside(component: type[Component]) -> Mapping[str, str]:
+    """Option -> group of the components that are options of this one, as a study's network is."""
+    hints = get_type_hints(component)
+    return {
+        option_field.name: kind.kind
+        for option_field in fields(component)
+        for kind in (hints[option_field.name], *get_args(hints[option_field.name]))
+        if isinstance(kind, type) and issubclass(kind, Component)
+    }
 
 
 def made(group: str, name: str, options: Any, where: str) -> Component:

@@ -26,7 +26,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.components import GROUPS, find
+from ntkexp.components import GROUPS, find, inside
 from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
@@ -87,12 +87,19 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
 def component(group: str, options: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
     """A component by name and version, with the options in which it is not neutral.
 
-    `name` is that of a component whose options do not say it.
+    `name` is that of a component whose options do not say it. Components among its options stand
+    there in the same way, whatever its defaults are.
     """
     name = str(options.get("name", name))
     chosen = find(group, name, importing=False)
     given = {key: v for key, v in options.items() if key != "name" and key not in chosen.how}
-    return {"is": f"{name}@{chosen.version}"} | differing(given, neutral_of(chosen), group)
+    parts = {
+        key: component(part, given.pop(key))
+        for key, part in inside(chosen).items()
+        if given.get(key) is not None
+    }
+    own = differing(given, neutral_of(chosen), group)
+    return {"is": f"{name}@{chosen.version}"} | own | parts
 
 
 def differing(

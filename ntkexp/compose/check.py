@@ -8,6 +8,7 @@ stays: it changes nothing in training, but is part of the ids of runs that exist
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -40,6 +41,11 @@ def check(config: DictConfig) -> None:
         # What a study's work offers to probes is known when it is built (training/study.py).
         if component.kind != "probe" or isinstance(plain, TrainConfig):
             component.check(plain)
+        for key, part in parts_of(component, component.kind):
+            try:
+                part.check()
+            except UserError as error:
+                raise UserError(f"{key}: {error}") from error
     if isinstance(plain, TrainConfig):
         check_size(plain)
 
@@ -107,8 +113,16 @@ def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig, type[
     for group in components.GROUPS_OF_MANY:
         nodes |= {f"{group}.{key}": node for key, node in config.get(group, {}).items()}
     for key, node in nodes.items():
-        if (kind := component_type(node)) is not None:
-            yield key, node, kind
+        yield from _with_parts(key, node)
+
+
+def _with_parts(key: str, node: Any) -> Iterator[tuple[str, DictConfig, type[Component]]]:
+    """A node that is a component's, and those of the components among its options."""
+    if (kind := component_type(node)) is not None:
+        yield key, node, kind
+        for option in components.inside(kind):
+            if not OmegaConf.is_missing(node, option):
+                yield from _with_parts(f"{key}.{option}", node[option])
 
 
 def components_of(config: ExperimentConfig) -> Iterator[Component]:
@@ -118,6 +132,14 @@ def components_of(config: ExperimentConfig) -> Iterator[Component]:
             yield value
     yield from config.probe.values()
     yield from config.logger.values()
+
+
+def parts_of(component: Component, where: str) -> Iterator[tuple[str, Component]]:
+    """(key, component) of the components among the options of one, and among theirs."""
+    for option in components.inside(type(component)):
+        if isinstance(part := getattr(component, option), Component):
+            yield f"{where}.{option}", part
+            yield from parts_of(part, f"{where}.{option}")
 
 
 def component_type(node: object) -> type[Component] | None:

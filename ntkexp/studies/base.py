@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from ntkexp.components import Component
+from ntkexp.components import Component, inside
 from ntkexp.errors import UserError
 from ntkexp.results.table import Table
 
@@ -47,8 +47,10 @@ class Study(Component):
 
     def files(self) -> Mapping[str, str]:
         """The checksums of the data files that it reads, by name; a run keeps them, and is not
-        resumed or taken for done with others."""
-        return {}
+        resumed or taken for done with others. Here those of the data among its options."""
+        options = [option for option, group in inside(type(self)).items() if group == "data"]
+        parts = [getattr(self, option) for option in options]
+        return {file: sha256 for part in parts if part for file, sha256 in part.files().items()}
 
     def work(self, place: Place) -> Work | None:
         """The work of a study that advances step by step (ntkexp/studies/stepped.py), such as two
