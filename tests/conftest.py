@@ -17,12 +17,14 @@ from hydra._internal.hydra import Hydra
 
 from ntkexp.cli import main
 from tests.environment import REACHED, REAL_IMAGES, SCRATCH
+from tests.forked import Forked
 from tests.tiny_runs import SHAPES, make_images
 
 hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("ntkexp")
 
 Ntkexp = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., Forked]
 SmallDisk = Callable[[str], Path]
 Script = Callable[[str], Callable[[list[str]], int]]
 
@@ -114,6 +116,21 @@ def ntkexp(tmp_path: Path) -> Ntkexp:
         )
 
     return run
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a command in a fork of this process, for what is to be killed or watched."""
+    started: list[Forked] = []
+
+    def begin(*words: str, cwd: Path = tmp_path, **environment: str) -> Forked:
+        started.append(Forked(words, cwd, environment))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from tests.conftest import TINY_DISK, Ntkexp
 
 BAD = [
     (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),
-    (("train", "optm.lr=0.1"), ("optm.lr", "did you mean optim?")),
     (("train", "+exp=disk", "+optim.nesterov=true"), ("optim.nesterov", "momentum")),
     (("train", "+exp=disk", "+foo=1"), ("foo", "the top level takes", "seed")),
     (("train", "+exp=disk", "probe.complexity.every=2"), ("complexity", "probe=[eigenfunctions,")),
@@ -30,23 +29,17 @@ BAD = [
     (("study", "+exp=supernat", "+study.foo=1"), ("study.foo", "kappa")),
     (("train",), ("optim.epochs", "+exp=NAME")),
     (("train", "optim.lr=abc"), ("optim.lr=abc", "Float")),
-    (("train", "optim.lr=-1", "optim.steps=1"), ("optim.lr=-1", "above 0")),
     (("train", "data=mnits"), ("data=mnits", "did you mean mnist?", "cifar10")),
     (("train", "data.noise=1.5", "optim.steps=1"), ("data.noise=1.5", "from 0 to 1")),
-    (("train", "model=mpl"), ("model=mpl", "mlp")),
     (("train", "model.base=8"), ("model.base", "width")),
     (("train", "optim.schedule=linear"), ("optim.schedule=linear", "cosine")),
     (("train", "+exp=dsk"), ("exp=dsk", "did you mean disk?")),
-    (("train", "data=disk"), ("optim.epochs", "optim.steps")),
     (("train", "+exp=disk", "device=tpu"), ("device=tpu", "cpu")),
     (("train", "+exp=mlp_mnist", "probe.alignment.subsets=true"), ("difficult", "mnist")),
     (("train", "+exp=mlp_mnist", "probe.spectrum.centring=joined"), ("centring", "joint")),
-    (("train", "+exp=disk", "probe=[spectrun]"), ("spectrun", "spectrum")),
     (("train", "+exp=mlp_mnist", "probe=[eigenfunctions]"), ("eigenfunctions", "disk")),
     (("train", "data.difficult=kmnist", "optim.steps=1"), ("data.difficult_examples", "kmnist")),
     (("trian",), ("trian", "train")),
-    (("show", "nothing"), ("nothing",)),
-    (("data", "imagenet"), ("imagenet", "mnist")),
     (("completion", "tcsh"), ("tcsh", "bash")),
 ]
 

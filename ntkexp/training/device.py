@@ -69,7 +69,9 @@ def set_precision(device: torch.device, *, tf32: bool, deterministic: bool) -> N
     everywhere = deterministic and on_gpu(device)
     if everywhere:
         os.environ.setdefault(CUBLAS_WORKSPACE, ":4096:8")
-    torch.use_deterministic_algorithms(everywhere, warn_only=True)
+    # Asked for nothing, it would still import the compiler, two seconds of every process.
+    if everywhere or torch.are_deterministic_algorithms_enabled():
+        torch.use_deterministic_algorithms(everywhere, warn_only=True)
 
 
 def facts(device: torch.device) -> dict[str, Any]:

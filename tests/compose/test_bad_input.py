@@ -33,38 +33,26 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
         ((*DISK, f"{group}=null"), (f"{group}=null", choice))
         for group, choice in (
             ("data", "mnist"),
-            ("model", "mlp"),
-            ("optim", "sgd"),
             ("probe", "spectrum"),
-            ("recipe", "released"),
-            ("scale", "small"),
             ("launcher", "slurm"),
         )
     ),
     (("train", "+exp=null"), ("+exp=null", "ntkexp list")),
-    (("train", "+exp="), ("+exp=", "ntkexp list")),
     (("train", "+exp=[disk,mlp_mnist]"), ("+exp=[disk,mlp_mnist]", "one of")),
     (("train", "exp=disk"), ("exp=disk", "+exp=disk")),
-    ((*DISK, "probe={a: 1}"), ("probe=a", "spectrum")),
     ((*DISK, "probe=3"), ("probe=3", "spectrum")),
     ((*DISK, "probe.eigenfunctions=3"), ("probe.eigenfunctions=3", "mapping")),
-    ((*DISK, "probe.eigenfunctions=null"), ("probe.eigenfunctions=None", "mapping")),
-    ((*DISK, "optim=[1]"), ("optim=[1]", "sgd")),
     ((*DISK, "data=[mnist,disk]"), ("data=[mnist,disk]", "disk")),
     ((*DISK, "~optim"), ("~optim", "optim=NAME")),
-    ((*DISK, "~optim.lr"), ("~optim.lr",)),
     ((*DISK, "~optim.lrr"), ("optim.lrr", "does not exist")),
-    ((*DISK, "~optim.lr=3"), ("optim.lr", "0.01 and not 3")),
     ((*DISK, "optim={lrr: 0.1}"), ("optim.lrr: no such key; did you mean lr?", "batch_size")),
     ((*DISK, "+exp=mlp_mnist"), ("exp: chosen twice", "+exp=NAME")),
     ((*DISK, "recipe=nope"), ("recipe takes: paper, released",)),
     ((*DISK, "members={}"), ("members={}", "seed")),
     ((*DISK, "++data=mnist"), ("++data=mnist", "data=mnist")),
     ((*SUPERNAT, "study=null"), ("study=null", "rademacher")),
-    ((*SUPERNAT, "study.name=null"), ("study.name=null",)),
     # words that are no overrides, and Hydra's own
     ((*DISK, "foo"), ("foo", "key=value")),
-    ((*DISK, "=3"), ("=3", "key=value")),
     ((*DISK, ""), ("''", "key=value")),
     ((*DISK, "seed=[1,2"), ("seed=[1,2", "cannot be read; expected key=value")),
     ((*DISK, "seed=1,2"), ("seed=1,2", "-m")),
@@ -81,7 +69,6 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "--info", "all", "-m", "seed=0,1"), ("--info and -m", "one of them")),
     ((*DISK, "--cfg", "job", "--package", "nowhere"), ("nowhere", "not found")),
     ((*DISK, "hydra.sweep.dir=x"), ("hydra.sweep.dir=x", "paths.outputs")),
-    ((*DISK, "hydra.run.dir="), ("hydra.run.dir=", "paths.outputs")),
     ((*DISK, "hydra.job.chdir=true"), ("hydra.job.chdir=true", "paths.outputs")),
     ((*DISK, "hydra=null"), ("hydra=null",)),
     ((*DISK, "hydra/launcher=joblib", "-m"), ("hydra/launcher=joblib", "slurm")),
@@ -97,7 +84,6 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
         ("180,000", "10,000"),
     ),
     ((*DISK, "-m", "launcher.name=foo"), ("launcher.name=foo", "local")),
-    ((*DISK, "launcher.name=slurm"), ("launcher.name=slurm", "local")),
     ((*DISK, "-m", "launcher=slurm", "launcher.cluster=foo"), ("launcher.cluster=foo", "slurm")),
     ((*DISK, "-m", "launcher=slurm", "launcher.folder="), ("launcher.folder=''", "folder")),
     ((*DISK, "-m", "launcher=slurm", "launcher.sbatch=3"), ("launcher.sbatch=3", "mapping")),
@@ -121,43 +107,31 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("list", "nope"), ("nope",)),
     # names and folders
     ((*DISK, "name=../../escape"), ("name=../../escape", "letters")),
-    ((*DISK, "name=/tmp/absolute"), ("name=/tmp/absolute", "letters")),
     ((*DISK, "name="), ("name=''", "letters")),
     ((*DISK, 'name="a\nb"'), ("name='a\\nb'", "letters")),
     ((*DISK, "name=.hidden"), ("name=.hidden", "letters")),
     ((*DISK, "paths.outputs="), ("paths.outputs=''", "folder")),
-    ((*SUPERNAT, "name=../x"), ("name=../x", "letters")),
-    ((*SUPERNAT, "paths.outputs="), ("paths.outputs=''", "folder")),
     # what does not fit, and what would never end
     ((*DISK, "model.width=10000000"), ("model.width=10000000", "parameters, velocity", "GiB")),
-    ((*DISK, "model.width=10000000000"), ("model.width=10000000000", "units")),
     (("train", "+exp=vgg19_clean", "model.base=1000000"), ("model.base=1000000", "GiB")),
     ((*DISK, "model.depth=100000"), ("model.depth=100000", "1,000")),
     ((*DISK, "data.grid=100000"), ("data.grid=100000", "GiB")),
     ((*DISK, "data.grid=2000"), ("data.grid=2000", "probe.eigenfunctions", "GiB")),
     ((*DISK, "probing.growth=1.0000000001"), ("probing.growth=1.0000000001", "1.001")),
     ((*SUPERNAT, "study.iterations=1000000000"), ("study.iterations=1000000000", "GiB")),
-    (("study", "+exp=fourier_modes", "study.width=10000000"), ("study.width=10000000", "GiB")),
     (("study", "+exp=feature_scaling", "study.points=10000000"), ("study.points", "GiB")),
     # values
     ((*DISK, "seed=-1"), ("seed=-1", "4294967295")),
-    ((*DISK, "seed=1180591620717411303424"), ("seed=1180591620717411303424", "4294967295")),
     ((*DISK, "seed=1.5"), ("seed=1.5", "whole number")),
     ((*DISK, "progress=maybe"), ("progress=maybe", "true or false")),
-    ((*DISK, "paths=null"), ("paths=null", "null")),
     ((*DISK, "paths=[]"), ("paths=[]", "mapping")),
     ((*DISK, "optim.lr=inf"), ("optim.lr=inf", "above 0")),
-    ((*DISK, "optim.lr=1e400"), ("optim.lr=inf", "above 0")),
     ((*DISK, "optim.weight_decay=1e300"), ("optim.weight_decay=1e+300", "1e+30")),
     ((*DISK, "probing.steps=[-5]"), ("probing.steps=[-5]", "each")),
-    ((*DISK, "probing.steps=[null]"), ("probing.steps=[null]",)),
     ((*DISK, "probing.spacing=list"), ("probing.steps=[]",)),
     ((*DISK, "evaluate.train_examples=-5"), ("evaluate.train_examples=-5", "null for all")),
-    ((*DISK, "scale.width=-3"), ("scale.width=-3", "units")),
-    ((*DISK, "probe.eigenfunctions.count=0"), ("probe.eigenfunctions.count=0", "1 to")),
     ((*DISK, "probe.eigenfunctions.count=2500"), ("count=2500", "2,499")),
     ((*DISK, "device=cuda:-1"), ("device=cuda:-1", "cuda:N")),
-    ((*DISK, "data.name=mnist"), ("data.name=mnist", "disk")),
     ((*DISK, "model.name=vgg"), ("model.name=vgg", "mlp")),
     ((*DISK, "weights.run=nowhere"), ("weights.run=nowhere", "ntkexp list")),
     ((*DISK, "weights.run=disk"), ("weights: needs weights.pt", "--with-parents")),
@@ -172,9 +146,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("train", "+exp=vgg19_clean", "data=mnist"), ("model.name=vgg", "32x32")),
     (("train", "+exp=resnet18_cifar10", "data=disk"), ("model.name=resnet18", "images")),
     ((*SUPERNAT, "study.sigma2=nan"), ("study.sigma2=nan", "finite")),
-    ((*SUPERNAT, "study.seed=-1"), ("study.seed=-1", "4294967295")),
     ((*SUPERNAT, "study.compared_kappas=3"), ("study.compared_kappas", "list")),
-    ((*RADEMACHER, "study.radius=inf"), ("study.radius=inf", "finite")),
     ((*RADEMACHER, "study.sizes=[2,null]"), ("study.sizes=[2,null]", "null")),
 ]
 
@@ -221,24 +193,21 @@ def test_what_only_the_data_or_the_machine_can_tell_is_refused_as_plainly(
     assert_refused(done, told, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ((*DISK, "-m", "launcher=slurm"), ("launcher=slurm", "launcher=local")),
-        ((*RADEMACHER, "study.radius=inf"), ("study.radius=inf", "finite")),
-    ],
-    ids=["no slurm", "radius"],
-)
-def test_the_same_as_a_user_has_it(
-    ntkexp: Ntkexp, tmp_path: Path, words: tuple[str, ...], told: tuple[str, ...]
+def test_a_cluster_that_is_not_here_is_refused(
+    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = ntkexp(*words, PATH="/nowhere")
-    assert_refused(done, told, tmp_path)
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = inside(*DISK, "-m", "launcher=slurm")
+    assert_refused(done, ("launcher=slurm", "launcher=local"), tmp_path)
+
+
+def test_the_same_as_a_user_has_it(ntkexp: Ntkexp, tmp_path: Path) -> None:
+    assert_refused(ntkexp(*RADEMACHER, "study.radius=inf"), ("study.radius=inf",), tmp_path)
 
 
 # Values that mean nothing for a number, a switch or a choice; and numbers that may be meant.
-NONSENSE: tuple[Any, ...] = (math.nan, math.inf, -math.inf, {"a": 1}, "foo bar", [[1]])
-NUMBERS: tuple[Any, ...] = (None, -1, 0, 1e300, 2**70, "", [], [None], [-1])
+NONSENSE: tuple[Any, ...] = (math.nan, math.inf, {"a": 1}, "foo bar", [[1]])
+NUMBERS: tuple[Any, ...] = (None, -1, 2**70, "", [None])
 
 
 def leaves(config: DictConfig, where: str = "") -> Iterator[tuple[str, Any]]:

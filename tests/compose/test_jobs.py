@@ -21,19 +21,14 @@ from ntkexp.identity import identity
 from ntkexp.launch.job import jobs_of
 
 SWEEPS = [
-    ["+exp=disk", "seed=1"],
-    ["+exp=disk", "seed=2", "optim.lr=0.1", "optim.batch_size=null"],
-    ["+exp=mlp_mnist", "data.noise=0.2", "data.difficult=kmnist", "data.difficult_examples=10"],
+    ["+exp=disk", "seed=2", "optim.lr=0.1", "optim.batch_size=null", "scale.steps=${seed}"],
+    ["+exp=mlp_mnist", "data.difficult=kmnist", "data.difficult_examples=10", "recipe=released"],
     ["+exp=mlp_mnist", "data=kmnist", "scale=small", "model.width=30"],
-    ["+exp=mlp_mnist", "recipe=released", "seed=3"],
     ["+exp=vgg19_clean", "recipe=released", "optim.weight_decay=0"],
     ["+exp=vgg19_clean", "model=resnet18", "model.norm=none", "probe=[spectrum]"],
-    ["+exp=disk", "probing.spacing=list", "probing.steps=[0,5]", "seed=4"],
+    ["+exp=disk", "probing.steps=[0,5]", "+probe.eigenfunctions.x=1", "probe.eigenfunctions.x=2"],
     ["+exp=disk", "optim={lr: 0.2, momentum: 0.5}", "optim.lr=0.3"],
-    ["+exp=disk", "optim.lr=0.3", "optim={lr: 0.2}"],
-    ["+exp=disk", "+probe.eigenfunctions.note=1", "probe.eigenfunctions.note=2"],
-    ["+exp=disk", "name='a b'", "about=text with blanks"],
-    ["+exp=disk", "scale.steps=${seed}", "seed=7"],
+    ["+exp=disk", "optim.lr=0.3", "optim={lr: 0.2}", "name='a b'", "about=text with blanks"],
     ["+exp=disk", "~probe.eigenfunctions"],
 ]
 

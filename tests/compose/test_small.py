@@ -11,7 +11,6 @@ from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.experiments import Experiment, experiments
 from ntkexp.training.experiment import build_probes
-from tests.test_experiments import ALIKE
 from tests.tiny_runs import composer
 
 LIMITED = [
@@ -45,13 +44,8 @@ def test_the_limits_of_a_component_pass_its_own_check(group: str, name: str) -> 
         assert value is None or value <= limit
 
 
-@pytest.mark.parametrize(
-    "experiment",
-    [
-        pytest.param(one, id=one.name, marks=[pytest.mark.on_demand] if one.name in ALIKE else [])
-        for one in experiments()
-    ],
-)
+@pytest.mark.on_demand
+@pytest.mark.parametrize("experiment", experiments(), ids=lambda experiment: experiment.name)
 def test_an_experiment_and_what_it_needs_is_accepted_small(experiment: Experiment) -> None:
     config = small(experiment.command, f"+exp={experiment.name}")
     assert config.name == experiment.name

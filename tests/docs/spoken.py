@@ -1,6 +1,6 @@
 """Commands that are not executed here: whether what they say still exists.
 
-A training or a study with options is composed and checked, of a sweep every job.
+A training or a study with options is composed and checked, of a sweep the first job and the last.
 One without is an experiment that must be there. The words of other ntkexp commands are parsed.
 Targets of make, scripts, their flags, and extras of pip must be there.
 """
@@ -109,7 +109,8 @@ def _jobs(name: str, overrides: Sequence[str]) -> None:
     made = composer(name)
     parsed = OverridesParser.create(made.loader).parse_overrides(ranges_quoted(overrides))
     (batch,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
-    assert jobs_of(made, batch)
+    # The first job and the last have the ends of every axis.
+    assert jobs_of(made, [batch[0], batch[-1]][: len(batch)])
 
 
 def _make(words: Sequence[str]) -> None:

@@ -24,6 +24,8 @@ RUN_ID = re.compile(r"\b[0-9a-f]{12}\b")
 SHELL_SIGNS = re.compile(r"[|;&<>$*]|^[A-Z_]+=")
 # What takes longer is marked `slow` or `not run`: one full-size experiment takes a day.
 MOST_SECONDS = 120
+# The pages that somebody types first; the commands of the others run on demand.
+FIRST = ("README.md", "docs/index.md", "docs/tangent.md", "docs/verdicts.md")
 
 
 def holding(*words: str) -> list[str]:
@@ -48,7 +50,13 @@ def test_every_block_is_executed_or_says_why_not(name: str) -> None:
             assert len(block.mark.reason.split()) > 1, f"{where}: a reason"
 
 
-@pytest.mark.parametrize("name", holding("run", "exits with"))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in FIRST else [pytest.mark.on_demand])
+        for name in holding("run", "exits with")
+    ],
+)
 def test_the_commands_of_a_page_run(
     name: str, inside: Ntkexp, made_images: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ from tests.conftest import Ntkexp
 from tests.docs.pages import TOP, blocks
 from tests.docs.pages import commands as typed
 
+pytestmark = pytest.mark.on_demand
+
 
 def python(name: str) -> list[str]:
     """The blocks of Python of a page in docs/."""

@@ -17,6 +17,7 @@ from tests.papers.alignment.claim_examples import EXAMPLES
 ANEW = "make pages writes it anew"
 
 
+@pytest.mark.on_demand
 def test_the_gallery_is_what_the_figures_say() -> None:
     pages = gallery.pages()
     assert {file.stem for file in gallery.GALLERY.glob("*.md")} == set(pages)

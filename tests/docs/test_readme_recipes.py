@@ -45,6 +45,7 @@ def test_there_is_a_recipe_for_every_kind() -> None:
     assert len(COMMANDS) == 5
 
 
+@pytest.mark.on_demand
 def test_the_recipes_run(home: Path, tmp_path: Path) -> None:
     places = {"DATA": home / "data", "CACHE": home / "cache"}
     environment = os.environ | {f"NTKEXP_{name}": str(place) for name, place in places.items()}

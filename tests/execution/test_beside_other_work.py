@@ -54,15 +54,3 @@ def kept(bench: dict[str, Any]) -> list[float]:
             with bench["busy"](2):
                 shares.append(worker.rate(2.0) / idle)
     return shares
-
-
-def test_the_table_has_a_column_for_every_title(bench: dict[str, Any]) -> None:
-    row = bench["Row"]("disk", 1, 2, 3, 4, 5, 6, 2.0, 2, 0.97, 0.414)
-    head, rule, line = bench["table"]([row], cores=2).splitlines()
-    assert head.count("|") == rule.count("|") == line.count("|") == 11
-    assert line.endswith("| 4 | 5 | 6 | 2 | 0.97 | 0.414 |")
-
-
-def test_every_case_is_a_config_that_can_be_composed(bench: dict[str, Any]) -> None:
-    found = {case: bench["threads"].wanted(bench["composed"](case)) for case in bench["CASES"]}
-    assert found["mlp"].number == found["mlp-probes"].number == 1

@@ -22,7 +22,8 @@ from ntkexp.execution.process import stop_signals
 from ntkexp.probes import View
 from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.results.status import begun, read_status
-from tests.conftest import TINY_DISK, Ntkexp
+from tests.conftest import TINY_DISK, Ntkexp, Start
+from tests.forked import Forked
 from tests.tiny_runs import TINY, make_images
 
 LONG_DISK = (*TINY_DISK, "optim.steps=1000000", "optim.stop_loss=null", "probing.growth=2")
@@ -41,22 +42,12 @@ def until(holds: Callable[[], object], seconds: float = 180.0) -> None:
         time.sleep(0.01)
 
 
-def started(top: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "ntkexp", *words],
-        cwd=top,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_a_second_signal_ends_at_once_without_a_traceback(tmp_path: Path) -> None:
-    process = started(tmp_path, "train", *LONG_DISK)
+def test_a_second_signal_ends_at_once_without_a_traceback(start: Start, tmp_path: Path) -> None:
+    process = start("train", *LONG_DISK)
     until(lambda: list(tmp_path.glob("outputs/*/*/status.json")))
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate()
     assert process.returncode == 128 + signal.SIGTERM
     assert "Traceback" not in told
 
@@ -65,19 +56,14 @@ def test_a_second_signal_ends_at_once_without_a_traceback(tmp_path: Path) -> Non
 def test_a_reader_that_has_gone_ends_no_run(tmp_path: Path, asked: bool) -> None:
     """As Ctrl-C under `| tee`, which ends both, or `| head`."""
     reading, writing = os.pipe()
-    words = LONG_DISK if asked else [*TINY_DISK[:-1], "progress=true"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ntkexp", "train", *words, "progress=true"],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=writing,
-    )
+    words = ("train", *(LONG_DISK if asked else TINY_DISK), "progress=true")
+    process = Forked(words, tmp_path, closed=[reading], stderr=writing)
     os.close(writing)
     os.close(reading)
     if asked:
         until(lambda: list(tmp_path.glob("outputs/*/*/status.json")))
         process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=120) == (128 + signal.SIGINT if asked else 0)
+    assert process.wait() == (128 + signal.SIGINT if asked else 0)
     (run,) = tmp_path.glob("outputs/*/*")
     assert (read_status(run) or {})["state"] == ("interrupted" if asked else "finished")
     assert not (run / "traceback.txt").exists()
@@ -85,16 +71,12 @@ def test_a_reader_that_has_gone_ends_no_run(tmp_path: Path, asked: bool) -> None
 
 def test_a_run_that_is_done_is_done_though_nobody_can_be_told(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        process = subprocess.run(
-            [sys.executable, "-u", "-m", "ntkexp", "train", *TINY_DISK],
-            cwd=tmp_path,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = Forked(["train", *TINY_DISK], tmp_path, stdout=full.fileno())
+        process.wait()
+    _, told = process.communicate()
     assert process.returncode == 2
-    assert "cannot write what it prints" in process.stderr
-    assert "taken over" not in process.stderr
+    assert "cannot write what it prints" in told
+    assert "taken over" not in told
     (run,) = tmp_path.glob("outputs/*/*")
     assert (read_status(run) or {})["state"] == "finished"
 
@@ -123,28 +105,29 @@ def test_signals_go_where_they_went_when_a_life_is_over() -> None:
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-@pytest.mark.parametrize("loaded", ["omegaconf", "libtorch_cpu", "_parquet"])
+@pytest.mark.parametrize("loaded", ["_yaml|libtorch", "libtorch_cpu", "_parquet"])
 def test_an_interrupt_before_the_run_begins_shows_no_traceback(tmp_path: Path, loaded: str) -> None:
-    """Sent when the process has just opened a file of that name."""
-    process = started(tmp_path, "train", *LONG_DISK)
+    """Sent when the process has just opened a file of such a name."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ntkexp", "train", *LONG_DISK],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     maps = Path(f"/proc/{process.pid}/maps")
-    if loaded == "omegaconf":
-        time.sleep(0.3)  # pure Python leaves no trace in the maps
-        until(lambda: "_yaml" in maps.read_text() or "libtorch" in maps.read_text())
-    else:
-        until(lambda: loaded in maps.read_text())
+    until(lambda: any(name in maps.read_text() for name in loaded.split("|")))
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate()
     assert process.returncode == 128 + signal.SIGINT, told
     assert "Traceback" not in told
 
 
-def test_a_study_stops_when_it_is_asked_to(tmp_path: Path) -> None:
-    process = started(tmp_path, "study", "+exp=local_bias", "study.seeds=100000", "study.width=64")
+def test_a_study_stops_when_it_is_asked_to(start: Start, tmp_path: Path) -> None:
+    process = start("study", "+exp=local_bias", "study.seeds=100000", "study.width=64")
     until(lambda: list(tmp_path.glob("outputs/*/*/status.json")))
-    time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=20)
+    _, told = process.communicate()
     assert process.returncode == 128 + signal.SIGTERM
     assert "interrupted" in told
     status = read_status(the_run(tmp_path))
@@ -152,8 +135,8 @@ def test_a_study_stops_when_it_is_asked_to(tmp_path: Path) -> None:
     assert status["state"] == "interrupted"
 
 
-def test_a_study_goes_on_after_its_last_part(tmp_path: Path, ntkexp: Ntkexp) -> None:
-    words = ("study", "+exp=fourier_modes", "study.seeds=60", "study.width=8", "study.points=8")
+def test_a_study_goes_on_after_its_last_part(inside: Ntkexp, start: Start, tmp_path: Path) -> None:
+    words = ("study", "+exp=fourier_modes", "study.seeds=20", "study.width=8", "study.points=8")
     words += ("study.shown=[0]", "checkpoint.every_seconds=0", "progress=false")
 
     def commits() -> int:
@@ -161,17 +144,15 @@ def test_a_study_goes_on_after_its_last_part(tmp_path: Path, ntkexp: Ntkexp) -> 
 
     ends = []
     for number in (signal.SIGTERM, signal.SIGKILL):
-        before = commits()
-        process = started(tmp_path, *words)
+        before, process = commits(), start(*words)
         until(lambda before=before: commits() > before)
         process.send_signal(number)
-        process.communicate(timeout=60)
-        ends.append(process.returncode)
+        ends.append(process.wait())
     assert ends == [128 + signal.SIGTERM, -signal.SIGKILL]
-    done = ntkexp(*words)
+    done = inside(*words)
     assert done.returncode == 0 and "resuming" in done.stdout
     run = the_run(tmp_path)
-    whole = ntkexp(*words, "paths.outputs=whole")
+    whole = inside(*words, "paths.outputs=whole")
     assert whole.returncode == 0
     for table in (tmp_path / "whole").glob("*/*/*.parquet"):
         assert table.read_bytes() == (run / table.name).read_bytes()
@@ -211,16 +192,20 @@ def test_a_finished_run_does_not_stand_for_other_data(
 
 
 def test_a_run_is_not_resumed_on_other_data(
-    inside: Ntkexp, two_data: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    inside: Ntkexp,
+    start: Start,
+    two_data: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     one, other = two_data
     monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NTKEXP_DATA", str(one))
     words = (*MNIST, "optim.steps=100000", "checkpoint.every_seconds=0.2")
-    process = started(tmp_path, *words)
+    process = start(*words)
     until(lambda: any(begun(run) for run in tmp_path.glob("outputs/*/*")))
     process.kill()
-    process.communicate()
+    process.wait()
     folder = the_run(tmp_path)
     before = sorted(path.name for path in (folder / "unfinished" / "committed").iterdir())
 

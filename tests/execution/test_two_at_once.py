@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from ntkexp.cli import main
 from ntkexp.results.status import status_text
-from tests.conftest import TINY_DISK, Ntkexp
-
-LATE = Path(__file__).with_name("waits_before_its_lock.py")
-
-
-def started(*words: str | Path, cwd: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, *words], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+from ntkexp.results.store import Run
+from tests.conftest import TINY_DISK, Ntkexp, Start
+from tests.forked import Forked
 
 
-def waiting(top: Path, *words: str) -> subprocess.Popen[str]:
+def waits_before_its_lock(words: Sequence[str]) -> int:
+    """In a fork: before it takes a lock it makes the file `ready`, and waits for `go`."""
+    enter = Run.__enter__
+
+    def late(run: Run) -> Run:
+        Path("ready").touch()
+        while not Path("go").exists():
+            time.sleep(0.01)
+        return enter(run)
+
+    Run.__enter__ = late  # type: ignore[method-assign]
+    return main(words)
+
+
+def waiting(top: Path, *words: str) -> Forked:
     """A command that has asked whether its run is done, and has not taken its lock yet."""
-    process = started(LATE, "ready", "go", *words, cwd=top)
-    deadline = time.monotonic() + 120
+    process = Forked(words, top, function=waits_before_its_lock)
     while not (top / "ready").exists():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-        time.sleep(0.02)
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
     return process
 
 
-def goes_on(process: subprocess.Popen[str], top: Path) -> str:
+def goes_on(process: Forked, top: Path) -> str:
     """What it prints from there to its end."""
     (top / "go").touch()
-    out, errors = process.communicate(timeout=120)
+    out, errors = process.communicate()
     assert process.returncode == 0, errors
     return out
 
@@ -77,14 +84,14 @@ def test_a_failed_run_that_another_finished_meanwhile_is_not_tried_again(
     assert after == before
 
 
-def test_the_same_sweep_from_two_terminals_computes_each_run_once(tmp_path: Path) -> None:
+def test_the_same_sweep_from_two_terminals_computes_each_run_once(
+    start: Start, tmp_path: Path
+) -> None:
     """In opposite orders, so that each finds what the other has done since it began."""
-    words = ("-m", "ntkexp", "train", "-m", *TINY_DISK, "launcher.jobs=1", "optim.steps=300")
-    both = [
-        started(*words, f"seed={seeds}", cwd=tmp_path) for seeds in ("1,2,3,4,5,6", "6,5,4,3,2,1")
-    ]
+    words = ("train", "-m", *TINY_DISK, "launcher.jobs=1", "optim.steps=300")
+    both = [start(*words, f"seed={seeds}") for seeds in ("1,2,3,4,5,6", "6,5,4,3,2,1")]
     for process in both:
-        out, errors = process.communicate(timeout=300)
+        out, errors = process.communicate()
         assert process.returncode == 0, errors
         assert out.splitlines()[-1].startswith("6 jobs: 6 finished")
     runs = list(tmp_path.glob("outputs/disk/*"))

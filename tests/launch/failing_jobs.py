@@ -1,15 +1,11 @@
-"""`ntkexp` with jobs that fail in every way, by their seed: see HOW.
-
-python failing_jobs.py WORD...
-"""
+"""`ntkexp` with jobs that fail in every way, by their seed: see HOW."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -51,6 +47,7 @@ def fails_sometimes(loop: Loop, stop_asked: StopAsked) -> None:
     go(loop, stop_asked)
 
 
-if __name__ == "__main__":
-    Loop.go = fails_sometimes
-    sys.exit(main(sys.argv[1:]))
+def fails_by_seed(words: Sequence[str]) -> int:
+    """The command of these words, in a process of its own."""
+    Loop.go = fails_sometimes  # type: ignore[method-assign]
+    return main(words)

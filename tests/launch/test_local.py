@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from ntkexp.results.status import begun
-from tests.conftest import TINY_DISK, Ntkexp
-
-FAILING = Path(__file__).with_name("failing_jobs.py")
+from tests.conftest import TINY_DISK, Ntkexp, Start
+from tests.forked import Forked
+from tests.launch.failing_jobs import fails_by_seed
 
 
 def sweep(top: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", FAILING, "train", "-m", *TINY_DISK, *words],
-        cwd=top,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return Forked(
+        ["train", "-m", *TINY_DISK, *words], top, environment, function=fails_by_seed
+    ).done()
 
 
 def states(top: Path) -> list[str]:
@@ -101,19 +94,13 @@ def test_bad_input_in_any_job_is_told_before_the_first_begins(
     assert states(tmp_path) == []
 
 
-def test_a_signal_goes_to_the_jobs_which_commit(tmp_path: Path) -> None:
+def test_a_signal_goes_to_the_jobs_which_commit(start: Start, tmp_path: Path) -> None:
     words = [*TINY_DISK, "seed=1,2,3", "optim.steps=100000", "launcher.jobs=2"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ntkexp", "train", "-m", *words, "checkpoint.every_seconds=1e6"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 60
-    while states(tmp_path) != ["running"] * 2 and time.monotonic() < deadline:
+    process = start("train", "-m", *words, "checkpoint.every_seconds=1e6")
+    while states(tmp_path) != ["running"] * 2 and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    told, _ = process.communicate(timeout=60)
+    told, _ = process.communicate()
     assert process.returncode == 128 + signal.SIGINT
     assert "2 interrupted" in told
     assert states(tmp_path) == ["interrupted"] * 2

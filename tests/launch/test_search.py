@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from ntkexp import results
-from tests.conftest import TINY_DISK, Ntkexp
+from tests.conftest import TINY_DISK, Ntkexp, Start
 
 optuna = pytest.importorskip("optuna")
 
@@ -61,25 +58,24 @@ def test_a_trial_that_fails_is_no_number(inside: Ntkexp, tmp_path: Path) -> None
     assert stopped.stdout.splitlines()[-1] == "disk: 1 trials, 1 failed"
 
 
-@pytest.mark.slow
-def test_a_search_that_was_killed_goes_on_with_the_trials_it_had_begun(tmp_path: Path) -> None:
+def test_a_search_that_was_killed_goes_on_with_the_trials_it_had_begun(
+    start: Start, tmp_path: Path
+) -> None:
     words = [
-        *SEARCH, "optim.lr=interval(0.001,0.01)", "model.width=8", STORED, "optim.steps=600",
+        "train", *SEARCH, "optim.lr=interval(0.001,0.01)", "model.width=8", STORED,
+        "optim.steps=600",
         "checkpoint.every_seconds=0", "hydra.sweeper.n_trials=3", "launcher.jobs=2",
     ]  # fmt: skip
-    command = [sys.executable, "-m", "ntkexp", "train", *words]
-    searching = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
-    until = time.monotonic() + 120
+    searching = start(*words)
     while len(begun(tmp_path)) < 2:
-        assert time.monotonic() < until, "no run has begun"
         assert searching.poll() is None, "it was to be killed on its way"
         time.sleep(0.02)
     folders = begun(tmp_path)
-    searching.send_signal(signal.SIGKILL)
+    searching.kill()
     searching.wait()
     chosen = [dict(one.params) for one in trials(tmp_path)]
     assert [one.state.name for one in trials(tmp_path)] == ["RUNNING"] * 2
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = start(*words).done()
     assert done.returncode == 0, done.stderr
     found = trials(tmp_path)
     assert [one.state.name for one in found] == ["COMPLETE"] * 3

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from ntkexp.loggers.csv import Csv, CsvSink
 from ntkexp.loggers.mirror import Mirror, scalar_tables, series_of
 from ntkexp.results import Run
 from ntkexp.results.table import STEP, Table, float64, int64, string
-from tests.conftest import TINY_DISK, Ntkexp
+from tests.conftest import TINY_DISK, Ntkexp, Start
 
 EVALS = Table("evals", "", {"step": STEP, "split": string(""), "loss": float64("")})
 SPECTRUM = Table("spectrum", "", {"step": STEP, "rank": int64(""), "eigenvalue": float64("")})
@@ -130,23 +127,22 @@ def test_a_kill_within_a_batch_doubles_nothing(
         assert csv_of(folder, name)["step"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_a_run_killed_again_and_again_is_mirrored_row_by_row(tmp_path: Path) -> None:
+def test_a_run_killed_again_and_again_is_mirrored_row_by_row(start: Start, tmp_path: Path) -> None:
     words = [
-        *TINY_DISK, "optim.steps=400", "logger=[csv,tensorboard]", "checkpoint.every_seconds=0",
+        "train", *TINY_DISK, "optim.steps=400", "logger=[csv,tensorboard]",
+        "checkpoint.every_seconds=0",
     ]  # fmt: skip
-    command = [sys.executable, "-m", "ntkexp", "train", *words]
+
+    def commits() -> int:
+        return len(list(tmp_path.glob("outputs/disk/*/unfinished/committed/*.json")))
+
     for _ in range(2):
-        life = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE)
-        before = len(list(tmp_path.glob("outputs/disk/*/unfinished/committed/*.json")))
-        until = time.monotonic() + 100
-        while life.poll() is None and time.monotonic() < until:
-            now = len(list(tmp_path.glob("outputs/disk/*/unfinished/committed/*.json")))
-            if now > before + 1:
-                break
+        before, life = commits(), start(*words)
+        while life.poll() is None and commits() <= before + 1:
             time.sleep(0.005)
-        life.send_signal(signal.SIGKILL)
-        life.communicate()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+        life.kill()
+        life.wait()
+    done = start(*words).done()
     assert done.returncode == 0, done.stderr
     (folder,) = tmp_path.glob("outputs/disk/*")
     lives = json.loads((folder / "provenance.json").read_text())["lives"]

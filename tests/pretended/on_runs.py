@@ -51,9 +51,7 @@ RUNS: dict[str, tuple[str, ...]] = {
         *DIGITS, "probe=[relaxed_model]", "probe.relaxed_model.points=2",
         "probe.relaxed_model.iterations=2",
     ),
-    "augmentation": (
-        *CONVOLUTIONS, "model=vgg19", "data.augment=crop_flip", "probe=[alignment]",
-    ),
+    "augmentation": (*CONVOLUTIONS, "model=vgg11", "data.augment=crop_flip", "probe=[]"),
     "batch norm": (
         *CONVOLUTIONS, "model=resnet18", "probe=[spectrum,complexity]", "optim.steps=6",
         "probing.steps=[0]", "probe.complexity.every=4",
@@ -69,7 +67,7 @@ RUNS: dict[str, tuple[str, ...]] = {
         *MLP, "members={transform.alpha: [1,10]}", "transform=alpha_scale", "probe=[spectrum]",
     ),
     "members of convolutions": (
-        *CONVOLUTIONS, "model=vgg19", "members={seed: [0,1]}", "probe=[]",
+        *CONVOLUTIONS, "model=vgg11", "members={seed: [0,1]}", "probe=[]",
     ),
     "members in function space": (*LINEAR, "members={data.noise: [0,.1]}", "probe=[spectrum]"),
 }  # fmt: skip

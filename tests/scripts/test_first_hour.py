@@ -7,6 +7,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import SCRIPTS, Ntkexp
 from tests.docs import spoken
 
@@ -21,6 +23,7 @@ def first_hour(*words: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.on_demand
 def test_its_plan_names_for_each_step_what_must_come_out_and_its_runs_can_be_composed(
     inside: Ntkexp, tmp_path: Path
 ) -> None:
@@ -36,9 +39,3 @@ def test_its_plan_names_for_each_step_what_must_come_out_and_its_runs_can_be_com
     assert len(asked) >= 10
     for line in asked:
         spoken.check(f"ntkexp {shlex.join(shlex.split(line))}", inside)
-
-
-def test_a_step_that_fails_is_named_at_the_end(tmp_path: Path) -> None:
-    done = first_hour("vgg19", "second", NTKEXP="false", FOLDER=str(tmp_path))
-    assert done.returncode == 1
-    assert done.stderr.endswith("failed: vgg19 second\n")

@@ -13,20 +13,16 @@ from ntkexp.scripts.runs import chosen
 from tests.conftest import Script
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
+# But for those of studies, which test_figures_of_studies.py draws.
 FIGURES = {
     "adaptive": {
         "fig01_label_kernel": ("label_kernel_sgd",),
-        "fig02_penalties": ("penalties",),
         "fig03_difficult_points": ("label_kernel",),
         "fig_alignment": ("mlp_mnist", "vgg19"),
         "fig_layers": ("label_kernel",),
-        "fig_relaxed": ("relaxed", "relaxed_large"),
-        "fig_targets": ("targets",),
-        "fig_low_rank": ("low_rank",),
         "fig_readings": ("robustness", "full_batch", "unit_variance", "ntk_unit_variance"),
     },
     "lazy": {
-        "fig21_normal_distributions": ("normal_distributions",),
         "fig51_yin_yang": ("yin_yang_maps",),
         "figc9_dense_examples": ("dense_examples",),
         "fig_continuum": ("continuum",),

@@ -68,9 +68,9 @@ def test_what_makes_no_sense_is_one_line_naming_the_key(options: dict[str, Any],
     assert len(said.splitlines()) == (2 if "\nstudy takes: " in said else 1)
 
 
-def test_a_study_on_the_command_line(ntkexp: Any, tmp_path: Path) -> None:
+def test_a_study_on_the_command_line(inside: Any, tmp_path: Path) -> None:
     words = ("study", "+exp=linear_modes", "study.n=4", "study.iterations=20", "progress=false")
-    first = ntkexp(*words)
+    first = inside(*words)
     assert first.returncode == 0, first.stderr
     (folder,) = (tmp_path / "outputs" / "linear_modes").iterdir()
     assert json.loads((folder / "status.json").read_text())["state"] == "finished"
@@ -79,7 +79,7 @@ def test_a_study_on_the_command_line(ntkexp: Any, tmp_path: Path) -> None:
         "linear_function",
         "time_constants",
     }
-    again = ntkexp(*words)
+    again = inside(*words)
     assert again.stdout.startswith("done already")
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests.conftest import Ntkexp
-from tests.environment import python_path
+from tests.forked import killed_until_done
 
-HERE = Path(__file__).parent
-DRIVER = HERE / "kill_driver.py"
 GAME = (
     "study=tests.training.made_players.TwoPlayers",
     "probe=[tests.training.made_players.Norms]",
@@ -29,10 +25,8 @@ MEMBERS = "members={study.seed: [1, 2]}"
 
 
 @pytest.fixture
-def draws(inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def draws(inside: Ntkexp, tmp_path: Path) -> str:
     """The word that names the run whose array is played on."""
-    # For a process of its own: here the tests are a package already.
-    monkeypatch.setenv("PYTHONPATH", python_path(HERE.parents[1]))
     assert inside("study", "study=tests.made_studies.Draws", "name=draws").returncode == 0
     (folder,) = (tmp_path / "outputs" / "draws").iterdir()
     return f"study.x.run={folder.relative_to(tmp_path)}"
@@ -66,15 +60,7 @@ def test_it_is_killed_and_goes_on(inside: Ntkexp, draws: str, tmp_path: Path) ->
     whole = {file.name: file.read_bytes() for file in the_run(tmp_path).iterdir()}
     outputs = tmp_path / "killed" / "outputs"
     words = [*GAME, draws, MEMBERS, f"paths.outputs={outputs}"]
-    killed = subprocess.run(
-        [sys.executable, DRIVER, "0", "0.5", "study", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert killed.returncode == 0, killed.stderr
-    assert int(killed.stdout.splitlines()[-1]) >= 2
+    assert killed_until_done(["study", *words], tmp_path, seed=0, longest=0.5) >= 2
     again = the_run(outputs.parent)
     for name in whole:
         if name.endswith((".parquet", ".pt")):

@@ -13,11 +13,11 @@ JOB = (*TINY_DISK, "probe.eigenfunctions.count=30", "data.grid=20", "checkpoint.
 
 
 def test_a_disk_that_fills_up_loses_nothing(
-    ntkexp: Ntkexp, inside: Ntkexp, small_disk: SmallDisk, tmp_path: Path
+    inside: Ntkexp, small_disk: SmallDisk, tmp_path: Path
 ) -> None:
     disk = small_disk("size=256k")
     words = ("train", *JOB, f"paths.outputs={disk}")
-    full = ntkexp(*words)
+    full = inside(*words)
     assert full.returncode == 2
     assert "No space left on device" in full.stderr
     assert len(full.stderr.splitlines()) <= 2, full.stderr
@@ -25,7 +25,7 @@ def test_a_disk_that_fills_up_loses_nothing(
     assert begun(run)
 
     small_disk("size=64m")
-    resumed = ntkexp(*words)
+    resumed = inside(*words)
     assert resumed.returncode == 0, resumed.stderr
     assert "resuming" in resumed.stdout
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from ntkexp.cli import main
 from ntkexp.results.status import begun
-from tests.conftest import TINY_DISK
+from tests.conftest import TINY_DISK, Start
+from tests.forked import killed_until_done
 
-DRIVER = Path(__file__).with_name("kill_driver.py")
 JOB = (*TINY_DISK, "optim.steps=100", "probing.growth=1.3", "optim.batch_size=16", "data.grid=10")
 
 
@@ -28,14 +26,10 @@ def files(top: Path) -> dict[str, bytes]:
     return kept
 
 
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "ntkexp", "train", *words]
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     top = tmp_path_factory.mktemp("undisturbed")
-    subprocess.run(command(*JOB), cwd=top, check=True, capture_output=True)
+    assert main(["train", *JOB, f"paths.outputs={top / 'outputs'}"]) == 0
     return files(top)
 
 
@@ -44,50 +38,37 @@ def test_kills_at_random_moments_leave_no_trace(
     tmp_path: Path, undisturbed: dict[str, bytes], seed: int
 ) -> None:
     words = [*JOB, "checkpoint.every_seconds=0.05"]
-    done = subprocess.run(
-        [sys.executable, DRIVER, str(seed), "0.4", "train", *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout.splitlines()[-1]) >= 3
+    assert killed_until_done(["train", *words], tmp_path, seed, 0.4) >= 3
     assert files(tmp_path) == undisturbed
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_asked_to_stop_it_commits_and_the_same_command_goes_on(
-    tmp_path: Path, undisturbed: dict[str, bytes], number: signal.Signals
+    start: Start, tmp_path: Path, undisturbed: dict[str, bytes], number: signal.Signals
 ) -> None:
     # No checkpoint by the clock: what is there afterwards is the work of the signal.
     words = [*JOB, "checkpoint.every_seconds=1e6"]
-    process = subprocess.Popen(command(*words), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("outputs/*/*/status.json")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.1)
+    process = start("train", *words)
+    while not list(tmp_path.glob("outputs/*/*/status.json")) and process.poll() is None:
+        time.sleep(0.005)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate()
     if process.returncode:  # zero: it was faster than the signal, and files() below still judges
         assert process.returncode == 128 + number
         assert "interrupted" in told
         run = next(tmp_path.glob("outputs/*/*"))
         assert begun(run)
         assert '"interrupted"' in (run / "status.json").read_text()
-    subprocess.run(command(*words), cwd=tmp_path, check=True, capture_output=True)
+    assert start("train", *words).done().returncode == 0
     assert files(tmp_path) == undisturbed
 
 
-def test_a_second_process_keeps_off_a_run_that_is_worked_on(tmp_path: Path) -> None:
-    words = [*JOB, "optim.steps=100000"]
-    process = subprocess.Popen(command(*words), cwd=tmp_path, stderr=subprocess.DEVNULL)
-    try:
-        while not list(tmp_path.glob("outputs/*/*/status.json")):
-            time.sleep(0.02)
-        second = subprocess.run(command(*words), cwd=tmp_path, capture_output=True, text=True)
-        assert second.returncode == 2
-        assert f"process {process.pid}" in second.stderr
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+def test_a_second_process_keeps_off_a_run_that_is_worked_on(start: Start, tmp_path: Path) -> None:
+    words = ["train", *JOB, "optim.steps=100000"]
+    process = start(*words)
+    while not list(tmp_path.glob("outputs/*/*/status.json")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    second = start(*words).done()
+    assert second.returncode == 2
+    assert f"process {process.pid}" in second.stderr

@@ -1,4 +1,4 @@
-"""Every study's figure draws itself from its tables, the same bytes twice."""
+"""Every study's figure is drawn from tables that the study has just made."""
 
 from __future__ import annotations
 
@@ -72,27 +72,23 @@ def run_study(name: str, options: dict[str, Any], experiment: str, folder: Path)
 
 
 def test_every_study_has_a_figure() -> None:
-    """yin_yang_maps reads two runs, c_scores trains: tests/scripts draws theirs."""
+    """yin_yang_maps reads two runs, c_scores trains: theirs are drawn from kept results."""
     assert {*FIGURES, "yin_yang_maps", "c_scores"} == set(studies.names())
 
 
 @pytest.mark.usefixtures("made_images")
 @pytest.mark.parametrize("study", FIGURES)
-def test_a_figure_is_drawn_to_the_same_bytes_twice(
-    study: str, script: Script, tmp_path: Path
+def test_a_figure_is_drawn_from_the_tables_of_its_study(
+    study: str, script: Script, tmp_path: Path, as_svg: None
 ) -> None:
     stem, options = FIGURES[study]
     main = script(stem)
     run_study(study, options, main.experiments[0], tmp_path / "runs" / "one")
-    for out in ("first", "second"):
-        words = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / out)]
-        assert main(words) == 0
-    drawn = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert drawn == [f"{stem}.{kind}" for kind in ("pdf", "png", "svg")]
-    for name in drawn:
-        first, second = (tmp_path / out / name for out in ("first", "second"))
-        assert first.read_bytes() == second.read_bytes()
-        assert first.stat().st_size > 5_000
+    out = tmp_path / "drawn"
+    assert main(["--runs", str(tmp_path / "runs"), "--out", str(out)]) == 0
+    (file,) = out.iterdir()
+    assert file.name == f"{stem}.svg"
+    assert file.stat().st_size > 5_000
 
 
 def test_without_runs_a_figure_names_the_command_that_makes_them(
@@ -109,7 +105,7 @@ def test_without_runs_a_figure_names_the_command_that_makes_them(
 
 
 def test_of_several_runs_a_figure_says_which_it_draws(
-    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], as_svg: None
 ) -> None:
     for seed in (0, 1):
         options = {"n": 4, "iterations": 20, "seed": seed}
