@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -35,6 +36,8 @@ INHERITED = (
 )
 # All that a run which is needed takes from the run that needs it.
 HANDED_ON = (*INHERITED, "recipe", "scale")
+# Typed keys that make no other run of an experiment, or are counted apart.
+HARMLESS = frozenset({"exp", "seed", "recipe", "scale", *EXECUTION_KEYS})
 _bases: dict[tuple[str, ...], DictConfig] = {}
 
 
@@ -72,6 +75,26 @@ def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
         _set(parent, name, value, f"{key}.set.{name}")
     parent.typed |= {str(name) for name in given}
     return parent
+
+
+def altering(config: DictConfig, typed: frozenset[str]) -> frozenset[str]:
+    """The typed keys, without those that have the value which their experiment gives them."""
+    if config.name == "adhoc" or all(key.partition(".")[0] in HARMLESS for key in typed):
+        return typed
+    try:
+        base = experiment_of(config)
+    except HydraException:  # a name that is no experiment's
+        return typed
+    return frozenset(key for key in typed if _at(base, key) != _at(config, key))
+
+
+def experiment_of(config: DictConfig) -> DictConfig:
+    """The experiment of a run as it stands."""
+    return _base("study" if "study" in config else "train", [f"+exp={config.name}"])
+
+
+def _at(config: DictConfig, key: str) -> Any:
+    return _comparable(OmegaConf.select(config, key, throw_on_missing=False))
 
 
 def forget_bases() -> None:
@@ -143,7 +166,7 @@ def _values(given: Mapping[str, Any], node: Any, where: str = "") -> Iterator[tu
 
 def _set(parent: Composed, key: str, value: Any, where: str) -> None:
     try:
-        before = _comparable(OmegaConf.select(parent.config, key, throw_on_missing=False))
+        before = _at(parent.config, key)
         OmegaConf.update(parent.config, key, value, merge=True)
     except OmegaConfBaseException as error:
         raise UserError(f"{where}: {first_line(error)}") from error

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.finalise import parents, refuse_unmet
+from ntkexp.compose.parents import altering
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE, FAILED, compare_data, done_already, has_diverged
@@ -139,7 +140,7 @@ def begin(
         command=command_of(config),
         hashed=hashed(plain(config)),
         axes=tuple(sorted(typed.axes)),
-        typed=tuple(sorted(typed.keys - {"exp"})),
+        typed=tuple(sorted(altering(config, typed.keys) - {"exp"})),
         facts={"data": dict(ready.data), "threads": number},
     )
     stored.begin(text, facts, card)

@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.jobs import Composer
 from ntkexp.compose.overrides import typed_keys
+from ntkexp.compose.parents import altering
 from ntkexp.errors import UserError
 from ntkexp.execution.outcome import DONE, FAILED, is_finished
 from ntkexp.execution.prepare import checksums
@@ -68,8 +69,9 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
     jobs: dict[Path, Job] = {}
     for overrides in batch:
         config = composer.compose(overrides)
-        typed = Typed(frozenset(typed_keys(overrides)), axes)
-        finalise(config, typed.keys)
+        keys = frozenset(typed_keys(overrides))
+        finalise(config, keys)
+        typed = Typed(altering(config, keys), axes)
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.
