@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from ntkexp.data.base import Data
     from ntkexp.data.batches import Batches, crop_flip
     from ntkexp.data.dataset import Dataset, Split
-    from ntkexp.data.images.sources import verify
     from ntkexp.data.shared import sharing
 
-__all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "sharing", "verify"]
+__all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "sharing"]
 
 HOMES = {
     "Batches": "batches",
@@ -28,7 +27,6 @@ HOMES = {
     "Split": "dataset",
     "crop_flip": "batches",
     "sharing": "shared",
-    "verify": "images.sources",
 }
 
 

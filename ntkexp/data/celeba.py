@@ -21,7 +21,7 @@ from ntkexp.data.listed_photographs import (
     Listing,
     checksums_of,
     folder_of,
-    lines_of,
+    list_at,
     load_photographs,
 )
 from ntkexp.data.spurious import Kind, Marks, Photographs
@@ -53,74 +53,35 @@ class Celeba(Photographs):
 
 
 def listing() -> Listing:
-    """The images by label (blond), attribute (a woman) and split; both lists must name the same
-    images."""
+    """The images by label (blond), attribute (a woman) and split; both lists name the same."""
     folder = folder_of(NAME, [NAME], [ATTRIBUTES, PARTITION])
-    names, marks = attributes(folder / ATTRIBUTES)
-    splits = partition(folder / PARTITION, names)
+    # Two lines of heading: the number of images, and the names of the attributes.
+    marks = list_at(
+        folder / ATTRIBUTES, {TARGET: (1, -1), MALE: (1, -1)}, sep=r"\s+", skiprows=1, index_col=0
+    )
+    splits = list_at(
+        folder / PARTITION, {"split": (0, 1, 2)}, sep=r"\s+", names=["split"], index_col=0
+    )
+    if not marks.index.equals(splits.index):
+        raise UserError(
+            f"{folder}: {ATTRIBUTES} has {len(marks):,} images and {PARTITION} {len(splits):,}; "
+            "expected the same images in both, in one order"
+        )
     return Listing(
         lists=(folder / ATTRIBUTES, folder / PARTITION),
-        images=_paths(folder, names),
-        splits=torch.tensor(splits),
-        marks=marks,
+        images=_paths(folder, [*marks.index]),
+        splits=torch.tensor(splits["split"].to_numpy()),
+        marks=Marks(
+            positive=torch.tensor(marks[TARGET].to_numpy() == 1),
+            attribute=torch.tensor(marks[MALE].to_numpy() == -1),
+        ),
         official=OFFICIAL,
     )
 
 
-def attributes(path: Path) -> tuple[list[str], Marks]:
-    """Files, and for each whether it is blond (positive) and a woman's (the attribute)."""
-    lines = lines_of(path)
-    if len(lines) < 2:
-        raise UserError(f"{path}: ends in line {len(lines)}; expected a number, names, images")
-    columns = lines[1].split()
-    for name in (TARGET, MALE):
-        if name not in columns:
-            raise UserError(f"{path}, line 2: no attribute {name} among {len(columns)}")
-    places = [columns.index(TARGET), columns.index(MALE)]
-    names, values = [], []
-    for number, line in enumerate(lines[2:], start=3):
-        words = line.split()
-        if len(words) != len(columns) + 1:
-            raise UserError(
-                f"{path}, line {number}: {len(words)} words, expected a file and {len(columns)} "
-                "attributes"
-            )
-        marks = [words[1 + place] for place in places]
-        if not {"1", "-1"}.issuperset(marks):
-            raise UserError(
-                f"{path}, line {number}: {TARGET} and {MALE} are {' and '.join(marks)}; expected 1 "
-                "or -1"
-            )
-        names.append(words[0])
-        values.append([mark == "1" for mark in marks])
-    if lines[0] != str(len(names)):
-        raise UserError(f"{path}: line 1 says {lines[0]}, but {len(names):,} images follow")
-    blond, male = torch.tensor(values).T
-    return names, Marks(positive=blond, attribute=~male)
-
-
-def partition(path: Path, names: list[str]) -> list[int]:
-    """The split of each image, in the order of `names`, which must be that of the file."""
-    lines = lines_of(path)
-    if len(lines) != len(names):
-        raise UserError(f"{path}: {len(lines):,} lines; {ATTRIBUTES} has {len(names):,} images")
-    splits = []
-    for number, (line, name) in enumerate(zip(lines, names, strict=True), start=1):
-        words = line.split()
-        if len(words) != 2 or words[1] not in ("0", "1", "2"):
-            raise UserError(f"{path}, line {number}: {line[:60]!r}; expected a file and 0, 1 or 2")
-        if words[0] != name:
-            raise UserError(
-                f"{path}, line {number}: {words[0]}, where {ATTRIBUTES} has {name}; expected the "
-                "same images in both"
-            )
-        splits.append(int(words[1]))
-    return splits
-
-
 def _paths(folder: Path, names: list[str]) -> list[Path]:
     for home in (folder / IMAGES, folder / IMAGES / IMAGES):
-        if names and (home / names[0]).exists():
+        if (home / names[0]).exists():
             return [home / name for name in names]
     raise UserError(
         f"data={NAME}: {folder / IMAGES} has no {names[0]}; expected the aligned images there, or "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from PIL import Image
 from torch import Tensor
@@ -17,7 +18,6 @@ from torch import Tensor
 from ntkexp.data.dataset import Dataset
 from ntkexp.data.images.dataset import chosen_rows
 from ntkexp.data.images.files import Pixels, opened
-from ntkexp.data.images.parquet import PILLOW_ERRORS
 from ntkexp.data.images.sources import data_directory, sha256_of
 from ntkexp.data.spurious import (
     MOST_EXAMPLES,
@@ -109,14 +109,25 @@ def folder_of(name: str, folders: Sequence[str], lists: Sequence[str]) -> Path:
     return there
 
 
-def lines_of(path: Path) -> list[str]:
-    """The lines of a list, without what surrounds them."""
-    with opened(path) as file:
-        content = file.read()
+def list_at(path: Path, accepted: Mapping[str, Collection[int]], **how: Any) -> pd.DataFrame:
+    """A list of images as a table; refused where a column is missing or holds another value.
+
+    `how` it is written, in the words of `pandas.read_csv`.
+    """
     try:
-        return [line.strip() for line in content.decode("utf-8").splitlines()]
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: is no text (byte {error.start})") from error
+        table: pd.DataFrame = pd.read_csv(path, **how)
+    except ValueError as error:
+        raise UserError(f"{path}: no list of images ({str(error).strip()})") from error
+    for name, values in accepted.items():
+        if name not in table:
+            raise UserError(f"{path}: no column {name}; it has {', '.join(map(str, table))}")
+        wrong = table[name][~table[name].isin(values)]
+        if len(wrong):
+            words = " or ".join(map(str, values))
+            raise UserError(
+                f"{path}: {name} of image {wrong.index[0]} is {wrong.iloc[0]}; expected {words}"
+            )
+    return table
 
 
 def _decoded(path: Path, size: int, digest: hashlib._Hash, shown: Progress) -> Pixels:
@@ -130,11 +141,7 @@ def _decoded(path: Path, size: int, digest: hashlib._Hash, shown: Progress) -> P
             left, top = ((whole - side) // 2 for whole in image.size)
             square = image.convert("RGB").crop((left, top, left + side, top + side))
             fitted = square.resize((size, size), Image.Resampling.BILINEAR)
-    except PILLOW_ERRORS as error:
-        raise UserError(f"{path}: cannot be decoded as an image ({_first(error)})") from error
+    except Exception as error:  # what is no image raises nearly anything
+        raise UserError(f"{path}: cannot be decoded as an image ({error})") from error
     shown.advance(1)
     return np.asarray(fitted).transpose(2, 0, 1)
-
-
-def _first(error: BaseException) -> str:
-    return next(chain(str(error).splitlines(), ["damaged"]))

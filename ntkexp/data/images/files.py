@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Collection
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.errors import UserError
+from ntkexp.results.files import make_folder, replacing
 
 Pixels = npt.NDArray[np.uint8]  # (n, channels, height, width)
 Labels = npt.NDArray[np.int64]  # (n,)
@@ -48,12 +48,10 @@ class LabelledImages:
 
 
 def opened(path: Path) -> BufferedReader:
-    """A file to read; in one line why it cannot be: a dangling link, a folder, no permission."""
+    """A file to read; in one line why it cannot be."""
     try:
         return path.open("rb")
     except OSError as error:
-        if path.is_symlink() and not path.exists():
-            raise UserError(f"{path}: a link to {path.readlink()}, where nothing is") from error
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
@@ -73,32 +71,10 @@ def cache_directory() -> Path:
     return Path(caches).expanduser() / "ntkexp"
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A decoded file in the cache; `kind` is the dataset's name."""
-
-    path: Path
-    kind: str
-    size_bytes: int
-
-
-def kept_files(kinds: Collection[str] = ()) -> list[Kept]:
+def kept_files(kinds: Collection[str] = ()) -> list[Path]:
     """The files of the cache, those of some datasets or all."""
-    kept = []
-    for path in sorted((cache_directory() / "decoded").glob("*.npz")):
-        kind = path.name.rpartition("-")[0]
-        # A name that begins with a dot is a file that somebody is writing.
-        if not path.name.startswith(".") and (not kinds or kind in kinds):
-            kept.append(Kept(path, kind, path.stat().st_size))
-    return kept
-
-
-def forget(kinds: Collection[str] = ()) -> list[Kept]:
-    """Remove decoded images from the cache; the next run decodes them again."""
-    gone = kept_files(kinds)
-    for kept in gone:
-        kept.path.unlink(missing_ok=True)
-    return gone
+    kept = sorted((cache_directory() / "decoded").glob("[!.]*.npz"))
+    return [path for path in kept if not kinds or path.name.rpartition("-")[0] in kinds]
 
 
 def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decoded:
@@ -110,29 +86,13 @@ def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decod
     try:
         with path.open("rb") as file, np.load(file) as kept:
             return kept["pixels"], kept["labels"], bool(kept["lossy"])
-    except FileNotFoundError:
-        pass
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        pass  # damaged by something else than this program, which writes it whole: make it anew
-    decoded = decode()
+        pass  # not there, or damaged by something else than this program, which writes it whole
+    pixels, labels, lossy = decode()
     try:
-        _write_whole(path, decoded)
-    except OSError as error:
-        warnings.warn(f"{path}: cannot keep the decoded images ({error})", stacklevel=2)
-    return decoded
-
-
-def _write_whole(path: Path, decoded: Decoded) -> None:
-    """Written under another name and then renamed, so that no reader sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pixels, labels, lossy = decoded
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".npz")
-    try:
-        with os.fdopen(handle, "wb") as file:
+        make_folder(path.parent)
+        with replacing(path) as draft, draft.open("wb") as file:
             np.savez(file, pixels=pixels, labels=labels, lossy=np.array(lossy))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    except UserError as error:
+        warnings.warn(f"cannot keep the decoded images: {error}", stacklevel=2)
+    return pixels, labels, lossy

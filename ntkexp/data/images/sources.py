@@ -3,26 +3,17 @@ image parquet, then a download by torchvision."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ntkexp import components
 from ntkexp.data.images import parquet as image_parquet
 from ntkexp.data.images import torchvision
-from ntkexp.data.images.files import (
-    Kept,
-    LabelledImages,
-    SourceFile,
-    cache_directory,
-    forget,
-    kept_files,
-)
+from ntkexp.data.images.files import LabelledImages, SourceFile, cache_directory, kept_files
 from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.data.shared import shared_images
 from ntkexp.errors import UserError
@@ -51,30 +42,6 @@ def kind_of(name: str) -> ImageKind:
     if name not in sets:
         raise UserError(f"data.name={name}: the image datasets are {', '.join(sets)}")
     return sets[name]
-
-
-@dataclass(frozen=True)
-class Verified:
-    """The result of `ntkexp data NAME`: every file was read to its end and every image decoded."""
-
-    name: str
-    files: tuple[SourceFile, ...]
-    remarks: tuple[str, ...]
-
-
-def is_here(name: str) -> bool:
-    """True if reading this image set needs no download."""
-    root, kind = data_directory(), kind_of(name)
-    return not (_missing_from_torchvision(root, kind) and _missing_parquet(root, kind))
-
-
-def verify(name: str, *, progress: bool = True) -> Verified:
-    """Read all of a dataset, having it downloaded first where it is not there."""
-    kind = kind_of(name)
-    splits = {split: read_images(kind, split, progress=progress) for split in SPLITS}
-    files = tuple(file for images in splits.values() for file in images.files)
-    notes = tuple(note for split, images in splits.items() for note in remarks(kind, split, images))
-    return Verified(name, files, notes)
 
 
 def read(name: str, split: SplitName, *, progress: bool = True) -> LabelledImages:
@@ -158,7 +125,6 @@ def _download(root: Path, kind: ImageKind) -> None:
     """Let torchvision download into a folder of its own, and move the files in when complete."""
     if kind.torchvision is None:
         raise UserError(_three_ways(root, kind, "no class of torchvision.datasets has them"))
-    made = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=root, prefix=".download-") as folder:
@@ -168,9 +134,6 @@ def _download(root: Path, kind: ImageKind) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / path.relative_to(root)).replace(path)
     except (OSError, RuntimeError, ImportError) as error:
-        for empty in made:
-            with contextlib.suppress(OSError):
-                empty.rmdir()
         raise UserError(_three_ways(root, kind, error)) from error
 
 
@@ -200,23 +163,31 @@ def inventory(words: Sequence[str]) -> str:
         if name not in sets:
             raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(sets)}")
     if "--forget" in words:
-        return f"forgot {_summary(forget(names))}"
+        kept = kept_files(names)
+        told = f"forgot {_summary(kept)}"
+        for path in kept:
+            path.unlink(missing_ok=True)
+        return told
     lines = [f"under {data_directory()}:"]
     for name in names or sets:
-        if not names and not is_here(name):
+        root, kind = data_directory(), sets[name]
+        here = not (_missing_from_torchvision(root, kind) and _missing_parquet(root, kind))
+        if not names and not here:
             lines.append(f"{name}: not here; ntkexp data {name} fetches it")
             continue
-        verified = verify(name)
         lines.append(name)
+        splits = {split: read_images(kind, split) for split in SPLITS}
         lines += [
             f"  {file.path.name:<36} {file.size_bytes:>11,} bytes  sha256 {file.sha256}"
-            for file in verified.files
+            for images in splits.values()
+            for file in images.files
         ]
-        lines += [f"  note: {remark}" for remark in verified.remarks]
+        for split, images in splits.items():
+            lines += [f"  note: {remark}" for remark in remarks(kind, split, images)]
     lines.append(f"cache: {_summary(kept_files())}; ntkexp data --forget removes them")
     return "\n".join(lines)
 
 
-def _summary(kept: Sequence[Kept]) -> str:
-    size = sum(file.size_bytes for file in kept)
+def _summary(kept: Sequence[Path]) -> str:
+    size = sum(path.stat().st_size for path in kept)
     return f"{len(kept)} decoded files, {size / 1e6:.1f} MB, in {cache_directory() / 'decoded'}"

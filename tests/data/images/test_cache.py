@@ -35,7 +35,7 @@ def test_forgetting_one_dataset_leaves_the_others(cache: Path) -> None:
 
 def test_forgetting_all_leaves_what_somebody_writes_and_the_images(cache: Path) -> None:
     total = sum(path.stat().st_size for path in (cache / "decoded").glob("[!.]*.npz"))
-    assert sum(kept.size_bytes for kept in kept_files()) == total
+    assert sum(kept.stat().st_size for kept in kept_files()) == total
     assert f"forgot 3 decoded files, {total / 1e6:.1f} MB" in inventory(["--forget"])
     assert names(cache) == [".half.npz"]
     assert (cache / "data").is_dir()

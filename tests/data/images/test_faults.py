@@ -46,22 +46,6 @@ def test_an_image_that_would_fill_the_memory_is_not_decoded(made_up: Any, side: 
     refused(f"{path}, row 0: image ")
 
 
-@pytest.mark.parametrize(
-    ("image", "says"),
-    [
-        ({"path": "0.png"}, "column image is struct<path: string>, expected .* bytes"),
-        ("0.png", "column image is .*string, expected a struct"),
-        ({"bytes": "text", "path": ""}, "field bytes is .*string, expected binary"),
-        ({"bytes": 3}, "field bytes is int64, expected binary"),
-    ],
-    ids=["no bytes", "a string", "text", "a number"],
-)
-def test_a_column_without_image_bytes_is_named(made_up: Any, image: Any, says: str) -> None:
-    path = made_up.parquet("mnist")
-    pd.DataFrame({"image": [image], "label": [0]}).to_parquet(path)
-    refused(f"{path}: .*{says}|{path}: {says}")
-
-
 def test_images_decoded_as_one_kind_are_not_taken_for_another(made_up: Any) -> None:
     theirs = made_up.parquet("cifar10")
     ours = made_up.parquet("mnist")
@@ -79,7 +63,7 @@ def test_a_dangling_link_and_a_folder_are_named_and_not_downloaded_over(
     path: Path = made if layout == "parquet" else made / "train-images-idx3-ubyte"
     path.unlink()
     path.symlink_to("nowhere")
-    refused(f"{path}: a link to nowhere, where nothing is")
+    refused(rf"{path}: cannot be read \(No such file or directory\)")
     path.unlink()
     path.mkdir()
     refused(rf"{path}: cannot be read \(Is a directory\)")
