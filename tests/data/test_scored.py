@@ -125,7 +125,7 @@ def test_a_damaged_file_is_one_line(content: Any, tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_a_missing_choice_are_one_line(tmp_path: Path, published: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read .*No such file"):
+    with pytest.raises(UserError, match=r"cannot be read .*No such file"):
         data.load(scored(tmp_path / "none.npz"), seed=0, device=CPU, progress=False)
     with pytest.raises(UserError, match="neither is given"):
         scored(None).check()

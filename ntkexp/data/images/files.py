@@ -91,8 +91,8 @@ def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decod
     pixels, labels, lossy = decode()
     try:
         make_folder(path.parent)
-        with replacing(path) as draft, draft.open("wb") as file:
-            np.savez(file, pixels=pixels, labels=labels, lossy=np.array(lossy))
+        with replacing(path) as draft, draft.open("wb") as whole:
+            np.savez(whole, pixels=pixels, labels=labels, lossy=np.array(lossy))
     except UserError as error:
         warnings.warn(f"cannot keep the decoded images: {error}", stacklevel=2)
     return pixels, labels, lossy
