@@ -6,16 +6,14 @@
         array.put(tile, compute(tile))
     values = array.values()                # a read-only memory map of the .npy file
 
-While it is being filled, a folder `<path>.filling` holds
+Beside it a folder `<path>.tiles` holds
 
-    array.npy      its space is reserved at once, so a full disk is noticed before any work
     record.json    description, shape, type, size of a tile
+    array.npy      the array until all tiles are there, when it moves to its path; its space is
+                   reserved at once, so a full disk is noticed before any work
     claims/R-C     locked by the process that computes tile (R, C); the kernel frees the lock when
                    the process ends, however it ends, and another process takes the tile over
     done/R-C       its checksum, written once the tile is safely on disk
-
-and when the last tile is done the array is published under `path`, with the record and all
-checksums in `<path>.tiles.json`.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ import fcntl
 import json
 import os
 import shutil
-import socket
 import time
 import uuid
 import zlib
@@ -42,7 +39,7 @@ from ntkexp.results.files import write_text
 Array: TypeAlias = npt.NDArray[np.generic]
 Tile: TypeAlias = tuple[int, int]
 WAIT_SECONDS = 0.2
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -71,9 +68,9 @@ class ArrayRecord:
         )
         return rows, columns
 
-    def text(self, **more: object) -> str:
-        """The record as a file holds it, with further facts."""
-        return json.dumps({**asdict(self), "format": FORMAT, **more})
+    def text(self) -> str:
+        """The record as a file holds it."""
+        return json.dumps({**asdict(self), "format": FORMAT})
 
     @classmethod
     def parsed(cls, text: str) -> ArrayRecord:
@@ -92,11 +89,6 @@ class ArrayRecord:
 
 def name_of(tile: Tile) -> str:
     return f"{tile[0]}-{tile[1]}"
-
-
-def tile_of(name: str) -> Tile:
-    row, _, column = name.partition("-")
-    return int(row), int(column)
 
 
 def reserve(file: Path, record: ArrayRecord) -> None:
@@ -120,8 +112,8 @@ class TiledArray:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._final = path.with_name(path.name + ".tiles.json")
-        self._folder = path.with_name(path.name + ".filling")
+        self._folder = path.with_name(path.name + ".tiles")
+        self._filling = self._folder / "array.npy"
         self._claims: dict[Tile, int] = {}
         self._record: ArrayRecord | None = None
         self._checksums: dict[Tile, int] = {}
@@ -144,10 +136,10 @@ class TiledArray:
         Refused: a file of something else, and one whose length, type or checksums are wrong.
         """
         wanted = ArrayRecord(description, shape, dtype, tile, symmetric)
-        if not self._folder.exists() and not self._final.exists():
+        if not self._folder.exists():
             self._create(wanted)
         self._record = self._read(wanted)
-        self._checksums = self._verified()
+        self._verify()
         return self.record.tile
 
     def todo(self) -> Iterator[Tile]:
@@ -163,10 +155,15 @@ class TiledArray:
                     try:
                         yield tile
                     finally:
-                        self._release(tile)
+                        os.close(self._claims.pop(tile))
             if idle:
                 time.sleep(WAIT_SECONDS)
-        self._publish()
+        try:
+            self._filling.replace(self.path)
+        except FileNotFoundError:
+            pass  # it is there, moved by whoever was first
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
 
     def put(self, tile: Tile, block: Array) -> None:
         """Write a claimed tile, and record it once it is on disk."""
@@ -177,21 +174,16 @@ class TiledArray:
         if block.shape != expected or str(block.dtype) != self.record.dtype:
             raise ValueError(f"tile {tile}: {block.shape} {block.dtype} for {expected}")
         try:
-            values = np.load(self._folder / "array.npy", mmap_mode="r+")
+            values = np.load(self._filling, mmap_mode="r+")
             values[rows, columns] = block
             if self.record.symmetric and tile[0] != tile[1]:
                 values[columns, rows] = block.T
             values.flush()
-            checksum = self._checksum(values, tile)
-            done = {"checksum": checksum, "by": f"{socket.gethostname()}:{os.getpid()}"}
-            write_text(self._folder / "done" / name_of(tile), json.dumps(done))
-            self._checksums[tile] = checksum
-        except (OSError, UserError) as error:
-            if self._published:
-                return  # another process has seen that this was the last, and published the whole
-            if isinstance(error, UserError):
-                raise
+        except OSError as error:
             raise cannot_write(self.path, error) from error
+        checksum = self._checksum(values, tile)
+        write_text(self._folder / "done" / name_of(tile), str(checksum))
+        self._checksums[tile] = checksum
 
     def done(self) -> list[Tile]:
         return [tile for tile in self.record.tiles() if self._is_done(tile)]
@@ -203,16 +195,10 @@ class TiledArray:
     def values(self) -> Array:
         """The whole as a read-only memory map; zero where a tile is not done yet."""
         try:
-            file = self.path if self._published else self._folder / "array.npy"
-            values: Array = np.load(file, mmap_mode="r")
-        except FileNotFoundError:  # published between the look and the reading
+            values: Array = np.load(self._filling, mmap_mode="r")
+        except FileNotFoundError:
             values = np.load(self.path, mmap_mode="r")
         return values
-
-    @property
-    def _published(self) -> bool:
-        """True once the whole array is at its path; what is left of the folder does not count."""
-        return self._final.exists() and self.path.exists()
 
     def _create(self, record: ArrayRecord) -> None:
         if self.path.exists():
@@ -232,54 +218,38 @@ class TiledArray:
             shutil.rmtree(mine, ignore_errors=True)
 
     def _read(self, wanted: ArrayRecord) -> ArrayRecord:
-        file = self._final if self._published else self._folder / "record.json"
-        if not file.exists():
-            file = self._final
+        file = self._folder / "record.json"
         try:
             record = ArrayRecord.parsed(file.read_text())
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(
-                f"{file} is no record of an array; remove it and {self.path}"
+                f"{file} is no record of an array; remove its folder and {self.path}"
             ) from error
         for key in ("description", "shape", "dtype", "symmetric"):
-            if getattr(record, key) != getattr(wanted, key):
-                found_, now = getattr(record, key), getattr(wanted, key)
-                what = "of something else" if key == "description" else f"{key} {found_}, not {now}"
+            before, now = getattr(record, key), getattr(wanted, key)
+            if before != now:
+                what = "of something else" if key == "description" else f"{key} {before}, not {now}"
                 raise UserError(
-                    f"{self.path}: the array begun there is {what}; remove it and {file}, or "
-                    "choose another path"
+                    f"{self.path}: the array begun there is {what}; remove it and {self._folder}, "
+                    "or choose another path"
                 )
         return record
 
-    def _verified(self) -> dict[Tile, int]:
-        """The checksums recorded so far, each compared with what is on disk."""
-        file = self.path if self._published else self._folder / "array.npy"
-        damaged = f"{file} is damaged (%s); remove it and what lies beside it, and start again"
+    def _verify(self) -> None:
+        """Compare what is on disk with its record, and the tiles that are done with theirs."""
+        damaged = f"{self.path} is damaged (%s); remove it and {self._folder}, and start again"
         try:
-            recorded = self._recorded()
-            values: Array = np.load(file, mmap_mode="r")
-        except (OSError, ValueError, KeyError) as error:
+            values = self.values()
+            size = Path(values.filename).stat().st_size  # type: ignore[attr-defined]
+        except (OSError, ValueError) as error:
             raise UserError(damaged % str(error).partition("\n")[0]) from error
         if values.shape != self.record.shape or str(values.dtype) != self.record.dtype:
             raise UserError(damaged % f"{values.shape} {values.dtype}")
-        if file.stat().st_size != values.offset + values.nbytes:  # type: ignore[attr-defined]
-            raise UserError(damaged % f"{file.stat().st_size} bytes long")
-        for tile, checksum in recorded.items():
-            if self._checksum(values, tile) != checksum:
+        if size != values.offset + values.nbytes:  # type: ignore[attr-defined]
+            raise UserError(damaged % f"{size} bytes long")
+        for tile in self.done():
+            if self._checksum(values, tile) != self._checksums[tile]:
                 raise UserError(damaged % f"the checksum of tile {tile} is wrong")
-        return recorded
-
-    def _recorded(self) -> dict[Tile, int]:
-        if self._published or not self._folder.exists():
-            checksums = json.loads(self._final.read_text())["checksums"]
-            if len(checksums) != len(self.record.tiles()):
-                raise ValueError("tiles are missing")
-            return {tile_of(name): int(checksum) for name, checksum in checksums.items()}
-        return {
-            tile_of(file.name): int(json.loads(file.read_text())["checksum"])
-            for file in (self._folder / "done").iterdir()
-            if not file.name.startswith(".")
-        }
 
     def _checksum(self, values: Array, tile: Tile) -> int:
         """The checksum of a tile and of its mirror image."""
@@ -292,23 +262,16 @@ class TiledArray:
     def _is_done(self, tile: Tile) -> bool:
         if tile not in self._checksums:
             try:
-                self._checksums[tile] = int(self._done_record(tile)["checksum"])
+                checksum = (self._folder / "done" / name_of(tile)).read_text()
             except FileNotFoundError:
-                if not self._published:
-                    return False
-                self._checksums = self._recorded()  # by another process
+                return False
+            self._checksums[tile] = int(checksum)
         return True
-
-    def _done_record(self, tile: Tile) -> dict[str, int]:
-        found: dict[str, int] = json.loads((self._folder / "done" / name_of(tile)).read_text())
-        return found
 
     def _claim(self, tile: Tile) -> bool:
         file = self._folder / "claims" / name_of(tile)
         try:
             descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o666)
-        except FileNotFoundError:
-            return False  # published meanwhile
         except OSError as error:
             raise cannot_write(file, error) from error
         try:
@@ -324,23 +287,3 @@ class TiledArray:
             return False
         self._claims[tile] = descriptor
         return True
-
-    def _release(self, tile: Tile) -> None:
-        os.close(self._claims.pop(tile))
-
-    def _publish(self) -> None:
-        """The record first, then the array: without the record a file is nobody's."""
-        if not self._folder.exists():
-            return
-        if self._published:  # a folder begun at the moment when another process had finished
-            shutil.rmtree(self._folder, ignore_errors=True)
-            return
-        try:
-            checksums = {name_of(tile): self._checksums[tile] for tile in self.record.tiles()}
-            write_text(self._final, self.record.text(checksums=checksums))
-            (self._folder / "array.npy").replace(self.path)
-        except FileNotFoundError:
-            pass  # another process, done at the same moment, has moved it
-        except OSError as error:
-            raise cannot_write(self.path, error) from error
-        shutil.rmtree(self._folder, ignore_errors=True)

@@ -17,7 +17,6 @@ import pytest
 
 from ntkexp.errors import UserError
 from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
-from ntkexp.results.files import write_text
 
 SIZE, TILE = 11, 4
 
@@ -50,7 +49,7 @@ def test_tile_by_tile(symmetric: bool, tiles: int, tmp_path: Path) -> None:
     assert fill(array) == tiles == len(array.done())
     np.testing.assert_array_equal(array.values(), truth())
     np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), truth())
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.npy", "a.npy.tiles.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.npy", "a.npy.tiles"]
     assert fill(begun(tmp_path / "a.npy", symmetric=symmetric)) == 0
 
 
@@ -190,7 +189,7 @@ def _damage(path: Path, at: int) -> None:
 def test_damage_is_refused(finished: bool, tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     fill(begun(path), most=100 if finished else 1)
-    file = path if finished else tmp_path / "a.npy.filling" / "array.npy"
+    file = path if finished else tmp_path / "a.npy.tiles" / "array.npy"
     whole = file.read_bytes()
 
     def refused(line: str) -> None:
@@ -222,7 +221,7 @@ def test_another_array_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no array begun here"):
         begun(notes)
     assert notes.read_text() == "mine"
-    record = tmp_path / "a.npy.filling" / "record.json"
+    record = tmp_path / "a.npy.tiles" / "record.json"
     for text in ("", "[]", json.dumps({"format": 99})):
         record.write_text(text)
         with pytest.raises(UserError, match="no record of an array"):
@@ -232,7 +231,7 @@ def test_another_array_is_refused_and_left_alone(tmp_path: Path) -> None:
 def test_space_is_reserved_first(tmp_path: Path) -> None:
     array = TiledArray(tmp_path / "a.npy")
     array.begin("large", (3000, 3000), "float32", (1000, 1000), True)
-    taken = (tmp_path / "a.npy.filling" / "array.npy").stat().st_blocks * 512
+    taken = (tmp_path / "a.npy.tiles" / "array.npy").stat().st_blocks * 512
     assert taken >= 3000 * 3000 * 4
 
 
@@ -257,65 +256,3 @@ def test_no_room_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0 and "cannot write" in done.stdout, done.stderr
     assert [*tmp_path.iterdir()] == []
-
-
-def test_a_stop_between_record_and_array_is_made_good(tmp_path: Path) -> None:
-    """The process ended after writing the final record, before moving the array."""
-    path = tmp_path / "a.npy"
-    array = begun(path)
-    for tile in array.record.tiles():
-        assert array._claim(tile)
-        array.put(tile, truth()[array.record.place(tile)])
-        array._release(tile)
-    (tmp_path / "a.npy.tiles.json").write_text("{}")
-    again = begun(path)
-    assert [*again.todo()] == []
-    np.testing.assert_array_equal(np.load(path), truth())
-    assert begun(path).done() == again.record.tiles()
-
-
-def test_published_by_another_process_that_has_not_cleaned_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the folder some files are gone and others not: there is nothing left to do."""
-    one, other = begun(tmp_path / "a.npy"), begun(tmp_path / "a.npy")
-    monkeypatch.setattr(
-        "ntkexp.results.arrays.shutil.rmtree",
-        lambda folder, **_: [file.unlink() for file in (folder / "done").iterdir()],
-    )
-    assert fill(one) == 6
-    monkeypatch.undo()
-    assert fill(other) == 0
-    np.testing.assert_array_equal(other.values(), truth())
-    assert fill(begun(tmp_path / "a.npy")) == 0
-    assert not (tmp_path / "a.npy.filling").exists()
-
-
-def test_published_by_another_process_while_the_last_tile_is_put(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, other = begun(tmp_path / "a.npy"), begun(tmp_path / "a.npy")
-    assert fill(one, most=5) == 5
-
-    def written_and_gone(path: Path, text: str) -> None:
-        write_text(path, text)
-        monkeypatch.undo()
-        assert fill(other) == 0  # sees that all is done, and publishes
-        raise FileNotFoundError(path.parent)
-
-    monkeypatch.setattr("ntkexp.results.arrays.write_text", written_and_gone)
-    assert fill(one) == 1
-    np.testing.assert_array_equal(one.values(), truth())
-
-
-def test_a_folder_begun_when_the_whole_was_there_already(tmp_path: Path) -> None:
-    """Between the look and the making of the folder another process had finished."""
-    fill(begun(tmp_path / "a.npy"))
-    late = TiledArray(tmp_path / "a.npy")
-    record = begun(tmp_path / "a.npy").record
-    (tmp_path / "a.npy").rename(tmp_path / "hidden")  # as if it were not there yet
-    late._create(record)
-    (tmp_path / "hidden").rename(tmp_path / "a.npy")
-    assert fill(begun(tmp_path / "a.npy")) == 0
-    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), truth())
-    assert not (tmp_path / "a.npy.filling").exists()

@@ -61,29 +61,3 @@ def test_without_room_for_the_whole_nothing_is_begun(small_disk: SmallDisk) -> N
     with pytest.raises(UserError, match=r"^cannot write .*k\.npy: No space left"):
         tangent_kernel_tiles(model, inputs, disk / "k.npy", progress=False)
     assert [*disk.iterdir()] == []
-
-
-def test_the_last_record_may_lack_room_as_well(small_disk: SmallDisk) -> None:
-    """All tiles are done; their common record is what is written last."""
-    model, inputs = net()
-    disk = small_disk("size=64m")
-    ballast = disk / "ballast"
-
-    class Filling(Watched):
-        def put(self, tile: tuple[int, int], block: npt.NDArray[np.generic]) -> None:
-            super().put(tile, block)
-            if len(self.kept) == 36:
-                with pytest.raises(OSError, match="No space left"), ballast.open("wb") as file:
-                    while True:
-                        file.write(bytes(2**20))
-
-    array = Filling(disk / "k.npy")
-    with pytest.raises(UserError, match=r"^cannot write .*k\.npy.*: No space left"):
-        tangent_kernel_tiles(model, inputs, array, examples_per_tile=5, progress=False)
-    ballast.unlink()
-    again = Watched(array.path)
-    found = tangent_kernel_tiles(model, inputs, again, progress=False)
-    assert again.kept == []
-    truth = tangent_kernel(model, inputs).gram.numpy()
-    np.testing.assert_allclose(found, truth, rtol=1e-10, atol=1e-12)
-    assert {file.name for file in disk.iterdir()} == {"k.npy", "k.npy.tiles.json"}

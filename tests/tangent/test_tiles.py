@@ -53,7 +53,7 @@ class Stopping(nn.Sequential):
 def test_a_stopped_kernel_is_taken_up(tmp_path: Path) -> None:
     plain, inputs = mlp()
     model = Stopping(*plain).double()
-    file, done_tiles = tmp_path / "k.npy", tmp_path / "k.npy.filling" / "done"
+    file, done_tiles = tmp_path / "k.npy", tmp_path / "k.npy.tiles" / "done"
     model.left = 14
     with pytest.raises(KeyboardInterrupt):
         tangent_kernel_tiles(model, inputs, file, examples_per_tile=5, progress=False)
