@@ -7,7 +7,6 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import hydra
@@ -18,7 +17,6 @@ from omegaconf.errors import OmegaConfBaseException
 from ntkexp.compose import composition
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import (
-    SWEEP,
     check_overrides,
     explained,
     plain_errors,
@@ -29,24 +27,7 @@ from ntkexp.errors import RunFailed, SweepStopped, UserError, denied, meant
 from ntkexp.execution import run as life
 from ntkexp.execution.outcome import DONE, metric_of
 from ntkexp.identity import folder_of
-
-SHOWN = ("job", "hydra", "all")
-INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
-# Hydra's flags: those that take a word after them, what that may be (None is for anything), and
-# those that stand alone.
-WITH_VALUE: dict[str, tuple[str, ...] | None] = {
-    "--cfg": SHOWN,
-    "-c": SHOWN,
-    "--info": INFO,
-    "-i": INFO,
-    "--package": None,
-    "-p": None,
-    "--config-dir": None,
-    "-cd": None,
-}
-ALONE = {"--multirun", "-m", "--run", "-r", "--resolve"}
-# What is done with the config; Hydra does one of them.
-WAYS = (SWEEP, ("--run", "-r"), ("--cfg", "-c"), ("--info", "-i"))
+from ntkexp.usage import CommandParser
 
 # Flags of ours, and the keys they stand for.
 KEYS_OF_FLAGS = {
@@ -58,6 +39,10 @@ KEYS_OF_FLAGS = {
 }
 # Flags that say nothing of a sweep.
 OF_ANY_RUN = ("--rerun", "--with-parents")
+SHOWN = ("job", "hydra", "all")
+INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
+# What is done with the config; Hydra does one of them.
+WAYS = ("multirun", "run", "cfg", "info")
 
 
 def run(config_name: str, words: Sequence[str]) -> int:
@@ -65,10 +50,12 @@ def run(config_name: str, words: Sequence[str]) -> int:
 
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
+    flags, overrides = hoisted(ranges_quoted(words))
     task = Task(one_run=_dry_run_of_one(words))
-    with _arguments(hoisted(ranges_quoted(words))), plain_errors(config_name, words):
-        check_overrides([word for word in sys.argv[1:] if not (task.one_run and word in SWEEP)])
-        sys.argv += _logging(sys.argv[1:])
+    sweeping = "--multirun" in flags
+    with _arguments([*flags, *overrides], sweeping), plain_errors(config_name, words):
+        check_overrides(overrides, sweeping=sweeping and not task.one_run)
+        sys.argv += _logging(overrides)
         # Both are reported already: a signal by the exit code, a job that failed by its own line.
         with contextlib.suppress(SweepStopped, RunFailed):
             try:
@@ -136,46 +123,61 @@ def complete(config_name: str, line: str) -> list[str]:
     return [word for word in offered.getvalue().split() if not word.startswith("schema")]
 
 
-def hoisted(words: Sequence[str]) -> list[str]:
-    """`words` with flags first: Hydra 1.3 rejects a flag that stands between overrides.
+def flag_parser() -> CommandParser:
+    """The flags of train and study: ours, and those of Hydra's that make sense here."""
+    parser = CommandParser("train")
+    for flag in (*KEYS_OF_FLAGS, "--resolve"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("-m", "--multirun", action="store_true")
+    parser.add_argument("-r", "--run", action="store_true")
+    parser.add_argument("-c", "--cfg", choices=SHOWN)
+    parser.add_argument("-i", "--info", choices=INFO)
+    parser.add_argument("-p", "--package")
+    parser.add_argument("-cd", "--config-dir")
+    return parser
+
+
+def all_flags() -> list[str]:
+    return [name for action in flag_parser()._actions for name in action.option_strings]
+
+
+def hoisted(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Flags for Hydra, and overrides: Hydra 1.3 rejects a flag that stands between overrides.
 
     >>> hoisted(["optim.lr=0.1,0.2", "-m", "seed=1"])
-    ['-m', 'optim.lr=0.1,0.2', 'seed=1']
+    (['--multirun'], ['optim.lr=0.1,0.2', 'seed=1'])
     """
-    flags, overrides, of_sweeps = [], [], []
-    rest = iter(words)
-    for word in rest:
-        # `-x` is a flag, `~x` and `+x` are overrides.
-        if not word.startswith("-"):
-            overrides.append(word)
-        elif word in KEYS_OF_FLAGS:
-            overrides.append(f"{KEYS_OF_FLAGS[word]}=true")
-            of_sweeps += [word] if word not in OF_ANY_RUN else []
-        elif word in ALONE:
-            flags.append(word)
-        elif (flag := word.partition("=")[0]) in WITH_VALUE:
-            value = word.partition("=")[2] or next(rest, "")
-            _check_flag(flag, value)
-            flags += [flag, value]
+    given, overrides = flag_parser().parse_known_args(words)
+    flags, of_sweeps = [], False
+    for flag, value in vars(given).items():
+        name = f"--{flag.replace('_', '-')}"
+        if not value:
+            continue
+        if name in KEYS_OF_FLAGS:
+            overrides.append(f"{KEYS_OF_FLAGS[name]}=true")
+            of_sweeps |= name not in OF_ANY_RUN
         else:
-            accepted = sorted(
-                flag for flag in {*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE} if len(flag) > 3
-            )
+            flags += [name] if value is True else [name, value]
+    # The flags of sweeps make a sweep, even of one job.
+    if of_sweeps and not given.multirun:
+        given.multirun, flags = True, ["--multirun", *flags]
+    for word in overrides:
+        if word.startswith("-"):
+            accepted = [flag for flag in all_flags() if flag.startswith("--")]
             raise UserError(
                 f"{word}: no such flag{meant(word, accepted)}\naccepted are: {', '.join(accepted)}"
             )
-    _check_companions(flags)
-    _check_one_way(flags, of_sweeps)
-    if of_sweeps and not set(SWEEP) & set(flags):
-        # The flags of sweeps make a sweep, even of one job.
-        flags.insert(0, "-m")
-    return flags + overrides
+    if len(ways := [f"--{way}" for way in WAYS if getattr(given, way)]) > 1:
+        raise UserError(f"{' and '.join(ways)}: expected one of them")
+    if given.resolve and not given.cfg:
+        raise UserError("--resolve: says how --cfg prints; expected --cfg job beside it")
+    return flags, overrides
 
 
 def _dry_run_of_one(words: Sequence[str]) -> bool:
     """True if a dry run is about the one run that the same words make without the flag: there is
     neither -m nor another flag of sweeps beside it."""
-    of_sweeps = {*KEYS_OF_FLAGS, *SWEEP}.difference(OF_ANY_RUN)
+    of_sweeps = {*KEYS_OF_FLAGS, "-m", "--multirun"}.difference(OF_ANY_RUN)
     return of_sweeps.intersection(words) == {"--dry-run"}
 
 
@@ -187,45 +189,18 @@ def _logging(overrides: Sequence[str]) -> list[str]:
     return ["hydra/hydra_logging=default", "hydra/job_logging=stdout"]
 
 
-def _check_flag(flag: str, value: str) -> None:
-    """Refuse what Hydra would answer with a page of usage."""
-    choices = WITH_VALUE[flag]
-    if choices is not None and value not in choices:
-        raise UserError(f"{flag} {value}".rstrip() + f": expected one of {', '.join(choices)}")
-    if flag in ("--config-dir", "-cd") and not (value and Path(value).is_dir()):
-        raise UserError(f"{flag} {value}".rstrip() + ": no such folder; expected one of configs")
-    if not value or "=" in value:
-        raise UserError(f"{flag} {value}".rstrip() + ": expected a part of the config, as optim")
-
-
-def _check_companions(flags: Sequence[str]) -> None:
-    if {"--cfg", "-c"} & set(flags):
-        return
-    for flag in ("--resolve", "--package", "-p"):
-        if flag in flags:
-            raise UserError(f"{flag}: says how --cfg prints; expected --cfg job beside it")
-
-
-def _check_one_way(flags: Sequence[str], of_sweeps: Sequence[str]) -> None:
-    chosen = {names: flag for flag in flags for names in WAYS if flag in names}
-    if of_sweeps:
-        chosen.setdefault(SWEEP, of_sweeps[0])
-    if len(chosen) > 1:
-        raise UserError(f"{' and '.join(chosen.values())}: expected one of them")
-
-
 def _nothing(config: DictConfig) -> None:
     raise AssertionError("completion runs no job")
 
 
 @contextlib.contextmanager
-def _arguments(words: Sequence[str]) -> Iterator[None]:
+def _arguments(words: Sequence[str], sweeping: bool = False) -> Iterator[None]:
     before, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
     sys.argv = [before[0], *words]
     # Hydra then raises what went wrong instead of printing it: the message is ours to write.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     composition.register()
-    if set(SWEEP) & set(words):
+    if sweeping:
         from ntkexp.launch import plugin
 
         plugin.register()

@@ -15,17 +15,18 @@ from ntkexp.results.lock import is_locked
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
 from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
-from ntkexp.usage import USAGES
+from ntkexp.usage import parsed
 
 REFERENCE = OUTPUTS / folders.REFERENCE
 
 
-USAGE = USAGES["list"].words
-
-
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     """Paper by paper a line an experiment, and below it one a run; or one experiment's runs."""
-    name, configs = _name_and_configs(words)
+    given = parsed("list", words)
+    if len(given.names) > 1:
+        raise UserError(f"ntkexp list takes one experiment, got {' '.join(given.names)}")
+    name = given.names[0].removeprefix("+exp=") if given.names else None
+    configs: Path | None = given.config_dir
     listed = [*experiments(), *(experiments_of(configs) if configs else ())]
     there: dict[str, list[Path]] = {}
     for run in runs(outputs):
@@ -50,23 +51,6 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
             lines += ["", f"{outputs / folder}  (no experiment of this name here)"]
             lines += [f"    {line}" for line in states]
     return "\n".join(lines[1:])
-
-
-def _name_and_configs(words: Sequence[str]) -> tuple[str | None, Path | None]:
-    rest, names, configs = iter(words), [], None
-    for word in rest:
-        flag, sign, value = word.partition("=")
-        if flag in ("--config-dir", "-cd"):
-            configs = Path(value if sign else next(rest, ""))
-            if configs == Path():
-                raise UserError(f"{flag}: expected a folder of configs")
-        elif word.startswith("-"):
-            raise UserError(f"ntkexp list {word}: no such flag\nusage: {USAGE}")
-        else:
-            names.append(word.removeprefix("+exp="))
-    if len(names) > 1:
-        raise UserError(f"ntkexp list takes one experiment, got {' '.join(names)}")
-    return (names[0] if names else None), configs
 
 
 def _one(name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[Path]]) -> str:

@@ -51,9 +51,9 @@ def complete(words: Sequence[str]) -> str:
 def flags(command: str) -> list[str]:
     """Every flag of a subcommand, in order of their names."""
     if command in ("train", "study"):
-        from ntkexp.application import ALONE, KEYS_OF_FLAGS, WITH_VALUE
+        from ntkexp.application import all_flags
 
-        return sorted({*KEYS_OF_FLAGS, *WITH_VALUE, *ALONE, *ALWAYS})
+        return sorted({*all_flags(), *ALWAYS})
     words = USAGES[command].flags if command in USAGES else ()
     return sorted({*(flag.split()[0] for flag in words if flag.startswith("-")), *ALWAYS})
 

@@ -34,7 +34,7 @@ from ntkexp.errors import UserError, meant
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
 from ntkexp.results.files import refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS, roots, runs
-from ntkexp.usage import CommandParser
+from ntkexp.usage import parsed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,22 +95,23 @@ Draw = Callable[[Script], Outcome]
 
 def figures(words: Sequence[str]) -> int:
     """Draw what is asked for. Returns 1 if a script failed; missing runs are no failure."""
-    given = parser().parse_intermixed_args(words)
+    given = parsed("figures", words)
+    out: Path = given.out or FIGURES
     for folder in given.runs:
         if not folder.is_dir():
             raise UserError(f"--runs {folder}: no such folder")
-    refuse_unwritable(given.out)
+    refuse_unwritable(out)
     if given.exp:
-        return _of_ones_own(given)
+        return _of_ones_own(given, out)
     if given.columns or given.width or given.style or given.csv:
         raise UserError("--columns, --width, --style and --csv are for --exp: runs of one's own")
-    record = Drawn(given.out, given.runs or roots(OUTPUTS))
+    record = Drawn(out, given.runs or roots(OUTPUTS))
     wanted = chosen(given.names, given.paper)
     wanted = [script for script in wanted if not (given.changed and record.stands(script))]
     if not wanted:
         print("every figure is as its runs are")
         return 0
-    return _draw(wanted, given.runs, given.out, record)
+    return _draw(wanted, given.runs, out, record)
 
 
 def draw(
@@ -135,14 +136,14 @@ def draw(
     return drawn
 
 
-def _of_ones_own(given: Namespace) -> int:
+def _of_ones_own(given: Namespace, out: Path) -> int:
     wanted = chosen(given.names, given.paper)
     papers = {script.paper for script in wanted}
     if len(papers) > 1 or wanted == chosen([], *papers):
         raise UserError(f"--exp {given.exp}: of which figures? for example alignment 2 3")
     keys = given.columns.split(",") if given.columns else ()
     for path in _own().save(
-        wanted, given.exp.split(","), given.runs, given.out,
+        wanted, given.exp.split(","), given.runs, out,
         columns=keys, width=given.width, style=given.style, csv=given.csv,
     ):  # fmt: skip
         print(path, flush=True)
@@ -243,18 +244,3 @@ def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
             traceback.print_exc()
             code = 1
     return (code if isinstance(code, int) else int(bool(code))), said.getvalue(), errors.getvalue()
-
-
-def parser() -> CommandParser:
-    arguments = CommandParser("figures")
-    arguments.add_argument("names", nargs="*")
-    arguments.add_argument("--paper")
-    arguments.add_argument("--runs", nargs="+", type=Path, default=[])
-    arguments.add_argument("--out", type=Path, default=FIGURES)
-    arguments.add_argument("--changed", action="store_true")
-    arguments.add_argument("--exp")
-    arguments.add_argument("--columns")
-    arguments.add_argument("--width", type=float)
-    arguments.add_argument("--style")
-    arguments.add_argument("--csv", action="store_true")
-    return arguments

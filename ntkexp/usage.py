@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from ntkexp.errors import UserError
@@ -18,13 +19,16 @@ RUNS = "runs in these folders alone; without it one's own and the reference runs
 class Usage(NamedTuple):
     """How a command is called, what it does, and what each of its flags is for.
 
-    `short`: what of it stands on the page of all commands, where that is not all of it.
+    `short`: what of it stands on the page of all commands, where that is not all of it. `names`:
+    whether it takes words beside its flags. A flag is followed by what it takes: a NAME, a FILE, a
+    DIR, INCHES; several with dots.
     """
 
     words: str
     about: str
     short: str = ""
     flags: Mapping[str, str] = {}
+    names: bool = True
 
 
 OF_RUNS = {
@@ -74,6 +78,7 @@ USAGES = {
             "--markdown": "as a table",
             "--summary": "how many hold, and no more",
         },
+        names=False,
     ),
     "figures": Usage(
         "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] "
@@ -91,7 +96,7 @@ USAGES = {
             "several with commas between",
             "--columns KEY": "with --exp: a column for each value of this option (or several, with "
             "commas between); without it of all in which runs differ",
-            "--width N": "with --exp: in inches",
+            "--width INCHES": "with --exp: of the picture",
             "--style FILE": "with --exp: a style sheet for matplotlib, over the papers' look",
             "--csv": "with --exp: what is plotted, as a table beside the picture",
         },
@@ -106,6 +111,7 @@ USAGES = {
             "--bench DIR ...": "timings of these folders",
             "--out FILE": "the page; outputs/report/index.html unless told",
         },
+        names=False,
     ),
     "data": Usage(
         "ntkexp data [--forget] [NAME ...]",
@@ -145,11 +151,29 @@ def _entry(call: str, about: str, column: int) -> list[str]:
     return [f"{call:<{column}}{first}", *(" " * column + line for line in more)]
 
 
+def parsed(command: str, words: Sequence[str]) -> argparse.Namespace:
+    """The flags of a command, and the other `names`; an error is one line, and its usage."""
+    usage = USAGES[command]
+    parser = CommandParser(command)
+    for name, *takes in (flag.split() for flag in usage.flags if flag.startswith("-")):
+        if not takes:
+            parser.add_argument(name, action="store_true")
+            continue
+        kind = {"DIR": Path, "FILE": Path, "INCHES": float}.get(takes[0], str)
+        if takes[-1] == "...":
+            parser.add_argument(name, nargs="+", type=kind, default=[])
+        else:
+            parser.add_argument(name, type=kind)
+    if usage.names:
+        parser.add_argument("names", nargs="*")
+    return parser.parse_intermixed_args(words)
+
+
 class CommandParser(argparse.ArgumentParser):
-    """Reads the flags of one command; an error is one line, with the command's usage."""
+    """Says what is wrong in one line, with the command's usage."""
 
     def __init__(self, command: str) -> None:
-        super().__init__(usage=USAGES[command].words, add_help=False)
+        super().__init__(usage=USAGES[command].words, add_help=False, allow_abbrev=False)
         self.command = command
 
     def error(self, message: str) -> NoReturn:

@@ -36,7 +36,7 @@ def test_candidates(line: str, expected: list[str]) -> None:
 def test_every_subcommand_is_offered_and_every_flag_of_training() -> None:
     assert set(candidates("ntkexp ")) == {*COMMANDS, "--help", "--version"}
     offered = set(candidates("ntkexp train -"))
-    assert {*application.KEYS_OF_FLAGS, *application.WITH_VALUE, *application.ALONE} <= offered
+    assert {*application.all_flags()} <= offered
 
 
 def test_a_fresh_word_offers_groups_and_keys() -> None:

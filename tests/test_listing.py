@@ -136,9 +136,9 @@ def test_experiments_of_a_folder_of_configs_are_listed_with_the_command_that_run
     [
         (["dsk"], "ntkexp list dsk: no such experiment; did you mean disk?"),
         (["disk", "mlp_mnist"], "takes one experiment, got disk mlp_mnist"),
-        (["--all"], "--all: no such flag"),
+        (["--all"], "list: unrecognized arguments: --all"),
         (["--config-dir", "nowhere"], "--config-dir nowhere: no such folder"),
-        (["--config-dir"], "expected a folder of configs"),
+        (["--config-dir"], "argument --config-dir: expected one argument"),
     ],
 )
 def test_what_list_does_not_know_is_refused(words: list[str], told: str) -> None:

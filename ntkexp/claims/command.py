@@ -15,12 +15,12 @@ from ntkexp.papers.found import known, natural
 from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
-from ntkexp.usage import CommandParser
+from ntkexp.usage import parsed
 
 
 def claims(words: Sequence[str]) -> str:
     """The ledger as the command line asks for it."""
-    given = parser().parse_args(words)
+    given = parsed("claims", words)
     asked = ledger(None if given.paper is None else [known(given.paper).name])
     chosen = [claim for claim in asked if given.figure in (None, claim.figure)]
     if not chosen:
@@ -44,14 +44,3 @@ def records_of(named: Sequence[Path]) -> list[Record]:
 def judged(records: Sequence[Record], claims: Iterable[Claim] | None = None) -> list[Finding]:
     """`claims`: all there are unless told."""
     return judge_all(ledger() if claims is None else claims, records)
-
-
-def parser() -> CommandParser:
-    flags = CommandParser("claims")
-    flags.add_argument("--runs", nargs="+", type=Path, default=[])
-    flags.add_argument("--paper")
-    flags.add_argument("--figure")
-    form = flags.add_mutually_exclusive_group()
-    for name in FORMS:
-        form.add_argument(f"--{name}", action="store_true")
-    return flags

@@ -7,7 +7,6 @@ accepts some that nothing here would read. What else is wrong it says in many li
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
@@ -16,7 +15,7 @@ from itertools import islice
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -30,20 +29,17 @@ from ntkexp.options import plain
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
-SWEEP = ("--multirun", "-m")
 MOST_JOBS = 10_000
 # In a group's folder: configs that others of it choose, and nobody types.
 PARTS = "for"
 
 
-def check_overrides(words: Sequence[str], sweeps: str = "expected -m to sweep over them") -> None:
-    """Refuse overrides that cannot mean anything; `words` begin with Hydra's flags.
-
-    `sweeps` says what to do about several values.
-    """
-    sweeping = any(word in SWEEP for word in words)
+def check_overrides(
+    words: Sequence[str], *, sweeping: bool = False, sweeps: str = "expected -m to sweep over them"
+) -> None:
+    """Refuse overrides that cannot mean anything; `sweeps` says what to do about several values."""
     parser = OverridesParser.create()
-    for word in _without_flags(words):
+    for word in words:
         override = _parsed(parser, word)
         if re.match(r"hydra([./]|$)", override.key_or_group):
             _check_hydra(word, override, sweeping)
@@ -71,41 +67,33 @@ def ranges_quoted(words: Sequence[str]) -> list[str]:
 
 def check_sweep(overrides: Sequence[Override]) -> None:
     """Refuse a sweep over nothing, and one that would be composed for minutes."""
-    lengths = {
-        override.input_line: _length(override)
-        for override in overrides
-        if override.is_sweep_override()
-    }
-    jobs = math.prod(lengths.values())
-    if jobs > MOST_JOBS:
-        widest = max(lengths, key=lambda word: lengths[word])
-        raise UserError(
-            f"{widest}: makes a sweep of {jobs:,} jobs or more; expected at most {MOST_JOBS:,} in "
-            "one, so sweep over it in parts"
-        )
-
-
-def _without_flags(words: Sequence[str]) -> list[str]:
-    """Flags stand first, and only overrides hold an `=` or begin like one."""
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        flag = rest.pop(0)
-        if flag not in (*SWEEP, "-r", "--run", "--resolve"):
-            rest = rest[1:]
-    return rest
+    jobs = 1
+    for override in overrides:
+        if not override.is_sweep_override():
+            continue
+        word = override.input_line
+        try:
+            length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
+        except (HydraException, ValueError) as error:
+            raise UserError(f"{word}: {error}; expected range(...) or a,b,c") from error
+        if length == 0:
+            raise UserError(f"{word}: has no values; expected one or more to sweep over")
+        jobs *= length
+        if jobs > MOST_JOBS:
+            raise UserError(
+                f"{word}: makes a sweep of {jobs:,} jobs or more; expected at most {MOST_JOBS:,} "
+                "in one, so sweep over it in parts"
+            )
 
 
 def _parsed(parser: OverridesParser, word: str) -> Override:
     try:
         override = parser.parse_override(word)
     except (HydraException, ValueError) as error:
-        cause = error.__cause__ or error
-        # What Hydra cannot tell it calls None.
-        said = "" if str(cause) == "None" else " ".join(str(cause).split())[:100]
-        reason = said if "=" in word else "no ="
+        reason = str(error).partition("\n")[0] if "=" in word else "no ="
         raise UserError(
-            f"{word!r}: cannot be read{f' ({reason})' if reason else ''}; expected key=value, the "
-            "value in quotes where it has brackets, commas or quotes itself"
+            f"{word!r}: cannot be read ({reason}); expected key=value, the value in quotes where "
+            "it has brackets, commas or quotes itself"
         ) from error
     if not override.key_or_group:
         raise UserError(f"{word!r}: names no key; expected key=value")
@@ -131,61 +119,23 @@ def _check_hydra(word: str, override: Override, sweeping: bool) -> None:
 
 
 def _check_group(word: str, override: Override) -> None:
-    group = override.key_or_group
+    group, value = override.key_or_group, override.value()
+    many = group in GROUPS_OF_MANY
     if override.is_delete():
-        way_out = (
-            f"{group}=[] for no {group}s"
-            if group in GROUPS_OF_MANY
-            else f"{group}=NAME for another"
-        )
+        way_out = f"{group}=[] for none" if many else f"{group}=NAME for another"
         raise UserError(f"{word}: {group} cannot be left out; expected {way_out}")
     if group == "exp" and not override.is_add():
         raise UserError(f"{word}: an experiment is added to the config; expected +{word}")
-    if override.is_force_add():
-        raise UserError(f"{word}: {group} is there already; expected {word.lstrip('+')}")
-    value = override.value()
     for choice in value.list if isinstance(value, ChoiceSweep) and value.list else [value]:
-        _check_choice(word, group, choice)
-
-
-def _check_choice(word: str, group: str, value: object) -> None:
-    if isinstance(value, Sweep):
-        return
-    if isinstance(value, dict) and group not in ("exp", "recipe"):
-        # Keys of the node are checked when it is composed.
-        for name, node in value.items() if group in GROUPS_OF_MANY else ():
-            chosen = str(node.get("name", name)) if isinstance(node, dict) else str(name)
-            if "." not in chosen and chosen not in options_of(group):
-                raise UserError(unknown_option(group, chosen))
-        return
-    names = value if isinstance(value, list) and group in GROUPS_OF_MANY else [value]
-    for name in names:
-        # A quoted string is plain here; in a list it is still an object of Hydra's, with a text.
-        if not str(name) or not (isinstance(name, str) or hasattr(name, "text")):
-            many = "one or more, as a list," if group in GROUPS_OF_MANY else "one"
-            there_are = ", ".join(options_of(group))
-            accepted = "those of ntkexp list" if group == "exp" else there_are
-            raise UserError(f"{word}: expected {many} of {accepted}")
-
-
-def _length(override: Override) -> int:
-    """The number of values, counted up to more than a sweep may have."""
-    sweep, word = override.value(), override.input_line
-    if isinstance(sweep, IntervalSweep):
-        raise UserError(
-            f"{word}: an interval has no list of values; expected range(...) or values with commas "
-            "between them"
-        )
-    if isinstance(sweep, RangeSweep):
-        numbers = (sweep.start, sweep.stop, sweep.step)
-        if sweep.step == 0 or not all(math.isfinite(float(number or 0)) for number in numbers):
-            raise UserError(
-                f"{word}: expected range(first, end, step) of finite numbers, step not 0"
-            )
-    length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
-    if length == 0:
-        raise UserError(f"{word}: has no values; expected one or more to sweep over")
-    return length
+        # Keys of a node are checked when it is composed.
+        if isinstance(choice, Sweep) or (isinstance(choice, dict) and group != "exp"):
+            continue
+        for name in choice if isinstance(choice, list) and many else [choice]:
+            # A quoted string is plain here; in a list it is still an object of Hydra's.
+            if not str(name) or not (isinstance(name, str) or hasattr(name, "text")):
+                number = "one or more, as a list," if many else "one"
+                there = "ntkexp list" if group == "exp" else ", ".join(options_of(group))
+                raise UserError(f"{word}: expected {number} of {there}")
 
 
 @contextlib.contextmanager

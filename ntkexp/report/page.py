@@ -28,25 +28,25 @@ from ntkexp.report.sheets import benchmarks, packed, read_timings, soft, text
 from ntkexp.results.files import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.record import SCALES, Record
-from ntkexp.usage import CommandParser
+from ntkexp.usage import parsed
 
 
 def report(words: Sequence[str]) -> Path:
     """Write the page and say where it is."""
-    given = parser().parse_args(words)
-    out: Path = given.out
+    given = parsed("report", words)
+    out: Path = given.out or OUTPUTS / "report" / "index.html"
     if out.is_dir():
         raise UserError(f"--out {out}: is a folder; expected a file, such as {out / 'index.html'}")
-    for flag, folders in (("--figures", given.figures), ("--bench", given.bench)):
-        for folder in folders:
-            if not folder.is_dir():
-                raise UserError(f"{flag} {folder}: no such folder")
+    drawn: Path = given.figures or FIGURES
+    for flag, folder in (("--figures", given.figures), *(("--bench", at) for at in given.bench)):
+        if folder is not None and not folder.is_dir():
+            raise UserError(f"{flag} {folder}: no such folder")
     refuse_unwritable(out.parent)
     records = records_of(given.runs)
     shown = groups(records)
     text = page(
         judged(records),
-        drawings(given.figures[0] if given.figures else FIGURES, shown),
+        drawings(drawn, shown),
         shown,
         # What the reference carries of them: see scripts/reference.sh bench.
         read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
@@ -65,15 +65,6 @@ def plotly_script() -> str:
             "report: needs plotly, which is not installed; pip install 'ntkexp[report]'"
         ) from error
     return str(get_plotlyjs())
-
-
-def parser() -> CommandParser:
-    arguments = CommandParser("report")
-    arguments.add_argument("--runs", nargs="+", type=Path, default=[])
-    arguments.add_argument("--figures", nargs=1, type=Path, default=[])
-    arguments.add_argument("--bench", nargs="+", type=Path, default=[])
-    arguments.add_argument("--out", type=Path, default=OUTPUTS / "report" / "index.html")
-    return arguments
 
 
 HERE = resources.files("ntkexp.report")

@@ -17,14 +17,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ntkexp import figures
 from ntkexp.application import hoisted
-from ntkexp.claims import command as claims
 from ntkexp.claims.ledger import ledger
 from ntkexp.cli import COMMANDS
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.data.images.sources import image_sets
 from ntkexp.experiments import experiments
 from ntkexp.launch.job import jobs_of
-from ntkexp.report import page as report
+from ntkexp.usage import parsed
 from tests.conftest import Ntkexp
 from tests.docs.pages import TOP
 from tests.tiny_runs import composer
@@ -86,19 +85,19 @@ def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
             done = inside(name, *rest, *([] if shown else ["--dry-run"]))
             assert done.returncode == 0, done.stderr
         else:
-            _jobs(name, [word for word in hoisted(rest) if not word.startswith("-")])
+            _jobs(name, hoisted(rest)[1])
     elif name in ("list", "completion"):
         done = inside(name, *rest)
         assert done.returncode == 0, done.stderr
     elif name == "figures":
-        given = figures.parser().parse_intermixed_args(rest)
+        given = parsed("figures", rest)
         assert figures.chosen(given.names, given.paper)
     elif name == "claims":
-        given = claims.parser().parse_args(rest)
+        given = parsed("claims", rest)
         known = ledger(None if given.paper is None else [given.paper])
         assert any(given.figure in (None, claim.figure) for claim in known)
     elif name == "report":
-        report.parser().parse_args(rest)
+        parsed("report", rest)
     elif name == "data":
         assert {word for word in rest if word != "--forget"} <= set(image_sets())
     elif name == "show":

@@ -17,7 +17,7 @@ from ntkexp.data.images.files import LabelledImages, SourceFile, cache_directory
 from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.data.shared import shared_images
 from ntkexp.errors import UserError
-from ntkexp.usage import USAGES
+from ntkexp.usage import parsed
 
 SPLITS: tuple[SplitName, ...] = ("train", "test")
 
@@ -155,14 +155,12 @@ def inventory(words: Sequence[str]) -> str:
     """Read everything to its end and tell what was found. What is missing is fetched if it was
     named; without names nothing is. `--forget` removes the decoded copies of the cache instead.
     """
-    names = [word for word in words if word != "--forget"]
-    sets = image_sets()
+    given = parsed("data", words)
+    names, sets = given.names, image_sets()
     for name in names:
-        if name.startswith("-"):
-            raise UserError(f"ntkexp data {name}: no such flag\nusage: {USAGES['data'].words}")
         if name not in sets:
             raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(sets)}")
-    if "--forget" in words:
+    if given.forget:
         kept = kept_files(names)
         told = f"forgot {_summary(kept)}"
         for path in kept:
