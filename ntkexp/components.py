@@ -47,7 +47,6 @@ class Component:
 
     def __init_subclass__(cls) -> None:
         """Give the class an option `name`: its file's name, or else the full name of the class."""
-        refuse_taken(cls)
         stem = cls.__module__.rpartition(".")[2]
         full = f"{cls.__module__}.{cls.__qualname__}"
         accepted = (stem, full) if class_name(stem) == cls.__name__ else (full,)
@@ -70,24 +69,6 @@ class Component:
         limits = cls.small if scale["name"] == "small" else {}
         typed = {key: scale[key] for key in cls.small if scale.get(key) is not None}
         return {**limits, **typed}
-
-
-def refuse_taken(component: type[Component]) -> None:
-    """An option of a name that a component has for something else would hide that."""
-    cls, *bases = component.__mro__
-    inherited = {key for base in bases for key in _options(base)}
-    for key in _options(cls) - inherited:
-        if any(key in vars(base) for base in bases):
-            raise UserError(
-                f"{cls.__module__}.{cls.__qualname__}: has an option {key}, which in a component "
-                "means something else; expected another name"
-            )
-
-
-def _options(kind: type) -> set[str]:
-    """The options that this class itself declares, without those of its bases."""
-    annotations = inspect.get_annotations(kind)
-    return {key for key, meaning in annotations.items() if "ClassVar" not in str(meaning)}
 
 
 @dataclass(frozen=True)
@@ -226,20 +207,12 @@ def _files(group: str) -> Mapping[str, str]:
 def imported(key: str, name: str) -> Any:
     """The class or function of this full name; `key` is what was typed, for messages."""
     home, _, last = name.rpartition(".")
-    if not home or not all(part.isidentifier() for part in name.split(".")):  # two dots in a row
-        raise UserError(f"{key}: expected MODULE.CLASS")
     try:
-        module = importlib.import_module(home)
-    except ModuleNotFoundError as error:
-        if not f"{home}.".startswith(f"{error.name}."):
-            raise  # it is there; what it needs is not
+        return getattr(importlib.import_module(home), last)
+    except (ModuleNotFoundError, AttributeError, ValueError) as error:
         raise UserError(
-            f"{key}: there is no module {error.name} to import; expected MODULE.CLASS of what is "
-            "installed or on PYTHONPATH"
+            f"{key}: {error}; expected MODULE.CLASS of what is installed or on PYTHONPATH"
         ) from error
-    if not hasattr(module, last):
-        raise UserError(f"{key}: module {home} has no class {last}")
-    return getattr(module, last)
 
 
 def _of_kind(group: str, name: str, candidate: Any) -> type[Component]:

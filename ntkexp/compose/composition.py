@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,16 @@ class SweeperNode:
     params: dict[str, str] | None = None
 
 
+class Sampler(StrEnum):
+    tpe = "tpe"
+    random = "random"
+
+
+class Direction(StrEnum):
+    minimize = "minimize"
+    maximize = "maximize"
+
+
 @dataclass
 class SearchNode(SweeperNode):
     _target_: str = f"{SWEEPERS}.SearchSweeper"
@@ -51,8 +62,8 @@ class SearchNode(SweeperNode):
     n_jobs: int | None = None
     storage: str | None = None
     study_name: str | None = None
-    direction: str | None = None
-    sampler: str = "tpe"
+    direction: Direction | None = None
+    sampler: Sampler = Sampler.tpe
     seed: int | None = None
 
 

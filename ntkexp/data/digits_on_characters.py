@@ -20,11 +20,10 @@ from torch import Tensor
 from ntkexp.data.base import Shape
 from ntkexp.data.dataset import Dataset
 from ntkexp.data.images.files import LabelledImages, Pixels
-from ntkexp.data.images.options import SplitName
-from ntkexp.data.images.sources import SPLITS, checksums, files_here, read_images, remarks
+from ntkexp.data.images.sources import SPLITS, files_here, read_images
 from ntkexp.data.kmnist import Kmnist
 from ntkexp.data.mnist import Mnist
-from ntkexp.data.spurious import Kind, SpuriousImages, composed, dataset_of
+from ntkexp.data.spurious import Kind, SpuriousImages, dataset_with_marks
 from ntkexp.errors import UserError
 from ntkexp.options import each, option, share, whole
 from ntkexp.seeds import generator
@@ -57,45 +56,19 @@ class DigitsOnCharacters(SpuriousImages):
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         """Both splits; backgrounds of a split come from the same split of KMNIST."""
         kinds = (Mnist.images, Kmnist.images)
-        read: dict[SplitName, tuple[LabelledImages, LabelledImages]] = {}
-        for split in SPLITS:
-            digits, characters = (read_images(kind, split, progress=progress) for kind in kinds)
-            read[split] = digits, characters
+        sources = {
+            split: [(kind, read_images(kind, split, progress=progress)) for kind in kinds]
+            for split in SPLITS
+        }
 
         def mark(pixels: Pixels, attribute: Tensor, split: str) -> Pixels:
-            characters = read["train" if split == "train" else "test"][1]
+            _, characters = sources["train" if split == "train" else "test"][1]
             drawn = backgrounds(self, characters, attribute, seed, split)
             return laid_over(pixels, drawn, self.brightness)
 
         negative, positive = self.digits
-        train, test = (
-            composed(
-                self,
-                self.proportions,
-                split,
-                (digits.pixels, digits.labels),
-                ([negative], [positive]),
-                mark,
-                seed,
-            )
-            for split, (digits, _) in read.items()
-        )
-        pairs = [
-            (kind, split, source)
-            for split, images in read.items()
-            for kind, source in zip(kinds, images, strict=True)
-        ]
-        return dataset_of(
-            self,
-            self.proportions,
-            (train, test),
-            seed,
-            device,
-            checksums=checksums(tuple(file for _, _, source in pairs for file in source.files)),
-            remarks=[
-                note for kind, split, source in pairs for note in remarks(kind, split, source)
-            ],
-        )
+        classes = [negative], [positive]
+        return dataset_with_marks(self, self.proportions, sources, classes, mark, seed, device)
 
 
 def backgrounds(

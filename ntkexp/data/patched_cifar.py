@@ -20,8 +20,8 @@ from ntkexp.data.base import Shape
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.dataset import Dataset
 from ntkexp.data.images.files import Pixels
-from ntkexp.data.images.sources import SPLITS, checksums, files_here, read_images, remarks
-from ntkexp.data.spurious import Kind, SpuriousImages, composed, dataset_of
+from ntkexp.data.images.sources import SPLITS, files_here, read_images
+from ntkexp.data.spurious import Kind, SpuriousImages, dataset_with_marks
 from ntkexp.errors import UserError
 from ntkexp.options import each, option, whole
 
@@ -60,32 +60,13 @@ class PatchedCifar(SpuriousImages):
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         """Both splits, the patch put on those that the proportions choose."""
         kind = Cifar10.images
-        sources = {split: read_images(kind, split, progress=progress) for split in SPLITS}
+        sources = {split: [(kind, read_images(kind, split, progress=progress))] for split in SPLITS}
 
         def mark(pixels: Pixels, attribute: Tensor, split: str) -> Pixels:
             return patched(pixels, attribute, self.patch)
 
-        train, test = (
-            composed(
-                self,
-                self.proportions,
-                split,
-                (images.pixels, images.labels),
-                (self.negative, self.positive),
-                mark,
-                seed,
-            )
-            for split, images in sources.items()
-        )
-        return dataset_of(
-            self,
-            self.proportions,
-            (train, test),
-            seed,
-            device,
-            checksums=checksums(tuple(file for one in sources.values() for file in one.files)),
-            remarks=[note for split, one in sources.items() for note in remarks(kind, split, one)],
-        )
+        classes = self.negative, self.positive
+        return dataset_with_marks(self, self.proportions, sources, classes, mark, seed, device)
 
 
 def patched(pixels: Pixels, attribute: Tensor, side: int) -> Pixels:

@@ -18,7 +18,9 @@ from torch import Tensor
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.images.dataset import channel_moments, normalised
-from ntkexp.data.images.files import Labels, Pixels
+from ntkexp.data.images.files import LabelledImages, Labels, Pixels
+from ntkexp.data.images.options import ImageKind, SplitName
+from ntkexp.data.images.sources import checksums, remarks
 from ntkexp.errors import UserError
 from ntkexp.options import count, option, whole
 from ntkexp.seeds import generator
@@ -261,6 +263,33 @@ def composed(
     order = torch.randperm(len(chosen), generator=generator(seed, f"order {split}"))
     marks = Marks(is_positive, torch.cat(has)).of(order)
     return Marked(mark(pixels[chosen[order].numpy()], marks.attribute, split), marks)
+
+
+def dataset_with_marks(
+    config: SpuriousImages,
+    kind: Kind,
+    sources: Mapping[SplitName, Sequence[tuple[ImageKind, LabelledImages]]],
+    classes: tuple[Sequence[int], Sequence[int]],
+    mark: Mark,
+    seed: int,
+    device: torch.device,
+) -> Dataset:
+    """Both splits with an attribute that is put on images of the first of `sources`; the others
+    are what it is made of."""
+    train, test = (
+        composed(config, kind, split, (images.pixels, images.labels), classes, mark, seed)
+        for split, ((_, images), *_) in sources.items()
+    )
+    read = [(split, *source) for split, several in sources.items() for source in several]
+    return dataset_of(
+        config,
+        kind,
+        (train, test),
+        seed,
+        device,
+        checksums=checksums(tuple(file for _, _, images in read for file in images.files)),
+        remarks=[note for split, of, images in read for note in remarks(of, split, images)],
+    )
 
 
 def _of_classes(labels: Labels, classes: Sequence[int], seed: int, split: str) -> Tensor:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.trial import FrozenTrial
 
-SAMPLERS = ("tpe", "random")
-DIRECTIONS = ("minimize", "maximize")
 # What a stored study is about: a search with other words is another study.
 ABOUT = "ntkexp"
 # The override of every option of a trial.
@@ -62,7 +60,6 @@ class Search:
     def __init__(self, options: Mapping[str, Any], config: DictConfig, launcher: Launcher) -> None:
         self.options, self.config, self.launcher = options, config, launcher
         self.metric = str(config.objective_metric)
-        self._refuse_bad_options()
 
     def go_on(self, arguments: Sequence[str]) -> None:
         """Run trials until there are `n_trials`, then report the best one."""
@@ -134,16 +131,6 @@ class Search:
         sampler: BaseSampler = made[self.options["sampler"]](seed=seed)
         return sampler
 
-    def _refuse_bad_options(self) -> None:
-        accepted = {"sampler": SAMPLERS, "direction": (*DIRECTIONS, None)}
-        for key, choices in accepted.items():
-            if self.options[key] not in choices:
-                names = ", ".join(name for name in choices if name)
-                raise UserError(f"hydra.sweeper.{key}={self.options[key]}: expected one of {names}")
-        for key in ("n_trials", "n_jobs"):
-            if self.options[key] is not None and self.options[key] < 1:
-                raise UserError(f"hydra.sweeper.{key}={self.options[key]}: expected 1 or more")
-
 
 def _decides(override: str) -> bool:
     """True for an override that decides what is computed, not how or where."""
@@ -177,22 +164,15 @@ def _distribution(override: Override) -> BaseDistribution:
             if isinstance(sweep.start, int) and isinstance(sweep.end, int):
                 return of.IntDistribution(sweep.start, sweep.end, log=log)
             return of.FloatDistribution(sweep.start, sweep.end, log=log)
-        if isinstance(sweep, RangeSweep) and all(
-            isinstance(number, int) for number in _numbers(sweep)
-        ):
+        if isinstance(sweep, RangeSweep) and isinstance(sweep.start, int) and sweep.step == 1:
             values = [int(str(number)) for number in override.sweep_iterator()]
-            step = abs(int(sweep.step))
-            return of.IntDistribution(min(values), max(values), step=step)
+            return of.IntDistribution(min(values), max(values))
         if isinstance(sweep, ChoiceSweep | RangeSweep):
             # As they would be typed: a choice may be a list, or a word in quotes.
             return of.CategoricalDistribution(list(override.sweep_string_iterator()))
     except ValueError as error:
         raise UserError(f"{override.input_line}: {error}") from error
     raise UserError(f"{override.input_line}: expected interval(a,b), range(a,b) or values")
-
-
-def _numbers(sweep: RangeSweep) -> tuple[object, ...]:
-    return sweep.start, sweep.stop, sweep.step
 
 
 def _asked(study: Study, space: Mapping[str, BaseDistribution]) -> Trial:
@@ -225,14 +205,8 @@ def _in_state(study: Study, *names: str) -> list[Any]:
 
 
 def _summary(study: Study, metric: str) -> str:
-    counts = {
-        outcome: len(_in_state(study, state))
-        for outcome, state in (
-            ("finished", "COMPLETE"),
-            ("failed", "FAIL"),
-            ("going on", "RUNNING"),
-        )
-    }
+    states = {"finished": "COMPLETE", "failed": "FAIL", "going on": "RUNNING"}
+    counts = {outcome: len(_in_state(study, state)) for outcome, state in states.items()}
     head = f"{study.study_name}: {len(_in_state(study))} trials, " + ", ".join(
         f"{count} {outcome}" for outcome, count in counts.items() if count
     )

@@ -94,9 +94,14 @@ def begun(home: Path) -> list[Path]:
     ("words", "told"),
     [
         ((), "hydra/sweeper=search: has nothing to choose"),
-        ((*SPACE, "hydra.sweeper.n_trials=0"), "hydra.sweeper.n_trials=0: expected 1 or more"),
-        ((*SPACE, "hydra.sweeper.sampler=tep"), "hydra.sweeper.sampler=tep: expected one of tpe"),
-        ((*SPACE, "hydra.sweeper.direction=up"), "hydra.sweeper.direction=up: expected one of"),
+        (
+            (*SPACE, "hydra.sweeper.sampler=tep"),
+            "hydra.sweeper.sampler=tep: Invalid value 'tep', expected one of",
+        ),
+        (
+            (*SPACE, "hydra.sweeper.direction=up"),
+            "hydra.sweeper.direction=up: Invalid value 'up', expected one of",
+        ),
         ((*SPACE, "hydra.sweeper.storage=nowhere"), "hydra.sweeper.storage=nowhere: "),
         (("optim.lr=tag(log,interval(0,1))",), "optim.lr=tag(log,interval(0,1)): "),
     ],

@@ -48,8 +48,8 @@ def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
     ("words", "said"),
     [
         ((), "model.of: has no value"),
-        (("model.of=nowhere.Net",), "there is no module nowhere"),
-        ((f"model.of={HOME}.narrow",), "has no class narrow"),
+        (("model.of=nowhere.Net",), "No module named 'nowhere'"),
+        ((f"model.of={HOME}.narrow",), "has no attribute 'narrow'"),
         (("model.of=narrow",), "expected MODULE.CLASS"),
         ((f"model.of={HOME}.number",), "gives a int; expected"),
         ((f"model.of={HOME}.wide",), "missing 1 required positional argument: 'inputs'"),
