@@ -1,5 +1,6 @@
 """Errors that a user hears of in one line."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,10 +21,12 @@ class SweepStopped(Exception):
 
 
 class Diverged(Exception):
-    """The loss is infinite or not a number."""
+    """A run that has nothing to go on from: its loss is infinite or not a number, or its optimiser
+    cannot make another update, `why` says for what reason."""
 
-    def __init__(self, step: int, last_finite: float) -> None:
-        super().__init__(f"the loss is not finite at step {step}; before it was {last_finite:.6g}")
+    def __init__(self, step: int, last_finite: float = math.nan, why: str = "") -> None:
+        loss = f"the loss is not finite at step {step}; before it was {last_finite:.6g}"
+        super().__init__(f"{why} at step {step}" if why else loss)
         self.step, self.last_finite = step, last_finite
 
 

@@ -51,7 +51,8 @@ def check(config: DictConfig) -> None:
 
 
 def check_size(config: TrainConfig) -> None:
-    """Refuse a network that cannot take the data, or that does not fit into memory.
+    """Refuse a network that cannot take the data, that the optimiser cannot train, or that does not
+    fit into memory.
 
     Training with momentum keeps three numbers a parameter in float32: the parameter, its velocity
     and its gradient. Activations and kernels come on top. What is not known of a component of one's
@@ -61,12 +62,15 @@ def check_size(config: TrainConfig) -> None:
     if shape is None:
         return
     model.refuse_inputs(shape.inputs)
+    if (network := model.unseen(shape.inputs, shape.outputs)) is None:
+        return
+    config.optim.refuse(network)
     room: int | None = available_bytes()
     if isinstance(config.launcher, SlurmConfig):
         room = config.launcher.memory_gb and config.launcher.memory_gb * 2**30
-    parameters = model.parameters(shape.inputs, shape.outputs)
-    if parameters is None or room is None:
+    if room is None:
         return
+    parameters = sum(weight.numel() for weight in network.parameters())
     on_gpu = config.device.startswith("cuda") or (config.device == "auto" and visible_gpus())
     refuse_beyond(
         f"model.{model.size_key}={getattr(model, model.size_key)}" if model.size_key else "model",

@@ -12,8 +12,9 @@ from ntkexp.errors import UserError
 from ntkexp.options import count, option, positive
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
+    from ntkexp.objectives.base import Loss
     from ntkexp.optim.update import WeightUpdate
 
 
@@ -55,6 +56,16 @@ class Optimiser(Component):
                 "probing.losses=[0.5,...]"
             )
 
+    def refuse(self, network: nn.Module) -> None:
+        """Refuse, in one line, a network that it cannot train. Asked before anything is loaded or
+        written, of the network on PyTorch's device "meta" (shapes without numbers) where it can be
+        built there."""
+
+    def build_for(self, network: nn.Module, objective: Loss) -> WeightUpdate:
+        """The weight update of a network that is trained on this objective."""
+        return self.build(network.parameters())
+
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
-        """The weight update of these parameters, before the first update."""
+        """The weight update of these parameters, before the first update. Where it cannot go on it
+        raises ntkexp.errors.Diverged: the run then counts as diverged, not as broken."""
         raise NotImplementedError

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from omegaconf import MISSING
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
 from ntkexp.components import imported
@@ -44,6 +44,9 @@ class Torch(Optimiser):
                 "expected one of the two"
             )
         self.build([torch.zeros(2, 2, requires_grad=True)])
+
+    def refuse(self, network: nn.Module) -> None:
+        self.build(network.parameters())
 
     def build(self, parameters: Iterable[Tensor]) -> TorchUpdate:
         trained = [parameter for parameter in parameters if parameter.requires_grad]

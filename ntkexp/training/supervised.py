@@ -198,7 +198,12 @@ class Supervised:
 
     def _make_step(self) -> None:
         lr = self.lr(self.step)
-        loss, accuracy = self.learner.step(self.step, lr, self._watching(), self.before_update)
+        try:
+            loss, accuracy = self.learner.step(self.step, lr, self._watching(), self.before_update)
+        except Diverged:
+            # The rows until then; and a loss that was not finite before is what happened.
+            self.recorder.fetch()
+            raise
         step, self.step = self.step, self.step + 1
         self.recorder.update(step, self.batches.epoch(step), lr, loss, accuracy)
 

@@ -42,7 +42,8 @@ class NetworkLearner:
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probe_batches, self.batches = prepared.batches, batches
-        self.update = self.config.optim.build(self.model.parameters())
+        self.config.optim.refuse(self.model)
+        self.update = self.config.optim.build_for(self.model, self.objective)
         self.hides = self.update.hides
         self.device = self.dataset.train.inputs.device
         self.layout = quick_layout(self.model, self.device)
