@@ -22,6 +22,7 @@ LIMITED = [
 # What some components cannot do without.
 BESIDE = {
     "model": ["data=cifar10"],
+    "torch": ["optim.of=AdamW"],
     "scored_mnist": ["data.score.run=lazy/c_scores"],
     "scored_cifar10": ["data.score.run=lazy/c_scores_cifar"],
 }
