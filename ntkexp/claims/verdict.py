@@ -27,7 +27,8 @@ class Verdict(StrEnum):
 class Finding:
     """A claim under one recipe, what was measured, and the runs it was measured on.
 
-    `collapsed`: runs of its experiments that were left out, since their training collapsed.
+    `collapsed`: runs of its experiments that were left out, since their training collapsed;
+    `unmatched`: those that a joint claim left out, since others have none of their scale.
     """
 
     claim: Claim
@@ -36,6 +37,7 @@ class Finding:
     recipe: str = "paper"
     also: tuple[Case, ...] = ()
     collapsed: tuple[Record, ...] = ()
+    unmatched: tuple[Record, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -92,7 +94,17 @@ class Finding:
         notes = dict.fromkeys(note for record in self.records for note in record.notes)
         left = (f"{lost.experiment}/{lost.run}: left out, it lost again what it had learned"
                 for lost in self.collapsed)  # fmt: skip
-        return (*notes, *left)
+        return (*notes, *left, *map(self._unmatched, self.unmatched))
+
+    def _unmatched(self, run: Record) -> str:
+        judged = f"is judged on those of scale {self.scale}" if self.records else (
+            "finds no scale of which all its experiments have runs on the same images"
+        )  # fmt: skip
+        typed = f" ({' '.join(run.altered)})" if run.altered else ""
+        return (
+            f"{run.experiment}/{run.run}: left out, its scale is {run.scale}{typed}; "
+            f"{self.claim.id} {judged}"
+        )
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -141,7 +153,15 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
     beside = claim.also[1](chosen) if claim.also and cases else ()
     also = tuple(case for case in beside if not math.isnan(case.value))
     lost = tuple(run for runs in fitting.values() for run in runs if has_collapsed(run))
-    return Finding(claim, cases, tuple(chosen) if cases else (), whose, also, lost)
+    scales = {run.scale for run in chosen}
+    unmatched = tuple(
+        run
+        for runs in fitting.values()
+        for run in runs
+        if claim.jointly and run.scale not in scales and run not in lost and claim.horizon(run)
+    )
+    used = tuple(chosen) if cases else ()
+    return Finding(claim, cases, used, whose, also, lost, unmatched if cases or not chosen else ())
 
 
 def judge_all(claims: Iterable[Claim], records: Sequence[Record]) -> list[Finding]:

@@ -1,0 +1,59 @@
+"""A claim that sets experiments side by side says which runs it leaves out, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from ntkexp.claims.claim import Case, Claim, above
+from ntkexp.claims.horizon import OWN_END
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.results.record import Record
+
+
+def run(experiment: str, *typed: str, base: int = 64) -> Record:
+    config = {"name": experiment, "model.base": base}
+    made = Record(experiment, f"{experiment}{base}", config, {"evals": pd.DataFrame()})
+    return replace(made, typed=typed)
+
+
+CLAIM = Claim(
+    id="slower",
+    figure="5.2",
+    says="It is positive",
+    paper="positive",
+    number="itself",
+    experiments=("slow", "fast"),
+    tables=(),
+    statistic=lambda records: [Case("", one.seed, 1.0) for one in records],
+    holds=above(0.0),
+    threshold="the sign",
+    horizon=OWN_END,
+    jointly=True,
+)
+
+
+def test_runs_of_a_scale_that_others_do_not_have_are_named() -> None:
+    slow, fast = run("slow"), run("fast")
+    narrow, altered = run("slow", base=16), run("fast", "optim.lr=3", base=63)
+    finding = judge(CLAIM, [slow, fast, narrow, altered])
+    assert finding.records == (slow, fast)
+    assert finding.notes[-2:] == (
+        "slow/slow16: left out, its scale is narrow; slower is judged on those of scale paper",
+        "fast/fast63: left out, its scale is altered (optim.lr=3); slower is judged on those of "
+        "scale paper",
+    )
+
+
+def test_where_no_scale_is_common_to_all_every_run_is_named() -> None:
+    finding = judge(CLAIM, [run("slow", base=16), run("fast")])
+    assert finding.verdict is Verdict.no_runs
+    assert [note.partition(": left out, its scale is ")[2] for note in finding.notes] == [
+        f"{scale}; slower finds no scale of which all its experiments have runs on the same images"
+        for scale in ("narrow", "paper")
+    ]
+
+
+def test_what_is_judged_on_all_its_runs_names_none() -> None:
+    assert not any("left out" in note for note in judge(CLAIM, [run("slow"), run("fast")]).notes)
