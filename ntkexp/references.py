@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,9 @@ WEIGHTS = Rule(
     lambda name: FILE.holds(name) and name.endswith(".pt"),
     "the name of a file of weights of that run: weights.pt, or weights.390.pt by keep.weights",
 )
-# What every reference has; whatever else it has are options of its own.
+FILES = Rule(FILE.holds, "a list of names of files of that run", items=True)
+# What every reference has; whatever else it has are options of its own, but for ALSO.
+ALSO = "also"
 KEYS = frozenset({"run", "set", "file", "id", "folder"})
 
 
@@ -62,6 +64,27 @@ class FromRun:
     @property
     def path(self) -> Path:
         return Path(self.folder, self.file)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The config of the run that the file is from, with dotted keys."""
+        from ntkexp.results.status import flat_config
+
+        return flat_config(Path(self.folder))
+
+    def refuse_other_data(self, here: Mapping[str, str]) -> None:
+        """Refuse a file about other images than those of `here`, file -> sha256. Where that run
+        kept no checksums, or there are none here, nothing is compared."""
+        from ntkexp.results.status import read_card
+
+        card = read_card(Path(self.folder))
+        kept = card.facts.get("data", {}) if card else {}
+        there = {sum_ for name, sum_ in kept.items() if not name.startswith("run ")}
+        if there and here and there.isdisjoint(here.values()):
+            raise UserError(
+                f"{self.path} is about other data ({', '.join(sorted(kept))}) than "
+                f"{', '.join(sorted(here))}; expected the data of that run"
+            )
 
     def checked(self) -> Path:
         """The path of the file, if it is as its run wrote it."""
@@ -113,6 +136,23 @@ class StartFrom(FromRun):
     fresh: list[str] = field(default_factory=list)
 
 
+@dataclass
+class FilesFromRun(FromRun):
+    """Several files of one other run.
+
+    Args:
+        also: the files beside `file` that its component reads.
+    """
+
+    also: list[str] = option([], FILES)
+
+    def another(self, file: str) -> FromRun:
+        """One of the files beside `file`."""
+        if file not in self.also:
+            raise ValueError(f"{file} is not among {self.also}: no provenance would have it")
+        return replace(self, file=file)
+
+
 def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictConfig]]:
     """(dotted key, node) of every reference below a node of a composed config."""
     for name in map(str, config):
@@ -148,7 +188,7 @@ def hashed_reference(value: Mapping[str, Any]) -> Any:
     'run:3fa9/weights.pt'
     """
     source = f"run:{value['id']}/{value['file']}"
-    options = {key: given for key, given in value.items() if key not in KEYS and given}
+    options = {k: given for k, given in value.items() if k not in {*KEYS, ALSO} and given}
     return {"from": source, **options} if options else source
 
 

@@ -13,6 +13,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from ntkexp.data.kmnist import Kmnist
+from ntkexp.data.mnist import Mnist
+from ntkexp.errors import UserError
+from ntkexp.references import FromRun
 from ntkexp.results.reading import collect
 from tests.conftest import TINY_DISK, Ntkexp
 
@@ -260,3 +264,33 @@ def test_arrays_and_tables_of_a_study_serve_another(
     assert found["own"].item() == found["theirs"].item()
     lacking = inside(*read, "study.sums.file=summs.parquet")
     assert "has no file summs.parquet; it has draw0.npy, draw1.npy, draw2.npy, " in lacking.stderr
+
+
+def test_one_reference_gives_several_files_and_the_options_of_their_run(
+    inside: Ntkexp, only: Callable[[str], Path]
+) -> None:
+    inside("study", "study=tests.made_studies.Draws", "name=draws", "study.seed=3")
+    words = ["study", "study=tests.made_studies.Pair", "name=pair", "progress=false"]
+    words += [f"study.draws.run={only('draws')}"]
+    assert inside(*words).returncode == 0
+    table = pd.read_parquet(only("pair") / "pair.parquet")
+    assert table["own"].item() == pytest.approx(table["theirs"].item())
+    assert table["of"].item() == 3
+    (life,) = json.loads((only("pair") / "provenance.json").read_text())["lives"]
+    files = [name.rpartition("/")[2] for name in life["data"]]
+    assert sorted(files) == ["draw1.npy", "sums.parquet"]
+    # Which files a component reads is no part of the id.
+    assert inside(*words).stdout.startswith("done already")
+    refused = inside(*words, "study.draws.also=[eigen.npy]", "rerun=true")
+    assert "has no file eigen.npy; it has draw0.npy" in refused.stderr
+
+
+def test_a_file_about_other_data_is_refused(
+    inside: Ntkexp, only: Callable[[str], Path], made_images: None
+) -> None:
+    words = ("study=c_scores", "study.examples=20", "study.ratios=[5]", "study.updates=1")
+    assert inside("study", *words, "study.nets=20", "name=scored").returncode == 0
+    scores = FromRun(run="scored", file="c_scores.parquet", folder=str(only("scored")))
+    scores.refuse_other_data(Mnist().files())
+    with pytest.raises(UserError, match=r"about other data \(mnist/.*than kmnist/"):
+        scores.refuse_other_data(Kmnist().files())
