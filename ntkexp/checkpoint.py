@@ -1,4 +1,4 @@
-"""Turns tensors into bytes and back. The same tensors always give the same bytes."""
+"""Turns tensors and arrays into bytes and back. The same always give the same bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 
 def saved(content: dict[str, Any]) -> bytes:
@@ -14,6 +16,12 @@ def saved(content: dict[str, Any]) -> bytes:
     # disk.
     file = io.BytesIO()
     torch.save(content, file)
+    return file.getvalue()
+
+
+def npy(array: NDArray[np.generic]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
     return file.getvalue()
 
 

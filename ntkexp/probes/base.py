@@ -12,7 +12,8 @@ its options (file `weight_norm.py`, class `WeightNorm`, chosen by probe=[weight_
             norm = sum(w.square().sum() for w in view.network().parameters()).sqrt()
             return {"weight_norm": {"norm": norm.item()}}
 
-The column `step` is filled in by the loop.
+The column `step` is filled in by the loop. What is no table is an array: one that the probe
+declares among its `arrays` and returns by its name is kept as NAME.STEP.npy.
 
 A probe of single updates says in `watches` which ones. In such an update it is called up to three
 times: `around_forward` surrounds the forward of the minibatch, `on_forward` follows it while its
@@ -25,16 +26,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ntkexp.components import Component
 from ntkexp.errors import UserError
 from ntkexp.optim.observer import Forward
 from ntkexp.probes.view import Batch, View
-from ntkexp.results.table import Rows, Table
+from ntkexp.results.table import Array, Rows, Table
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor, nn
+
+# Table -> its columns, array -> its values.
+Measured: TypeAlias = "Mapping[str, Mapping[str, object] | NDArray[np.generic]]"
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Probe(Component):
 
     kind: ClassVar[str] = "probe"
     tables: ClassVar[tuple[Table, ...]] = ()
+    arrays: ClassVar[tuple[Array, ...]] = ()
     needs: ClassVar[frozenset[str]] = frozenset({"network"})
 
     def refuse_late_start(self, config: Any) -> None:
@@ -82,8 +89,8 @@ class Probe(Component):
         """The batches that it looks at: train, test, or subsets of the training examples."""
         return frozenset({"train", "test"})
 
-    def measure(self, view: View) -> Rows:
-        """Rows at a step of the probe schedule."""
+    def measure(self, view: View) -> Measured:
+        """Rows and arrays at a step of the probe schedule."""
         return {}
 
     def watches(self, step: int) -> bool:

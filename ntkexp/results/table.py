@@ -95,6 +95,17 @@ class Table:
         return pd.DataFrame({n: pd.Series([], dtype=c.type) for n, c in self.columns.items()})
 
 
+@dataclass(frozen=True)
+class Array:
+    """An array that a probe keeps at every look, as the file NAME.STEP.npy.
+
+    `about` says what it is, with its shape: `eigenvectors, (n, k)`.
+    """
+
+    name: str
+    about: str
+
+
 def parquet(name: str, frame: pd.DataFrame) -> bytes:
     """The bytes of a parquet file, the same for the same rows."""
     import pyarrow as pa

@@ -7,7 +7,6 @@ docs/own.md.
 
 from __future__ import annotations
 
-import io
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ntkexp.checkpoint import saved
+from ntkexp.checkpoint import npy, saved
 from ntkexp.errors import Diverged
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes.view import Batch, View, evaluating
@@ -107,9 +106,7 @@ class SteppedWork:
 
     def keep(self, name: str, array: NDArray[np.generic]) -> None:
         """Keep an array beside the tables, as the file NAME.npy."""
-        file = io.BytesIO()
-        np.save(file, array, allow_pickle=False)
-        self._kept[f"{name}.npy"] = file.getvalue()
+        self._kept[f"{name}.npy"] = npy(array)
 
     @property
     def over(self) -> bool:

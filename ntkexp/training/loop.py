@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import torch
 
-from ntkexp.checkpoint import on_device, restored, saved
+from ntkexp.checkpoint import npy, on_device, restored, saved
 from ntkexp.errors import Interrupted
-from ntkexp.probes import Probe
+from ntkexp.probes import Probe, View
 from ntkexp.progress import Listener, Progress, reporting_to
 from ntkexp.results import Run
 from ntkexp.training.prepared import CPU
@@ -104,17 +105,30 @@ class Loop:
         with self.work.looked_at(event, scheduled=scheduled) as views:
             self._take_in()
             written: list[Written] = []
+            arrays: dict[str, bytes] = {}
             for view in views:
                 for name, probe in self.probes[view.member].items():
                     self._progress.doing(name)
-                    for table, columns in probe.measure(view).items():
-                        written.append((table, {**view.columns, "step": view.step, **columns}))
+                    for part, found in probe.measure(view).items():
+                        if isinstance(found, np.ndarray):
+                            arrays[self._file_of(probe, part, view)] = npy(found)
+                        else:
+                            written.append((part, {**view.columns, "step": view.step, **found}))
         # All at once: a look that is interrupted leaves nothing.
         for table, columns in written:
             self.run.add(table, columns)
+        for file, content in arrays.items():
+            self.run.keep(file, content)
         self._progress.doing("")
         if scheduled:
             self.looked = self.work.step
+
+    def _file_of(self, probe: Probe, array: str, view: View) -> str:
+        """The name of an array's file; with its member's number, where there are many."""
+        if array not in {declared.name for declared in probe.arrays}:
+            raise ValueError(f"probe {probe.name}: {array} is not among its arrays")
+        member = f"{view.member}." if view.columns else ""
+        return f"{member}{array}.{view.step}.npy"
 
     def _keep(self) -> None:
         """Keep the work's files as they are at this step, if that was asked for."""

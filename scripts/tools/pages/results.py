@@ -38,6 +38,8 @@ def sections() -> Iterator[str]:
             if kind.__module__.startswith("ntkexp."):
                 told = ("step", STEP) if group == "probe" else None
                 yield from section(f"{word} {name}", kind.tables, told)  # type: ignore[attr-defined]
+                for array in getattr(kind, "arrays", ()):
+                    yield _filled(f"`{array.name}.STEP.npy`: {array.about}.")
 
 
 def section(
