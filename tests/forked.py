@@ -16,7 +16,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 
 from ntkexp.cli import main
@@ -98,6 +98,21 @@ class Forked:
     def done(self) -> subprocess.CompletedProcess[str]:
         out, errors = self.communicate()
         return subprocess.CompletedProcess(self.words, self.wait(), out, errors)
+
+
+def beside(folder: Path) -> Main:
+    """`ntkexp` where this folder is on Python's path, as if nothing had been looked for before."""
+
+    def run(words: Sequence[str]) -> int:
+        sys.path.insert(0, str(folder))
+        invalidate_caches()
+        ours = [module for name, module in sys.modules.items() if name.startswith("ntkexp")]
+        for value in [value for module in ours for value in vars(module).values()]:
+            if callable(forget := getattr(value, "cache_clear", None)):
+                forget()
+        return main(words)
+
+    return run
 
 
 def import_what_runs_import() -> None:

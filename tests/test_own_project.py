@@ -13,9 +13,10 @@ import pytest
 
 import ntkexp
 from ntkexp import results
+from ntkexp.cli import main
 from tests.environment import python_path
+from tests.forked import Forked, beside
 from tests.installed_project import EXAMPLE, install
-from tests.one_process import in_one_process
 
 TOP = Path(ntkexp.__file__).parents[1]
 TINY = ("optim.steps=3", "data.examples=20", "probing.examples=5", "progress=false")
@@ -30,8 +31,9 @@ def run(tmp_path: Path) -> Run:
     def commands(
         *each: Sequence[str], site: Path | None = None
     ) -> list[subprocess.CompletedProcess[str]]:
-        path = python_path(TOP, *([site] if site else []))
-        return in_one_process(each, tmp_path, os.environ | {"PYTHONPATH": path})
+        places = {"PYTHONPATH": python_path(TOP, *([site] if site else []))}
+        function = beside(site) if site else main
+        return [Forked(words, tmp_path, places, function=function).done() for words in each]
 
     return commands
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ntkexp import results
 from ntkexp.results.reading import collect
-from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp
-from tests.environment import python_path
+from ntkexp.scripts.tools import keep_reference
+from tests.conftest import TINY_DISK, Ntkexp
+from tests.forked import Forked, beside
 from tests.installed_project import install
 
 NAME = "lazy/yin_yang"
@@ -24,18 +22,19 @@ def ids(outputs: Path) -> list[str]:
     return sorted(path.parent.name for path in outputs.glob(f"{NAME}/*/status.json"))
 
 
-def test_its_runs_are_listed_shown_loaded_judged_and_kept(inside: Ntkexp, tmp_path: Path) -> None:
+def test_its_runs_are_listed_shown_loaded_judged_and_kept(
+    inside: Ntkexp, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert inside("train", *NAMED).returncode == 0
     outputs = tmp_path / "outputs"
     (one,) = ids(outputs)
     assert "done already" in inside("train", *NAMED).stdout
     assert f"outputs/{NAME}/{one}  finished" in inside("list").stdout
     assert inside("show", one[:6]).stdout.startswith(f"outputs/{NAME}/{one}")
-    keep = [sys.executable, SCRIPTS / "tools" / "keep_reference.py"]
     for words in ([], [NAME]):
-        kept = subprocess.run([*keep, *words], cwd=tmp_path, capture_output=True, text=True)
-        assert kept.returncode == 0, kept.stderr
-        assert f"outputs/reference/{NAME}/{one}" in kept.stdout
+        capsys.readouterr()
+        assert keep_reference.main(words) == 0
+        assert f"outputs/reference/{NAME}/{one}" in capsys.readouterr().out
     # Here and there it is one run, and what a run holds is none.
     for root in (outputs, outputs / "lazy", outputs / NAME):
         assert [(r.experiment, r.run) for r in collect([root])] == [(NAME, one)]
@@ -49,21 +48,6 @@ def test_one_id_under_two_names_is_two_runs(inside: Ntkexp, tmp_path: Path) -> N
     found = collect([tmp_path / "outputs"])
     assert [record.experiment for record in found] == ["adaptive/yin_yang", NAME]
     assert len({record.run for record in found}) == 1
-
-
-def test_a_sweep_here_and_on_a_cluster_fill_one_folder(
-    inside: Ntkexp, ntkexp: Ntkexp, tmp_path: Path
-) -> None:
-    pytest.importorskip("submitit", reason="needs the extra slurm: pip install 'ntkexp[slurm]'")
-    here = inside("train", "-m", *NAMED, "seed=1,2")
-    assert "2 jobs: 2 finished" in here.stdout, here.stderr
-    cluster = ("launcher=slurm", "launcher.cluster=local", "launcher.minutes=5")
-    there = ntkexp("train", "-m", *NAMED, "seed=1,2,3", *cluster)
-    assert "2 done already, 1 finished" in there.stdout, there.stderr
-    assert len(ids(tmp_path / "outputs")) == 3
-    assert list(tmp_path.rglob("status.json")) == list(
-        tmp_path.glob(f"outputs/{NAME}/*/status.json")
-    )
 
 
 @pytest.mark.parametrize(
@@ -83,24 +67,18 @@ def test_a_file_in_a_folder_of_exp_is_an_experiment(tmp_path: Path) -> None:
     (exp / "others").mkdir()
     text = (exp / "spirals.yaml").read_text().replace("name: spirals", "name: others/turns")
     (exp / "others" / "turns.yaml").write_text(text.replace('"1"', '"5.2"'))
-    source = (
-        "from ntkexp.cli import main\n"
-        "from ntkexp.completion import candidates\n"
-        "print(*candidates('ntkexp train +exp=others/t'))\n"
-        "words = '+exp=others/turns optim.steps=2 data.examples=20 probing.examples=5'.split()\n"
-        "assert main(['train', *words, 'progress=false']) == 0\n"
-        "assert main(['list']) == 0\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", source],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": python_path(site)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0] == "+exp=others/turns"
+    offered, trained, listed = (
+        Forked(words, tmp_path, function=beside(site)).done()
+        for words in (
+            ["complete", "ntkexp train +exp=others/t"],
+            ["train", "+exp=others/turns", "optim.steps=2", "data.examples=20", "progress=false",
+             "probing.examples=5"],
+            ["list"],
+        )
+    )  # fmt: skip
+    assert offered.stdout.split() == ["+exp=others/turns"]
+    assert trained.returncode == 0, trained.stderr
+    lines = listed.stdout.splitlines()
     (place,) = (
         n for n, line in enumerate(lines) if line.startswith("ntkexp train +exp=others/turns")
     )

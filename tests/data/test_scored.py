@@ -16,6 +16,9 @@ from ntkexp.data.deciles import Scored
 from ntkexp.data.images.sources import read
 from ntkexp.data.scored_mnist import ScoredMnist
 from ntkexp.errors import UserError
+from ntkexp.references import FromRun
+from ntkexp.seeds import generator
+from ntkexp.studies.c_scores import CScores
 
 CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -64,34 +67,51 @@ def test_the_file_of_scores_stands_among_the_checksums(published: Path) -> None:
     assert dict(config.files()) != before
 
 
-def test_scores_come_from_a_study_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Equal scores are put in order by the probability of the right class."""
-    labels = read("mnist", "train").labels
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    """Scores that a study gave to the first 100 of the images, by their number in the file."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
-            "example": np.arange(len(labels)),
-            "label": labels,
-            "score": np.round(rng.random(len(labels))),
-            "probability": rng.random(len(labels)),
+            "example": np.arange(100),
+            "label": read("mnist", "train").labels[:100],
+            "score": np.round(rng.random(100)),
+            "probability": rng.random(100),
         }
     ).sample(frac=1, random_state=0)
-    config = scored(None)
+    monkeypatch.setattr(FromRun, "table", lambda needed: table)
+    return table.set_index("example")
+
+
+def of_a_study(**options: Any) -> Scored:
+    config = scored(None, **options)
     config.score.run = "lazy/c_scores"
-    monkeypatch.setattr(type(config.score), "table", lambda self: table)
-    found = data.load(config, seed=0, device=CPU, progress=False)
-    of = table.set_index("example")
-    order = torch.randperm(len(labels), generator=_subset_stream(0)).numpy()[:40]
-    expected = of.loc[order].reset_index(drop=True).sort_values(["score", "probability"])
+    return config
+
+
+def test_scores_come_from_a_study_too(study: pd.DataFrame) -> None:
+    """Equal scores are put in order by the probability of the right class."""
+    found = data.load(of_a_study(), seed=0, device=CPU, progress=False)
+    order = torch.randperm(len(study), generator=generator(0, "subset")).numpy()[:40]
+    expected = study.loc[order].reset_index(drop=True).sort_values(["score", "probability"])
     for tenth in range(10):
         members = found.train.subsets()[f"decile{tenth + 1}"].nonzero()[:, 0].tolist()
         assert set(members) == set(expected.index[4 * tenth : 4 * tenth + 4])
 
 
-def _subset_stream(seed: int) -> torch.Generator:
-    from ntkexp.seeds import generator
+def test_of_images_that_a_study_did_not_score_none_is_trained_on(study: pd.DataFrame) -> None:
+    found = data.load(of_a_study(train_examples=80), seed=0, device=CPU, progress=False)
+    std, mean = np.array(found.std), np.array(found.mean)
+    inputs = torch.cat([found.train.inputs, found.test.inputs]).numpy()
+    pixels = {np.rint((one * std + mean) * 255).astype(np.uint8).tobytes() for one in inputs}
+    assert pixels == {one.tobytes() for one in read("mnist", "train").pixels[:100]}
+    with pytest.raises(UserError, match="mnist has 100 scored training images for both"):
+        data.load(of_a_study(train_examples=90), seed=0, device=CPU, progress=False)
 
-    return generator(seed, "subset")
+
+def test_a_small_study_scores_as_many_images_as_a_small_run_takes() -> None:
+    taken = Scored.small["train_examples"] + Scored.small["test_examples"]
+    assert taken <= CScores.small["examples"]
 
 
 def test_scores_in_another_order_are_refused(published: Path) -> None:

@@ -11,6 +11,7 @@ import configparser
 import re
 import shlex
 from collections.abc import Sequence
+from importlib import import_module
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -56,6 +57,8 @@ def check(command: str, inside: Ntkexp) -> None:
     if not words or PLACEHOLDER.search(command):
         return
     program, rest = words[0], words[1:]
+    if "torchvision." in command and not _torchvision():
+        return
     if program == "ntkexp":
         _ntkexp(rest, inside)
     elif program == "make":
@@ -67,6 +70,15 @@ def check(command: str, inside: Ntkexp) -> None:
     elif program == "pip":
         _extras(command)
     _right.add(command)
+
+
+def _torchvision() -> bool:
+    """False beside a torch that its compiled part was not built for."""
+    try:
+        import_module("torchvision.models")
+    except (ImportError, RuntimeError):
+        return False
+    return True
 
 
 def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:

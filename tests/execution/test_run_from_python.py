@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import random
+import runpy
 import signal
 import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,7 @@ import ntkexp
 from ntkexp import progress, results
 from ntkexp.compose.words import words_of
 from tests.conftest import TINY_DISK, Ntkexp
+from tests.forked import Forked
 
 DISK = TINY_DISK[1:]
 
@@ -160,7 +162,7 @@ assert tqdm.tqdm.monitor_interval == 10
 
 def test_importing_is_light_and_a_fresh_process_stays_its_callers(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-W", "error", "-c", FRESH, *DISK],
+        [sys.executable, "-W", "error", "-c", FRESH, *DISK, "optim.steps=2"],
         cwd=tmp_path,
         env=os.environ | {"OMP_NUM_THREADS": "2"},
         check=True,
@@ -193,21 +195,22 @@ main()
 """
 
 
+def application(words: Sequence[str]) -> int:
+    sys.argv = ["application.py", *words]
+    runpy.run_path("application.py", run_name="__main__")
+    return 0
+
+
 def test_a_run_inside_a_hydra_application(tmp_path: Path) -> None:
     conf = tmp_path / "conf"
     (conf / "model").mkdir(parents=True)
     (conf / "model" / "own.yaml").write_text("mine: 1\n")
     overrides = [word for word in DISK if not word.startswith("model.width")]
-    main = {"defaults": [{"model": "own"}], "widths": [8, 9], "overrides": overrides}
+    main = {"defaults": [{"model": "own"}, "_self_"], "widths": [8, 9], "overrides": overrides}
     OmegaConf.save(OmegaConf.create(main), conf / "main.yaml")
     (tmp_path / "application.py").write_text(APPLICATION)
-    done = subprocess.run(
-        [sys.executable, "application.py", "hydra.output_subdir=null", "hydra.run.dir=."],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    words = ["hydra.output_subdir=null", "hydra.run.dir=."]
+    done = Forked(words, tmp_path, function=application).done()
     assert done.returncode == 0, done.stderr
     said = [line for line in done.stdout.splitlines() if not line.startswith("finished")]
     assert [line.split()[0] for line in said] == ["8", "9", "mlp"]

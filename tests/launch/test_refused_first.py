@@ -15,17 +15,16 @@ PARENT = "weights={run: disk, set: {optim.steps: 2, probe: [], model: '${model}'
     ("words", "told"),
     [
         (["seed=5,6", "objective_metric=evals.nope.loss"], "no row of evals has nope"),
-        (["evaluate.metrics=[mean_margin],[foo]"], "evaluate.metrics=foo"),
+        (["evaluate.metrics=[mean_margin],[foo]", "--dry-run"], "evaluate.metrics=foo"),
         (["members={seed: [0,1]},{model.width: [1,2]}"], "members.model.width"),
         (["paths.outputs=out2,/proc/x"], "cannot write /proc/x"),
         (["seed=5,6", PARENT], "--with-parents"),
     ],
 )
-@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
 def test_a_bad_job_is_refused_before_the_first_one(
-    inside: Ntkexp, tmp_path: Path, words: list[str], told: str, dry: tuple[str, ...]
+    inside: Ntkexp, tmp_path: Path, words: list[str], told: str
 ) -> None:
-    refused = inside("train", "-m", *TINY_DISK, "name=child", *words, *dry)
+    refused = inside("train", "-m", *TINY_DISK, "name=child", *words)
     assert refused.returncode == 2, refused.stdout
     assert told in refused.stderr
     assert refused.stdout == ""

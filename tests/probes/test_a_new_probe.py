@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-import ntkexp
-from tests.environment import python_path
-from tests.one_process import in_one_process
+from tests.forked import Forked, beside
 from tests.tiny_runs import TINY
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -40,9 +37,8 @@ def test_it_runs_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "mine" / "norms.py").write_text(PROBE)
     words = ["train", *TINY, "model.depth=1", "model.width=4", "optim.steps=5"]
     words += ["probe=[mine.norms.WeightNorm,spectrum]"]
-    top = str(Path(ntkexp.__file__).parents[1])
-    there = os.environ | {"PYTHONPATH": python_path(top, tmp_path)}
-    for done in in_one_process([words, [*words, "probe.weight_norm.p=1"]], tmp_path, there):
+    for more in ([], ["probe.weight_norm.p=1"]):
+        done = Forked([*words, *more], tmp_path, function=beside(tmp_path)).done()
         assert done.returncode == 0, done.stderr
     found = [pd.read_parquet(file) for file in tmp_path.glob("outputs/*/*/weight_norm.parquet")]
     assert len(found) == 2

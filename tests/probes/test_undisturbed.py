@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,14 @@ MINIBATCH = "probe.complexity.batch=minibatch"
 SHORT = ("optim.steps=12", "probing.growth=1.5")
 
 
+# (network, words beside its probes) of runs that are watched in different ways.
+WATCHED = [
+    *((net, ()) for net in NETS),
+    *((net, (MINIBATCH,)) for net in ("mlp", "vgg")),
+    *((net, ("probe.complexity.every=5",)) for net in ("mlp", "vgg")),
+]
+
+
 def weights(run: Path) -> dict[str, torch.Tensor]:
     loaded: dict[str, torch.Tensor] = torch.load(run / "weights.pt", weights_only=True)
     return loaded
@@ -35,39 +45,39 @@ def probed(net: str, *words: str) -> tuple[str, ...]:
     return (*TINY, *NETS[net], PROBES[net], "++probe.directions.count=2", *SHORT, *words)
 
 
-@pytest.mark.parametrize("net", NETS)
-def test_a_probed_run_ends_in_the_same_bits_as_one_without_probes(tmp_path: Path, net: str) -> None:
-    torch.manual_seed(3)
-    before = torch.get_rng_state()
-    alone = weights(train(tmp_path, *TINY, *NETS[net], *SHORT, "probe=[]"))
-    seen = weights(train(tmp_path, *probed(net)))
-    assert torch.equal(torch.get_rng_state(), before)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The folder of the run of these words, which is trained when it is first asked for."""
+    outputs = tmp_path_factory.mktemp("trained")
+
+    @cache
+    def run(*words: str) -> Path:
+        torch.manual_seed(3)
+        before = torch.get_rng_state()
+        folder = train(outputs, *words)
+        assert torch.equal(torch.get_rng_state(), before)
+        return folder
+
+    return run
+
+
+@pytest.mark.parametrize(("net", "words"), WATCHED, ids=str)
+def test_a_probed_run_ends_in_the_same_bits_as_one_without_probes(
+    trained: Callable[..., Path], net: str, words: tuple[str, ...]
+) -> None:
+    alone = weights(trained(*TINY, *NETS[net], *SHORT, "probe=[]"))
+    seen = weights(trained(*probed(net, *words)))
     assert alone.keys() == seen.keys()
     assert all(torch.equal(alone[name], seen[name]) for name in alone)
 
 
-@pytest.mark.parametrize("net", ["mlp", "vgg"])
-@pytest.mark.parametrize("words", [(MINIBATCH,), ("probe.complexity.every=5",)], ids=str)
-def test_a_minibatch_watched_or_not_is_the_same_update(
-    tmp_path: Path, net: str, words: tuple[str, ...]
-) -> None:
-    alone = weights(train(tmp_path, *TINY, *NETS[net], *SHORT, "probe=[]"))
-    seen = weights(train(tmp_path, *probed(net, *words)))
-    assert all(torch.equal(alone[name], seen[name]) for name in alone)
-
-
-@pytest.mark.parametrize(
-    ("net", "words"),
-    [*((net, ()) for net in NETS), *((net, (MINIBATCH,)) for net in ("mlp", "vgg"))],
-    ids=str,
-)
+@pytest.mark.parametrize(("net", "words"), WATCHED[:5], ids=str)
 def test_an_interrupted_run_writes_the_same_files(
-    tmp_path: Path, net: str, words: tuple[str, ...]
+    trained: Callable[..., Path], tmp_path: Path, net: str, words: tuple[str, ...]
 ) -> None:
-    words = probed(net, *words)
-    whole = train(tmp_path / "whole", *words)
-    train(tmp_path / "broken", *words, stop_at=7)
-    broken = train(tmp_path / "broken", *words)
+    whole = trained(*probed(net, *words))
+    train(tmp_path, *probed(net, *words), stop_at=7)
+    broken = train(tmp_path, *probed(net, *words))
     files = [*sorted(whole.glob("*.parquet")), whole / "weights.pt"]
     assert len(files) > 5
     for file in files:
