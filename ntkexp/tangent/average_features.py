@@ -16,10 +16,8 @@ last), the mean is again a sum of outer products and is never written out. All e
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import ceil
 from typing import Literal, TypeAlias, get_args
 
 import torch
@@ -27,7 +25,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Outputs
-from ntkexp.tangent.factors import Direct, Factor, Outer
+from ntkexp.tangent.factors import Direct, Factor
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.function import NetworkFunction, check_shapes, trainable
 from ntkexp.tangent.independence import Check
@@ -43,10 +41,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 # A parameter's features at one point stand beside their sum.
 COPIES = 2
 
-# Which rows of a gradient, from and to, and whether they are output channels; None is all.
-Rows: TypeAlias = tuple[int, int, bool] | None
-# (layer, parameter, rows): what is summed in one go.
-Piece: TypeAlias = tuple[str, str, Rows]
+Name: TypeAlias = tuple[str, str]  # of a layer, and of a parameter
 
 
 def quadrature(rule: Rule, points: int) -> list[tuple[float, float]]:
@@ -117,7 +112,7 @@ def average_features(
     budget = budget_or_default(budget_bytes, inputs.device)
     weights = dict(quadrature(rule, points))
     first, *further = _groups(path, sorted(weights), budget)
-    sums = {piece: MeanFeature() for piece in first}
+    sums = {name: MeanFeature() for name in first}
     rules = {name: dict(quadrature(name, points)) for name in dict.fromkeys([rule, *compared])}
     moves: dict[Rule, dict[str, Tensor]] = {name: {} for name in rules}
     for t in sorted({t for times in rules.values() for t in times}):
@@ -130,7 +125,7 @@ def average_features(
     kernel = _Kernel(features)
     kernel.add(sums)
     for group in further:
-        sums = {piece: MeanFeature() for piece in group}
+        sums = {name: MeanFeature() for name in group}
         for t, weight in weights.items():
             _sum(sums, path.at(t), weight)
         kernel.add(sums)
@@ -203,14 +198,14 @@ class _Path:
 
 
 class _Kernel:
-    """K = sum over pieces of the products of their mean features."""
+    """K = sum over parameters of the products of their mean features."""
 
     def __init__(self, like: Features) -> None:
         self.like, self.grams = like, dict[str, Tensor]()
         self.workspace: Workspace | None = None
 
-    def add(self, sums: Mapping[Piece, MeanFeature]) -> None:
-        for (layer, name, _), mean in sums.items():
+    def add(self, sums: Mapping[Name, MeanFeature]) -> None:
+        for (layer, name), mean in sums.items():
             factor = mean.factor()
             rows = self.like.examples * self.like.outputs
             values = factor.values if isinstance(factor, Direct) else factor.v
@@ -228,54 +223,28 @@ class _Kernel:
         return TangentKernel(total, layers, self.like.outputs, self.like.fallback)
 
 
-def _sum(sums: Mapping[Piece, MeanFeature], features: Features, weight: float) -> None:
-    for (layer, name, rows), mean in sums.items():
+def _sum(sums: Mapping[Name, MeanFeature], features: Features, weight: float) -> None:
+    for (layer, name), mean in sums.items():
         # What is not there has no gradient at this point.
         if (factor := features.layers[layer].get(name)) is not None:
-            mean.add(_rows(factor, rows), weight)
+            mean.add(factor if isinstance(factor, Direct) else replace(factor, bias=""), weight)
 
 
-def _rows(factor: Factor, rows: Rows) -> Factor:
-    """Some rows of a parameter's gradient."""
-    if rows is None:
-        return factor if isinstance(factor, Direct) else replace(factor, bias="")
-    start, stop, channels = rows
-    if isinstance(factor, Direct):
-        # (n, k, p) with the output channels last or first but one is not told apart here.
-        if channels:
-            raise UserError("budget_bytes: too small for a layer without a rule; give more")
-        return Direct(factor.values[:, :, start:stop])
-    return replace(factor, v=factor.v[:, :, :, start:stop], bias="")
-
-
-def _groups(path: _Path, points: Sequence[float], budget: int) -> list[list[Piece]]:
-    """Pieces of the parameters whose summed features fit into the budget together."""
+def _groups(path: _Path, points: Sequence[float], budget: int) -> list[list[Name]]:
+    """The parameters in groups, of which each has summed features that fit into the budget."""
     ends = [path.at(points[0]), path.at(points[-1])]
-    room, groups = budget, [list[Piece]()]
+    room, groups = budget, [list[Name]()]
     for layer in ends[0].layers:
-        names = dict.fromkeys(name for end in ends for name in end.layers[layer])
-        for name in names:
+        for name in dict.fromkeys(name for end in ends for name in end.layers[layer]):
             factors = [end.layers[layer][name] for end in ends if name in end.layers[layer]]
-            written_out = len(factors) < 2 or shared(*factors) is None
-            for rows, size in _cut(factors[0], written_out, budget):
-                if size > room and groups[-1]:
-                    groups.append([])
-                    room = budget
-                groups[-1].append((layer, name, rows))
-                room -= size
+            size = 0
+            if len(factors) < 2 or shared(*factors) is None:  # else it is never written out
+                values = factors[0].values if isinstance(factors[0], Direct) else factors[0].v
+                n, k = values.shape[:2]
+                size = COPIES * n * k * factors[0].parameters * values.itemsize
+            if size > room and groups[-1]:
+                groups.append([])
+                room = budget
+            groups[-1].append((layer, name))
+            room -= size
     return groups
-
-
-def _cut(factor: Factor, written_out: bool, budget: int) -> Iterator[tuple[Rows, int]]:
-    """(rows, bytes) of the parts of one parameter, one where it fits whole."""
-    values = factor.values if isinstance(factor, Direct) else factor.v
-    channels = isinstance(factor, Outer)
-    rows = values.shape[3] if channels else values.shape[2]
-    whole = COPIES * values.shape[0] * values.shape[1] * factor.parameters * values.itemsize
-    size = whole if written_out else 0
-    parts = min(rows, max(1, ceil(size / budget)))
-    if parts == 1:
-        yield None, size
-        return
-    for low, high in pairwise(rows * part // parts for part in range(parts + 1)):
-        yield (low, high, channels), size // parts
