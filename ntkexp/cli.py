@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import signal
 import sys
@@ -40,14 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except PermissionError as error:
         print(f"ntkexp: {denied(error)}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
-            raise
-        # Files of a run say so themselves. This is what the command prints, into a file.
-        with contextlib.suppress(OSError):
-            print(f"ntkexp: cannot write what it prints: {error.strerror}", file=sys.stderr)
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - what is left unsaid stays so
         return 2
     return code
 

@@ -1,19 +1,12 @@
-"""The id of a run: which runs are one run. Imports no torch.
+"""The id of a run: which runs are one run.
 
-A run's id is a hash of what decides its numbers: which components it is made of, with their
-versions, and every option whose value differs from its neutral one. The neutral value of an option
-is fixed when the option appears, so that every run from before has it: a new option moves no id,
-and nor does a default that changes later. A component's version changes only when equal options
-give other numbers, beyond rounding.
+It is a hash of what decides a run's numbers: which components it is made of, with their versions,
+and every option whose value differs from its neutral one, which is what runs did before the option
+appeared. So a new option moves no id, and nor does a default that changes later.
 
     {"work": "supervised@1", "data": {"is": "mnist@1"}, "model": {"is": "mlp@1", "depth": 3},
      "probe": {"spectrum": {"is": "spectrum@1"}}, "optim": {"lr": 0.02},
      "weights": "run:3fa9c2d17b60/weights.pt"}
-
-An optimiser of the kind that runs had before others appeared is not named (`Kind.neutral`).
-
-What says how or where a run is made (device, paths), what describes it (name, figures), and what
-only chose values that are hashed anyway (recipe, scale) stays out.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
 """The options of a component: each field of a dataclass states its default and its rule.
 
-    @dataclass
-    class Sgd(Optimiser):
-        lr: float = option(0.01, positive())
-        batch_size: int | None = option(100, count("examples", null="for the full batch"))
+    lr: float = option(0.01, positive())
 
-OmegaConf holds the type. A rule holds the range; a number must be finite with or without one.
-
-The neutral value of an option is what runs from before it appeared have done (ntkexp/identity.py).
-It is the default of the day the option appears; an option whose default is another then, or changes
-later, says so: `option(Loss.mean, neutral=Loss.half_sum)`.
+The neutral value of an option is what runs from before it appeared have done (ntkexp/identity.py):
+its default, unless it says so: `option(Loss.mean, neutral=Loss.half_sum)`.
 """
 
 from __future__ import annotations
@@ -189,13 +183,13 @@ def checked(kind: type, options: Any, where: str) -> Any:
 
 
 def first_line(error: OmegaConfBaseException) -> str:
-    return plain(str(error.msg or error).strip().splitlines()[0])
+    return reworded(str(error.msg or error).strip().splitlines()[0])
 
 
-def plain(reason: str) -> str:
+def reworded(reason: str) -> str:
     """OmegaConf's message on a value of the wrong type, with what is accepted instead.
 
-    >>> plain("Value '1.5' of type 'float' could not be converted to Integer")
+    >>> reworded("Value '1.5' of type 'float' could not be converted to Integer")
     "Value '1.5' of type 'float' could not be converted to Integer; expected a whole number"
     """
     if "not Optional" in reason or "'None'" in reason or "NoneType" in reason:

@@ -11,7 +11,6 @@ exists, and enters the id of this run. The folder of a run stands for the run it
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
@@ -88,16 +87,9 @@ class FromRun:
 
     def checked(self) -> Path:
         """The path of the file, if it is as its run wrote it."""
-        written = checksum(Path(self.folder), self.file)
-        try:
-            with self.path.open("rb") as file:
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        except FileNotFoundError as error:
-            raise UserError(f"{self.path} is missing; make its run again") from error
-        except OSError as error:
-            raise UserError(f"{self.path} cannot be read ({error.strerror}); try again") from error
-        if sha256 != written:
-            raise UserError(f"{self.path} is damaged (its checksum is another); make its run again")
+        from ntkexp.results.files import refuse_changed
+
+        refuse_changed(self.path, checksum(Path(self.folder), self.file))
         return self.path
 
     def tensors(self) -> dict[str, Tensor]:

@@ -179,20 +179,6 @@ def test_a_read_only_or_impossible_folder_is_one_clear_line(inside: Ntkexp, tmp_
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_full_disk_under_what_is_printed_is_one_line(tmp_path: Path) -> None:
-    """/dev/full answers every write as a disk without room does."""
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "ntkexp", "list"],
-            cwd=tmp_path,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    assert done.returncode == 2
-    assert done.stderr == "ntkexp: cannot write what it prints: No space left on device\n"
-
-
 def test_hydra_tells_what_it_does_only_when_asked(ntkexp: Ntkexp, tmp_path: Path) -> None:
     words = ("train", *TINY_DISK, "optim.steps=1")
     loud = ntkexp(*words, "hydra.verbose=true")

@@ -1,9 +1,7 @@
 """Hands Hydra the components: `model=mlp` is the typed options of `ntkexp/models/mlp.py`.
 
-A ConfigSource on Hydra's search path lists the files of the components' folders and imports the
-one that was chosen. configs/ holds what is no component's default: experiments, and named variants
-(`model=vgg11` is a file there that builds on `vgg`). The configs of projects of one's own are
-searched after it.
+configs/ holds what is no component's default, experiments and named variants (`model=vgg11`); the
+configs of projects of one's own are searched after it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The configs of a sweep's jobs, without asking Hydra for each.
+"""The configs of a sweep's jobs, without asking Hydra, which takes a quarter of a second for each.
 
-Hydra takes a quarter of a second to compose a config, nearly all of it for the defaults lists.
-The jobs of a sweep mostly differ in plain values (`seed=3`), which Hydra sets last, on the
-finished config: so what comes before is composed once and shared.
+They mostly differ in plain values (`seed=3`), which Hydra sets last: what comes before is composed
+once and shared.
 """
 
 from __future__ import annotations

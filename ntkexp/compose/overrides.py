@@ -1,8 +1,4 @@
-"""The overrides on a command line: checked before Hydra composes, explained where it cannot.
-
-Hydra raises a bare ValueError for some wrong overrides, composes for minutes for others, and
-accepts some that nothing here would read. What else is wrong it says in many lines, and we in two.
-"""
+"""The overrides on a command line: checked before Hydra composes, explained where it cannot."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ from ntkexp import components, projects
 from ntkexp.components import GROUPS_OF_MANY
 from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
-from ntkexp.options import plain
+from ntkexp.options import reworded
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
@@ -172,7 +168,7 @@ def explained(error: BaseException) -> str:
     if match := re.search(r"Multiple values for (\S+)\.", text):
         return f"{match[1]}: chosen twice; expected one +{match[1]}=NAME"
     if match := re.search(r"Error merging override (\S+)", text):
-        return f"{match[1].lstrip('+')}: {plain(_one_line(reason))}"
+        return f"{match[1].lstrip('+')}: {reworded(_one_line(reason))}"
     if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
         return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
     if match := re.search(r"You must specify '([^']+)'", text):

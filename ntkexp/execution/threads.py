@@ -1,11 +1,4 @@
-"""How many threads a run computes with, and how they wait for each other. Imports no torch.
-
-Two threads that share the work of a layer meet at its end. An OpenMP thread that is there first
-spins, by libgomp's default for 300,000 rounds, which is milliseconds. Where another process has the
-core of the thread that is waited for, the one that spins holds a core only to wait: a run beside
-busy processes then loses 99 % of its speed. A thread that sleeps at once is slow to wake: a narrow
-VGG19 then loses a quarter of its speed on idle cores. So threads spin for a moment, then sleep, and
-there are as many of them as the work feeds.
+"""How many threads a run computes with, and how they wait for each other (docs/threads.md).
 
 The number is decided at a run's first life and kept for all its lives: sums are taken in another
 order by other numbers of threads, and a run that goes on must be the run that it was.
@@ -25,20 +18,14 @@ from ntkexp.machine import cores
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-# A thread that has to wait spins for 3,000 rounds, then sleeps. From 3,000 rounds on idle cores are
-# as quick as with endless spinning, with 1,000 a tenth slower; work beside busy processes keeps .17
-# to .42 of its speed with 3,000, down to a twentieth with 100,000 (docs/measured/). libgomp
-# (PyTorch's wheels for Linux) obeys OMP_WAIT_POLICY and GOMP_SPINCOUNT, measured with PyTorch 2.13;
-# it does not know KMP_BLOCKTIME, which is for builds of PyTorch with Intel's or LLVM's libiomp and
-# has not been tried.
+# A thread that has to wait spins for 3,000 rounds, then sleeps: on idle cores as quick as endless
+# spinning, beside busy processes eight times as quick as 100,000 rounds (docs/measured/). libgomp
+# (PyTorch's wheels for Linux) obeys the first two; KMP_BLOCKTIME, for other builds, was not tried.
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "0"}
 SAID = WAITING.keys()
 
-# What another thread costs a step, as multiplications that one core does in that time. Measured in
-# processor time, which other work hardly changes (AMD EPYC Zen 3, PyTorch 2.13; a core does 35
-# thousand million a second): a second thread that sleeps while it waits adds .7 ms to a step of an
-# MLP of 6 x 80 (28 million, 1.5 ms on one thread) and .6 ms to one of the disk's network (492
-# million, 15 ms); to VGG19 with 16 channels (1.5 thousand million, 61 ms) nothing that can be seen.
+# What another thread costs a step, .7 ms, as multiplications that one core does in that time
+# (measured in processor time on an AMD EPYC Zen 3 with PyTorch 2.13).
 A_THREAD = 25_000_000
 
 _share: int | None = None

@@ -55,31 +55,6 @@ class SweepSweeper(Sweeper):
     experiment sweeps by itself; a key that is given on the command line takes their place.
     """
 
-    def __init__(self, params: dict[str, str] | None = None) -> None:
-        self.declared = [f"{key}={values}" for key, values in (params or {}).items()]
-
-    def setup(
-        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
-    ) -> None:
-        if cast(Task, task_function).one_run:
-            self.declared = []
-        self.context = hydra_context
-        self.launcher = Plugins.instance().instantiate_launcher(
-            hydra_context=hydra_context, task_function=task_function, config=config
-        )
-
-    def sweep(self, arguments: list[str]) -> Any:
-        assert self.launcher is not None
-        parser = OverridesParser.create(config_loader=self.context.config_loader)
-        overrides = parser.parse_overrides([*self.declared, *arguments])
-        check_sweep(overrides)
-        [batch] = BasicSweeper.split_arguments(overrides, max_batch_size=None)
-        return self.launcher.launch(batch, initial_job_idx=0)
-
-
-class SearchSweeper(Sweeper):
-    """Optuna chooses the values (ntkexp/launch/search.py)."""
-
     def __init__(self, params: dict[str, str] | None = None, **options: Any) -> None:
         self.declared = [f"{key}={values}" for key, values in (params or {}).items()]
         self.options = options
@@ -87,10 +62,23 @@ class SearchSweeper(Sweeper):
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
-        self.config = config
+        self.context, self.config, self.task = hydra_context, config, cast(Task, task_function)
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
         )
+
+    def sweep(self, arguments: list[str]) -> Any:
+        assert self.launcher is not None
+        parser = OverridesParser.create(config_loader=self.context.config_loader)
+        declared = [] if self.task.one_run else self.declared
+        overrides = parser.parse_overrides([*declared, *arguments])
+        check_sweep(overrides)
+        [batch] = BasicSweeper.split_arguments(overrides, max_batch_size=None)
+        return self.launcher.launch(batch, initial_job_idx=0)
+
+
+class SearchSweeper(SweepSweeper):
+    """Optuna chooses the values (ntkexp/launch/search.py)."""
 
     def sweep(self, arguments: list[str]) -> Any:
         from ntkexp.launch.search import Search
@@ -106,8 +94,6 @@ class SweepLauncher(Launcher):
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
-        from ntkexp.launch.plugin import refuse_without_metric
-
         self.context, self.task, self.config = hydra_context, cast(Task, task_function), config
         if config.hydra.runtime.choices["hydra/sweeper"] != OWN[0]:
             refuse_without_metric(config)
@@ -115,7 +101,6 @@ class SweepLauncher(Launcher):
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        from ntkexp.launch.plugin import print_numbers, returns
         from ntkexp.launch.sweep import sweep
 
         before = len(self.task.codes)

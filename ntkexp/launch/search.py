@@ -1,13 +1,8 @@
-"""hydra/sweeper=search: a search by Optuna for the options that make a run's number best.
+"""hydra/sweeper=search: a search by Optuna for the options that make a run's number best
+(docs/search.md).
 
-    ntkexp train -m +exp=disk hydra/sweeper=search objective_metric=evals.test.loss \\
-        'optim.lr=tag(log,interval(0.001,0.1))' model.width=32,64,128 \\
-        hydra.sweeper.n_trials=20 hydra.sweeper.storage=sqlite:///search.db
-
-Hydra's own plugin for Optuna (hydra-optuna-sweeper) works too, but counts `n_trials` anew each time
-and leaves the trials that were cut off as they are (Hydra's issue 3328); it needs an Optuna below
-3. This one goes on: trials of a stored study that are finished count, those that were begun come
-first, with the same options, so that their runs resume.
+Trials of a stored study that are finished count; those that were begun come first, with the same
+options, so that their runs resume. Hydra's own plugin for Optuna does neither.
 """
 
 from __future__ import annotations

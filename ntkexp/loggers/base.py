@@ -1,12 +1,6 @@
 """A logger: its options, and a sink that takes the numbers of a run commit by commit.
 
-@dataclass
-class Print(Logger):                       # ntkexp/loggers/print.py: logger=[print]
-    def open(self, about, state):
-        return PrintSink(about.run)
-
-The tables are the results; a logger mirrors what is scalar in them for other programs to show. It
-gets rows once they are committed, so it never has rows that a kill undoes.
+It gets rows once they are committed, so it never has rows that a kill undoes.
 """
 
 from __future__ import annotations

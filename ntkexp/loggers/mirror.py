@@ -1,11 +1,7 @@
 """Brings the loggers of a run up to its commits, over all its lives, each row once.
 
-    logs/tensorboard/       a logger's own files
-    logs/tensorboard.json   which commits it has, and what it needs to go on
-
 A life that ends between a commit and its mirror leaves the rest to the next one. One that ends
-while a batch is written leaves a note of that; files are then cut to where they were. Loggers are
-told what of the tables is scalar: numbers along the steps.
+while a batch is written leaves a note of that in logs/<logger>.json.
 """
 
 from __future__ import annotations

@@ -5,16 +5,13 @@
     unfinished/committed/00000003.0001.checkpoint       the state to go on from
     unfinished/committed/00000003.0001.json             written last: makes the rest count
 
-A commit names its parts with their rows and checksums, its checkpoint, and the life that wrote the
-commit before it. Files that no commit of the chain names were left by a life that ended before its
-commit, and do not count.
+A commit names its parts with their checksums and the life that wrote the commit before it. Files
+that no commit of the chain names do not count.
 
-A process that was stopped for long, or cut off from a shared disk, can be taken for dead and lose
-its run to another. When it wakes up it may be anywhere: also between its last check and the next
-write. So a life writes in a folder of its own and publishes a file by renaming it out of there, and
-whoever takes over first renames the earlier life's folder away. From then on every publication of
-the earlier life fails, because the file it would rename is no longer where it was: the check and
-the write are one system call.
+A process that was stopped for long can be taken for dead and lose its run to another, and wake up
+between its last check and the next write. So a life publishes a file by renaming it out of a folder
+of its own, and whoever takes over first renames that folder away: from then on every publication of
+the earlier life fails. The check and the write are one system call.
 """
 
 from __future__ import annotations
@@ -32,7 +29,14 @@ from pathlib import Path
 from typing import Any
 
 from ntkexp.errors import DamagedRunError, RunLostError, cannot_write, not_read
-from ntkexp.results.files import is_plain_name, make_folder, names_in, remove_tree, sync
+from ntkexp.results.files import (
+    is_plain_name,
+    make_folder,
+    names_in,
+    read_checked,
+    remove_tree,
+    sync,
+)
 
 LISTS = ("parts", "files")
 RECORD = re.compile(r"(\d{8})\.(\d{4,})\.json")
@@ -138,14 +142,7 @@ class StoredFile:
 
     def read(self, folder: Path) -> bytes:
         """The file's content; refused where it is not what was written."""
-        path = folder / self.name
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise not_read(path, error) from error
-        if hashlib.sha256(content).hexdigest() != self.sha256:
-            raise DamagedRunError(path, "is damaged (its checksum is another)")
-        return content
+        return read_checked(folder / self.name, self.sha256)
 
 
 @dataclass(frozen=True)

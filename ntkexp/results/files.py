@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
@@ -10,7 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ntkexp.errors import UnreadableRunError, cannot_remove, cannot_write
+from ntkexp.errors import (
+    DamagedRunError,
+    UnreadableRunError,
+    cannot_remove,
+    cannot_write,
+    not_read,
+)
 
 
 @contextmanager
@@ -46,6 +53,28 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def read_checked(path: Path, sha256: str | None) -> bytes:
+    """The content of a file of a run; refused where it is not what was written."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise not_read(path, error) from error
+    if sha256 not in (None, hashlib.sha256(content).hexdigest()):
+        raise DamagedRunError(path, "is damaged (its checksum is another)")
+    return content
+
+
+def refuse_changed(path: Path, sha256: str) -> None:
+    """Refuse a file of a run that is not what was written; it need not fit into memory."""
+    try:
+        with path.open("rb") as file:
+            here = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise not_read(path, error) from error
+    if here != sha256:
+        raise DamagedRunError(path, "is damaged (its checksum is another)")
 
 
 def make_folder(path: Path) -> None:

@@ -1,15 +1,8 @@
 """Where runs lie: outputs/<experiment>/<id>, and an experiment's name may have one slash.
 
-    outputs/disk/c57568321b89/              a run of `disk`
-    outputs/lazy/yin_yang/07607e78403c/     a run of `lazy/yin_yang`
-    outputs/reference/...                   a store below the store, of runs kept from elsewhere
-
-A folder is a run if it holds a status.json. Imports no pandas.
-
-The reference results that come with ntkexp are outputs/reference of the repository, installed as
-`ntkexp.reference`. A working folder that has an outputs/reference of its own is a checkout, or
-somebody's choice: then that counts alone. `NTKEXP_REFERENCE` names another folder; empty, it is for
-none.
+A folder is a run if it holds a status.json. The reference results that come with ntkexp are
+outputs/reference of the repository, installed as `ntkexp.reference`; an outputs/reference of the
+working folder counts in their place. `NTKEXP_REFERENCE` names another folder; empty, none.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""One process a run: a lock file that the kernel holds for its owner's life.
+"""One process a run: a lock file that the kernel holds, under `flock`, for its owner's life.
 
-The owner keeps the file open under `flock`. The kernel drops that lock when the owner ends, however
-it ends. Containers make no difference: two of them on one machine see each other's locks. Between
-machines `flock` need not reach, and some file systems have none: there the age of the file decides.
-Its owner touches it twice a minute, and one left untouched for `SILENT_SECONDS` is taken over. An
-owner that was only stopped may wake up after that. What then keeps it from writing is not this lock
-but the loss of its folder of drafts (`commits.py`).
+Between machines `flock` need not reach, and some file systems have none: there the age of the file
+decides. Its owner touches it twice a minute, and one left untouched for `SILENT_SECONDS` is taken
+over. What then keeps an owner that wakes up from writing is the loss of its folder of drafts
+(`commits.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Where a result comes from: code, command, versions, hardware, times.
 
-Which code: the version, a hash of the package's files, and the commit if there is one. A package
-installed inside of somebody's repository, as in `.venv/`, is no part of it: git is asked only where
-it tracks the package's own file. What differs from the commit is kept as a hash, since a diff may
-hold what nobody meant to pass on; `NTKEXP_DIFF=1` keeps its text.
+What differs from the commit is kept as a hash, since a diff may hold what nobody meant to pass on;
+`NTKEXP_DIFF=1` keeps its text.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ntkexp.errors import DamagedRunError, UserError, not_read
+from ntkexp.errors import DamagedRunError, UserError
 from ntkexp.experiments import SEEDS, axes
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.results.commits import read_chain
+from ntkexp.results.files import read_checked
 from ntkexp.results.folders import REFERENCE, runs
 from ntkexp.results.provenance import last_life
 from ntkexp.results.record import Record, among
@@ -100,12 +100,7 @@ class TableFile:
 
 def read_table(file: TableFile) -> pd.DataFrame:
     """A table as it was published; refused in one line where the file has changed since."""
-    try:
-        content = file.path.read_bytes()
-    except OSError as error:
-        raise not_read(file.path, error) from error
-    if file.sha256 is not None and _sha256(content) != file.sha256:
-        raise DamagedRunError(file.path, "is damaged (its checksum is another)")
+    content = read_checked(file.path, file.sha256)
     try:
         return frame_of(content)
     except (pa.ArrowException, OSError) as error:
@@ -123,7 +118,7 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
             status = read_status(folder)
             if status is None or status["state"] != "finished":
                 continue
-            run = identity(folder)
+            run = run_key(folder)
             if run in seen:
                 continue
             _refuse_other_schema(folder, status)
@@ -136,7 +131,7 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
         yield folder
 
 
-def identity(folder: Path) -> tuple[str, str]:
+def run_key(folder: Path) -> tuple[str, str]:
     """(experiment, id) of a run: one id under two experiments is two runs."""
     card = read_card(folder)
     return card.experiment if card else str(flat_config(folder).get("name")), folder.name
@@ -148,10 +143,6 @@ def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
             f"{folder} was written with schema {status.get('schema')}, this ntkexp reads "
             f"{SCHEMA_VERSION}; run it again with rerun=true"
         )
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 class StoredTables(Mapping[str, pd.DataFrame]):
@@ -180,10 +171,10 @@ def collect(roots: Iterable[Path]) -> list[Record]:
     """Every run at or below `roots` or their folders `reference` that is finished, or was kept
     while it went on (scripts/tools/keep_reference.py); each once, a finished one first."""
     places = [place for root in roots for place in (root, root / REFERENCE)]
-    kept = {identity(folder): folder for folder in reversed(_kept_unfinished(places))}
-    done = {identity(folder): folder for folder in reversed(list(finished(places)))}
-    by_identity = sorted((kept | done).items())
-    return [record for key, folder in by_identity for record in _record(folder, key in done)]
+    kept = {run_key(folder): folder for folder in reversed(_kept_unfinished(places))}
+    done = {run_key(folder): folder for folder in reversed(list(finished(places)))}
+    by_key = sorted((kept | done).items())
+    return [record for key, folder in by_key for record in _record(folder, key in done)]
 
 
 def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
@@ -191,7 +182,7 @@ def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
     for folder in runs(places):
         try:
             if "kept_at" in (read_status(folder) or {}):
-                identity(folder)  # or refused, as damaged
+                run_key(folder)  # or refused, as damaged
                 kept.append(folder)
         except DamagedRunError:
             pass  # `finished` looks at the same folders, and says so

@@ -1,9 +1,5 @@
-"""The files that tell of a run without its tables: status.json, run.json and config.yaml.
-
-The status says how the run stands. The card, run.json, says which run it is: choosing and reading
-runs needs no more than this and the tables. Nothing is composed, and nothing that a run names is
-imported.
-"""
+"""The files that tell of a run without its tables: status.json how it stands, the card, run.json,
+which run it is, and config.yaml everything."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ import yaml
 from ntkexp.errors import DamagedRunError, UnreadableRunError, not_read
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 from ntkexp.results.commits import kept_facts
-from ntkexp.results.files import is_plain_name, names_in, remove_tree
+from ntkexp.results.files import is_plain_name, names_in, refuse_changed, remove_tree
 from ntkexp.results.lock import remove_if_stale
 
 State = Literal["running", "finished", "interrupted", "failed"]
@@ -135,14 +131,7 @@ def begun(folder: Path) -> bool:
 def refuse_damaged(folder: Path, status: Mapping[str, Any]) -> None:
     """Refuse a finished run whose files are not those that its status lists."""
     for name, facts in status.get("files", {}).items():
-        path = folder / name
-        try:
-            with path.open("rb") as file:
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise not_read(path, error) from error
-        if sha256 != facts["sha256"]:
-            raise DamagedRunError(path, "is damaged (its checksum is another)")
+        refuse_changed(folder / name, facts["sha256"])
 
 
 # Facts of a run that say nothing of what was computed never become columns.

@@ -1,10 +1,7 @@
 """A run's folder: config, provenance, status, tables. Everything in it survives a kill.
 
-While a run works its rows go to part files. A commit is a record that names the parts written since
-the one before it and a checkpoint, with their checksums (`commits.py`); it is published after
-them, so a life that dies earlier leaves nothing that counts. At the end the parts are joined into
-one parquet file a table, and `status.json` says `finished`, last of all, with the list of the run's
-files. Every file is published from a folder that only this life has.
+While a run works its rows go to the parts of commits (`commits.py`). At the end they are joined
+into one parquet file a table, and `status.json` says `finished`, last, with the list of files.
 """
 
 from __future__ import annotations

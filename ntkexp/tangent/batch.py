@@ -84,10 +84,6 @@ class Batch:
         """The tensors of the inputs."""
         return parts_of(self.inputs)
 
-    def mapped(self, function: Callable[[Tensor], Tensor]) -> Batch:
-        """The batch with every tensor of its inputs put through a function."""
-        return Batch(mapped(self.inputs, function), self.indices)
-
     def to(self, device: torch.device) -> Batch:
         return Batch(mapped(self.inputs, lambda part: part.to(device)), self.indices.to(device))
 

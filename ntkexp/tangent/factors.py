@@ -26,10 +26,6 @@ class Direct:
     values: Tensor
 
     @property
-    def examples(self) -> int:
-        return self.values.shape[0]
-
-    @property
     def parameters(self) -> int:
         return self.values.shape[2]
 
@@ -59,10 +55,6 @@ class Outer:
     v: Tensor
     swapped: bool = False
     bias: str = ""
-
-    @property
-    def examples(self) -> int:
-        return self.v.shape[0]
 
     @property
     def parameters(self) -> int:

@@ -1,11 +1,7 @@
 """The autograd graph of a forward, and the axis of every tensor in it that counts the examples.
 
-A forward leaves a graph behind: one node for each operation, with what the operation has kept for
-its backward. All features are read off it. Nothing else of the model need be known.
-
-Which axis counts the examples is found by comparing the graphs of two batches of different sizes:
-it is the axis whose length changes. A tensor without such an axis is computed from parameters
-alone and shared by all examples.
+It is the axis whose length differs between the graphs of two batches of different sizes. A tensor
+without such an axis is computed from parameters alone and shared by all examples.
 """
 
 from __future__ import annotations

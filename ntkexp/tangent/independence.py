@@ -1,13 +1,9 @@
 """The check that each output is a function of its own example alone.
 
-f_i(x_1, ..., x_n) must be f(x_i). A batch is cut into two random halves, each in an order that
-moves every example to another place. An output that uses another example, its place in the batch
-or the size of the batch comes out differently then. The weights are moved a little for that: then
-no gate and no last layer is zero and hides it.
-
-Rounding differs too, since batches of two sizes are multiplied in two orders. In float64 it is
-smaller by 5e8, while a use of other examples stays as it is. So what differs by more than LIMIT is
-computed again in float64, and that decides.
+A batch is cut into two random halves, each in another order: an output that uses another example,
+its place or the size of the batch comes out differently. The weights are moved a little for that:
+then no gate and no last layer is zero and hides it. What differs by more than LIMIT is computed
+again in float64, where rounding is smaller by 5e8 and a use of other examples is not.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from ntkexp.tangent.batch import Batch, check_finite
 from ntkexp.tangent.factors import Factor, Outer
 from ntkexp.tangent.features import CheckedFeatures, Features, layer_of
 from ntkexp.tangent.memory import Workspace, blocks, in_huge_pages, refuse_beyond_memory
-from ntkexp.tangent.routes import ROUTES, Jacobians, Route
 from ntkexp.tangent.shape import Cost, Shape, lower_blocks, mirror, times
+from ntkexp.tangent.ways import WAYS, Jacobians, Way
 
 # Operations the machine does in the time it moves a byte: about 140 GFLOP/s over 14 GB/s on two
 # CPU cores, 50 TFLOP/s over 3 TB/s on a large GPU.
@@ -26,13 +26,13 @@ LEAST_ROWS = 128
 
 @dataclass(frozen=True)
 class Step:
-    """One product of a plan: what, by which route, at which cost.
+    """One product of a plan: what, in which way, at which cost.
 
     `half` says that of a symmetric matrix only what is on and below the diagonal was computed.
     """
 
     layer: str
-    route: str
+    way: str
     cost: Cost
     half: bool = False
 
@@ -54,7 +54,7 @@ class Plan:
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{step.layer:<24} {step.route:<10} {step.cost.flops / 1e9:12.3f} GFLOP"
+            f"{step.layer:<24} {step.way:<10} {step.cost.flops / 1e9:12.3f} GFLOP"
             for step in self.steps
         )
 
@@ -193,15 +193,15 @@ def _ranges(examples: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, examples)) for start in range(0, examples, size)]
 
 
-def cheapest(shape: Shape, device: torch.device) -> type[Route]:
-    """The route with the least FLOPs, bytes counted at the machine's exchange rate."""
+def cheapest(shape: Shape, device: torch.device) -> type[Way]:
+    """The way to multiply with the least FLOPs, bytes counted at the machine's exchange rate."""
     rate = CUDA_FLOPS_PER_BYTE if on_gpu(device) else CPU_FLOPS_PER_BYTE
 
-    def price(route: type[Route]) -> float:
-        cost = route.cost(shape)
+    def price(way: type[Way]) -> float:
+        cost = way.cost(shape)
         return cost.flops + cost.lost + rate * cost.bytes
 
-    return min(ROUTES, key=price)
+    return min(WAYS, key=price)
 
 
 def add_layer(
@@ -223,12 +223,12 @@ def add_layer(
             continue
         if isinstance(factor, Outer) and (other is None or isinstance(other, Outer)):
             shape = Shape.of(factor, other)
-            route = cheapest(shape, gram.device)
-            if factor.bias and route is not Jacobians and (other is None or other.bias):
+            way = cheapest(shape, gram.device)
+            if factor.bias and way is not Jacobians and (other is None or other.bias):
                 done.add(factor.bias)
                 factor = replace(factor, u=replace(factor.u, with_one=True))
-            route.add(gram, factor, other, workspace)
-            steps.append(Step(layer, route.name, route.cost(shape), route.halves(shape)))
+            way.add(gram, factor, other, workspace)
+            steps.append(Step(layer, way.name, way.cost(shape), way.halves(shape)))
         else:
             steps.append(Step(layer, "direct", _add_direct(gram, factor, other), other is None))
     return steps

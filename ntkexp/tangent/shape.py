@@ -1,4 +1,4 @@
-"""The numbers that decide a layer's route, and a symmetric matrix cut into few large blocks."""
+"""The numbers that decide a layer's way, and a symmetric matrix cut into few large blocks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Cost:
     """Floating point operations, and the bytes that go through memory on the way.
 
     `lost` is what small matrix products waste, in the operations a large one would have done in
-    that time. It enters the choice of a route, never the reported FLOPs.
+    that time. It enters the choice of a way, never the reported FLOPs.
     """
 
     flops: float

@@ -1,12 +1,8 @@
 """The tangent features of a model, as an object that holds what it has found out of it.
 
-    features = TangentFeatures(model)
-    features.kernel(x)      # checks the model, and its rules against autograd
-    features.kernel(x)      # checks nothing again: weights and inputs may be others by now
-
-What is found out is the same for other weights and for other inputs of the same form. For a model
-with other layers, hooks or code make a new object. `tangent_kernel(model, x)` makes one and uses it
-once.
+features = TangentFeatures(model)
+features.kernel(x)      # checks the model, and its rules against autograd
+features.kernel(x)      # checks nothing again: weights and inputs may be others by now
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from ntkexp.tangent import layer_factors, tangent_kernel, tangent_trace
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.memory import Workspace
 from ntkexp.tangent.positions import Columns, Patches
-from ntkexp.tangent.routes import ROUTES, Pairs
 from ntkexp.tangent.shape import Shape
+from ntkexp.tangent.ways import WAYS, Pairs
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -130,7 +130,7 @@ def test_embeddings(n: int, length: int, padding: int | None, outputs: int) -> N
 @settings(max_examples=20)
 @EVEN_KERNELS
 def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cross: bool) -> None:
-    """Routes are chosen by cost; here each has to take every layer."""
+    """Ways are chosen by cost; here each has to take every layer."""
     layer, inputs = drawn[0].double(), drawn[1].double()
     model = Head(layer, inputs, 2)
     factor = layer_factors(model, inputs, check=False).layers["layer"]["layer.weight"]
@@ -138,11 +138,11 @@ def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cros
     rows = left.jacobian().flatten(0, 1)
     truth = rows @ (rows if right is None else right.jacobian().flatten(0, 1)).t()
     small = factor.v.shape[4] <= 30  # each pair of positions in turn
-    for route in ROUTES if small else [r for r in ROUTES if r is not Pairs]:
+    for way in WAYS if small else [r for r in WAYS if r is not Pairs]:
         for workspace in (1, 2**30):
             gram = torch.zeros_like(truth)
-            route.add(gram, left, right, Workspace(gram, workspace))
-            half = route.halves(Shape.of(left, right))
+            way.add(gram, left, right, Workspace(gram, workspace))
+            half = way.halves(Shape.of(left, right))
             assert not (half and cross)
             assert distance(gram.tril() if half else gram, truth.tril() if half else truth) < 1e-10
 

@@ -28,7 +28,6 @@ class SourceFile:
 
     path: Path
     split: SplitName
-    layout: str
     rows: int
     size_bytes: int
     sha256: str

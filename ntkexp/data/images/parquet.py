@@ -31,7 +31,6 @@ from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
 
-LAYOUT = "parquet"
 IMAGE_COLUMNS = ("image", "img")
 MODES = {1: "L", 3: "RGB"}  # channels -> Pillow's name for such an image
 ROWS_AT_ONCE = 1000
@@ -57,7 +56,7 @@ def read(root: Path, kind: ImageKind, split: SplitName, *, progress: bool) -> La
             size_bytes = file.tell()
         shard = decoded_once(kind.name, checksum, partial(decode, path, kind, progress=progress))
         shards.append(shard)
-        sources.append(SourceFile(path, split, LAYOUT, len(shard[1]), size_bytes, checksum))
+        sources.append(SourceFile(path, split, len(shard[1]), size_bytes, checksum))
     return LabelledImages(
         np.concatenate([pixels for pixels, _, _ in shards]),
         np.concatenate([labels for _, labels, _ in shards]),

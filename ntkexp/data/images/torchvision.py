@@ -31,7 +31,6 @@ from ntkexp.data.images.files import (
 from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.errors import UserError
 
-LAYOUT = "torchvision"
 IDX_PREFIXES: dict[SplitName, str] = {"train": "train", "test": "t10k"}
 CIFAR_FOLDER = "cifar-10-batches-py"
 CIFAR_FILES: dict[SplitName, tuple[str, ...]] = {
@@ -130,7 +129,7 @@ def _read_pickles(paths: tuple[Path, ...], kind: ImageKind, split: SplitName) ->
 
 def _source_file(path: Path, split: SplitName, content: bytes, rows: int) -> SourceFile:
     checksum = hashlib.sha256(content).hexdigest()
-    return SourceFile(path, split, LAYOUT, rows, len(content), checksum)
+    return SourceFile(path, split, rows, len(content), checksum)
 
 
 def torchvision_datasets() -> ModuleType:

@@ -39,7 +39,7 @@ SMALL_AREA = 300
 FEW, FITTING = 4, 16
 
 
-class Route(Protocol):
+class Way(Protocol):
     """Adds the Gram matrix of a layer's features to `gram`, (n_left k, n_right k).
 
     With `right` None it is the symmetric matrix of `left`.
@@ -316,4 +316,4 @@ def _steps(
     return near, min(rows, near * times)
 
 
-ROUTES: tuple[type[Route], ...] = (Jacobians, Structured, Pairs)
+WAYS: tuple[type[Way], ...] = (Jacobians, Structured, Pairs)
