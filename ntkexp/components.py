@@ -34,13 +34,15 @@ class Component:
     """The base of all components: a dataclass whose fields are its options.
 
     `version` changes only when equal options give other numbers, beyond rounding. `small` has the
-    largest value of an option under `scale=small`. `how` names the options that say how a run is
+    largest value of an option under `scale=small`, `tiny` that under `scale=tiny`, where a run is a
+    matter of seconds: it stands over `small`. `how` names the options that say how a run is
     made and never what comes out of it: they are no part of its id.
     """
 
     kind: ClassVar[str] = ""
     version: ClassVar[int] = 1
     small: ClassVar[Mapping[str, int]] = {}
+    tiny: ClassVar[Mapping[str, int]] = {}
     how: ClassVar[frozenset[str]] = frozenset()
 
     name: str = MISSING
@@ -66,8 +68,9 @@ class Component:
     @classmethod
     def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:
         """The largest value of each option under the config node `scale`."""
-        limits = cls.small if scale["name"] == "small" else {}
-        typed = {key: scale[key] for key in cls.small if scale.get(key) is not None}
+        tiny = {**cls.small, **cls.tiny}
+        limits = {"small": cls.small, "tiny": tiny}.get(scale["name"], {})
+        typed = {key: scale[key] for key in tiny if scale.get(key) is not None}
         return {**limits, **typed}
 
 

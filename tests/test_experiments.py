@@ -2,99 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import components
 from ntkexp import identity as identities
+from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.execution.run import run
 from ntkexp.experiments import Experiment, experiments
 from ntkexp.identity import digest, folder_of, hashed, identity, plain
 from ntkexp.references import references
-from ntkexp.training.experiment import build_probes
+from ntkexp.training.experiment import build_probes, tables
 from tests.conftest import Ntkexp
-from tests.tiny_runs import composed, train
+from tests.docs.pages import TOP
+from tests.tiny_runs import composed, composer
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
 TRAINED = [experiment for experiment in experiments() if experiment.command == "train"]
 
-# Two steps of a sliver of each; the keys a network or data set does not have are left out.
-TINY = {
-    "data.train_examples": 40,
-    "data.test_examples": 30,
-    "data.difficult_examples": 20,
-    "data.grid": 5,
-    "data.size": 16,
-    "model.width": 8,
-    "model.base": 2,
-    "probing.examples": 3,
-    "probe.eigenfunctions.count": 4,
-    "probe.directions.count": 2,
-    "probe.directions.examples": 10,
-    "probe.adapted_kernel.points": 2,
-    "probe.relaxed_model.points": 2,
-    "probe.relaxed_model.iterations": 2,
-    "probe.relaxed_model.restarts": 0,
-    "optim.steps": 2,
-    "progress": "false",
-    "device": "cpu",
-}
-# Of the same components as another experiment, whose sizes and numbers alone are others.
-ALIKE = {
-    "complexity_width", "easy_difficult_noise", "vgg19_clean_lr003", "vgg19_noise20",
-    "vgg19_noise50", "vgg19_noise50_lr003", "adaptive/ntk_unit_variance", "adaptive/robustness",
-    "adaptive/unit_variance", "lazy/c_scores_vgg11_lazy", "lazy/celeba_kind", "lazy/continuum",
-    "lazy/noise_mlp_lazy", "lazy/rates_mlp", "lazy/noise_cnn_lazy", "lazy/noise_resnet18_lazy",
-    "lazy/noise_vgg11_lazy", "lazy/rates_vgg11", "lazy/spurious_linear_long",
-}  # fmt: skip
-# Two of the made classes have 35 images in CelebA's proportions.
-FEWER = {"lazy/celeba_kind": 30}
+
+def alike(names: Sequence[str]) -> set[str]:
+    """Those of the same components as one before, whose sizes and numbers alone are others."""
+    first: dict[str, str] = {}
+    return {name for name in names if first.setdefault(str(defaults_of(name)), name) != name}
 
 
-def made_tiny(words: list[str]) -> list[str]:
-    config = composed(words)
-    there = {k: v for k, v in TINY.items() if _value(config, k) not in (None, 0)}
-    # A size that is not limited is null: both kinds of images have it.
-    sizes = ("data.train_examples", "data.test_examples")
-    there |= {key: TINY[key] for key in sizes if key.partition(".")[2] in config.data}
-    there |= {"data.train_examples": FEWER[config.name]} if config.name in FEWER else {}
-    return [*words, *(f"{key}={value}" for key, value in there.items()), "optim.steps=2"]
+def defaults_of(name: str) -> list[str]:
+    """The components that an experiment chooses, and those of the experiments it goes on from."""
+    config = yaml.safe_load((TOP / "configs" / "exp" / f"{name}.yaml").read_text())
+    chosen: list[str] = []
+    for entry in config.get("defaults", ()):
+        if isinstance(entry, str):
+            chosen += defaults_of(entry) if entry != "_self_" else []
+        else:
+            ((group, value),) = entry.items()
+            chosen.append(f"{group}={value}")
+    return sorted(chosen)
 
 
-# What the runs are made with that others begin with.
-SLIVER = {"data.train_examples": 40, "optim.epochs": 1, "probing.examples": 4}
-FEW_SCORES = "{study:{nets:20,ratios:[5],width:4,updates:2}}"
-
-
-def with_parents(outputs: Path, words: list[str]) -> Path:
-    """The folder of a run that uses another, which is made first, as `--with-parents` does."""
-    config = composed(words)
-    if config.weights.run is None:
-        shorter = [f"data.score.set={FEW_SCORES}"]
-    else:
-        given = config.weights.set
-        shorter = [
-            f"+weights.set.{key}={value}"
-            for key, value in SLIVER.items()
-            if key.partition(".")[0] not in given
-        ]
-    config = composed([*words, *shorter, "with_parents=true", f"paths.outputs={outputs}"])
-    assert run(config, folder_of(config)) == 0
-    return folder_of(config)
-
-
-def _value(config: DictConfig, key: str) -> object:
-    """The value of a key; None where the network or the data set has no such key."""
-    node: Any = plain(config)
-    for part in key.split("."):
-        node = node.get(part) if isinstance(node, dict) else None
-    return node
+ALIKE = alike([experiment.name for experiment in TRAINED])
 
 
 @pytest.mark.parametrize("experiment", TRAINED, ids=lambda experiment: experiment.name)
@@ -102,7 +55,7 @@ def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experim
     config = composed([f"+exp={experiment.name}"])
     typed = OmegaConf.to_object(config)
     assert isinstance(typed, TrainConfig)
-    assert build_probes(typed)
+    assert build_probes(typed).keys() == config.probe.keys()
     assert config.name == experiment.name
     assert config.figures
 
@@ -115,10 +68,16 @@ def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experim
     ],
 )
 def test_a_training_experiment_trains(experiment: Experiment, tmp_path: Path) -> None:
-    words = made_tiny([f"+exp={experiment.name}"])
-    run = with_parents(tmp_path, words) if experiment.needs else train(tmp_path, *words)
-    assert '"finished"' in (run / "status.json").read_text()
-    assert len(list(run.glob("*.parquet"))) >= 3
+    """At scale=tiny, and whatever it needs first; it writes the tables that it declares."""
+    words = [f"+exp={experiment.name}", "scale=tiny", "progress=false", "device=cpu"]
+    config = composer("train").compose([*words, "with_parents=true", f"paths.outputs={tmp_path}"])
+    finalise(config, frozenset({"scale"}))
+    assert run(config, folder_of(config)) == 0
+    typed = OmegaConf.to_object(config)
+    assert isinstance(typed, TrainConfig)
+    declared = {table.name for table in tables(typed, build_probes(typed))}
+    written = {file.stem for file in folder_of(config).glob("*.parquet")}
+    assert written == declared | ({"members"} if config.members else set())
 
 
 def leaves(node: Any, where: str = "") -> Iterator[tuple[str, Any]]:

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from ntkexp.errors import UserError
+from ntkexp.execution.run import run
 from ntkexp.experiments import Experiment, experiments
-from tests.test_experiments import with_parents
+from ntkexp.identity import folder_of
 from tests.tiny_runs import composed, train
 
 pytestmark = [pytest.mark.on_demand, pytest.mark.usefixtures("real_images")]
@@ -32,6 +33,28 @@ TRAINED = [one for one in experiments() if one.command == "train" and one.name n
 STUDIED = [one for one in experiments() if one.command == "study" and not one.needs]
 
 
+# What the runs are made with that others begin with.
+SLIVER = {"data.train_examples": 40, "optim.epochs": 1, "probing.examples": 4}
+FEW_SCORES = "{study:{nets:20,ratios:[5],width:4,updates:2}}"
+
+
+def with_parents(outputs: Path, words: list[str]) -> Path:
+    """The folder of a run that uses another, which is made first, as `--with-parents` does."""
+    config = composed(words)
+    if config.weights.run is None:
+        shorter = [f"data.score.set={FEW_SCORES}"]
+    else:
+        given = config.weights.set
+        shorter = [
+            f"+weights.set.{key}={value}"
+            for key, value in SLIVER.items()
+            if key.partition(".")[0] not in given
+        ]
+    config = composed([*words, *shorter, "with_parents=true", f"paths.outputs={outputs}"])
+    assert run(config, folder_of(config)) == 0
+    return folder_of(config)
+
+
 def named(experiment: Experiment) -> str:
     return experiment.name
 
@@ -43,14 +66,14 @@ def test_a_training_experiment_begins(experiment: Experiment, tmp_path: Path) ->
         words.append(f"model.base={CHANNELS}")
     try:
         if experiment.needs:
-            run = with_parents(tmp_path, [*words, f"optim.steps={STEPS}"])
+            folder = with_parents(tmp_path, [*words, f"optim.steps={STEPS}"])
         else:
-            run = train(tmp_path, *words, stop_at=STEPS)
+            folder = train(tmp_path, *words, stop_at=STEPS)
     except UserError as error:
         if "NTKEXP_DATA" not in str(error):
             raise
         pytest.skip(f"its images are not here: {error}")
-    assert list(run.rglob("*.parquet"))
+    assert list(folder.rglob("*.parquet"))
 
 
 @pytest.mark.parametrize("experiment", STUDIED, ids=named)

@@ -202,11 +202,11 @@ def register() -> None:
 
 
 def at_scale(paper: Any, small: Any, *, _root_: DictConfig) -> Any:
-    """`${at_scale:'32,64,128','16,32'}`: the value at scale=paper, and that at scale=small.
+    """`${at_scale:'32,64,128','16,32'}`: the value at scale=paper, and that at others.
 
     For what upper limits cannot say, such as which values are swept.
     """
-    return small if _root_.scale.name == "small" else paper
+    return paper if _root_.scale.name == "paper" else small
 
 
 def _parts(config_path: str) -> tuple[str, str]:

@@ -28,6 +28,7 @@ class CifarClasses(Data):
     """`None` examples means all of these classes."""
 
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
+    tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
 
     classes: list[int] = option(
         [1, 2, 3, 4, 5, 6, 7, 9], each(whole(0, 9, "as a class of CIFAR-10"))

@@ -66,6 +66,7 @@ class FittedDigits(Data):
     """
 
     small: ClassVar = {"train_examples": 200, "test_examples": 500}
+    tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "width": 8}
 
     digits: list[int] = option([2, 3], each(whole(0, 9, "as a digit")))
     targets: Targets = Targets.linear

@@ -24,6 +24,7 @@ class Plane(Data):
     """
 
     marks: ClassVar[int] = 0
+    tiny: ClassVar = {"train_examples": 40, "grid": 5}
 
     train_examples: int = option(500, count("examples"))
     grid: int = option(50, whole(2, 1_000_000, "points a side"))

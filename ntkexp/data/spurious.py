@@ -82,6 +82,7 @@ class SpuriousImages(Data):
     """
 
     small: ClassVar = {"train_examples": 2000}
+    tiny: ClassVar = {"train_examples": 30}
 
     train_examples: int | None = option(
         None, count("examples", null=f"for all there are, at most {MOST_EXAMPLES:,}")
@@ -92,6 +93,8 @@ class SpuriousImages(Data):
 @dataclass
 class Photographs(SpuriousImages):
     """Photographs of a published set, cut to a square and scaled to `size` x `size` pixels."""
+
+    tiny: ClassVar = {**SpuriousImages.tiny, "size": 16}
 
     size: int = option(64, whole(8, 1024, "pixels a side"))
 

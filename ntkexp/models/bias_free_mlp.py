@@ -53,6 +53,7 @@ class BiasFreeMlp(Model):
     """
 
     small: ClassVar = {"width": 64}
+    tiny: ClassVar = {"width": 8}
     size_key: ClassVar[str] = "width"
 
     # The weights are drawn by `weights`; the general rule leaves them.

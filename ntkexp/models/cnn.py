@@ -30,6 +30,7 @@ class Cnn(Model):
     """
 
     small: ClassVar = {"base": 8}
+    tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
 
     base: int = option(16, count("channels"))

@@ -30,6 +30,7 @@ class Mlp(Model):
     """
 
     small: ClassVar = {"width": 64}
+    tiny: ClassVar = {"width": 8}
     size_key: ClassVar[str] = "width"
 
     depth: int = option(6, count("hidden layers", most=1000))

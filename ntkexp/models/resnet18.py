@@ -32,6 +32,7 @@ class Resnet18(Model):
     """
 
     small: ClassVar = {"base": 8}
+    tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
 
     base: int = option(64, count("channels"))

@@ -40,6 +40,7 @@ class Vgg(Model):
     """
 
     small: ClassVar = {"base": 8}
+    tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
 
     depth: int = option(19, one_of(*CONVOLUTIONS))

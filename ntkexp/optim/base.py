@@ -33,6 +33,7 @@ class Optimiser(Component):
 
     kind: ClassVar[str] = "optim"
     small: ClassVar = {"steps": 1000}
+    tiny: ClassVar = {"steps": 2}
 
     lr: float = option(0.01, positive())
     batch_size: int | None = option(100, count("examples", null="for the full batch"))

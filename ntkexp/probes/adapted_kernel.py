@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -202,6 +202,7 @@ class AdaptedKernel(RemembersStart):
         ANGLES,
     )
     needs = frozenset({"network", "activations", "examples", "training"})
+    tiny: ClassVar = {"points": 2}
 
     examples: int = option(500, count("examples"))
     points: int = option(50, whole(2, 100_000, "points"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -53,6 +54,7 @@ class Directions(Probe):
 
     tables = (DIRECTIONS,)
     needs = frozenset({"network", "kernel", "examples"})
+    tiny: ClassVar = {"count": 2, "examples": 10}
 
     count: int = option(50, whole(1, MANY, "directions"))
     examples: int = option(1000, whole(1, MANY, "examples"))

@@ -6,7 +6,7 @@ On the disk the test set is a lattice of the square, and the eigenfunctions are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
@@ -60,6 +60,7 @@ class Eigenfunctions(Probe):
     """The first `count` eigenfunctions; at step 0 also where the points lie."""
 
     needs = frozenset({"kernel", "examples", "training"})
+    tiny: ClassVar = {"count": 4}
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
 
     count: int = option(20, whole(1, MANY, "eigenfunctions"))

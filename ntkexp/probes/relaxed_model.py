@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -128,6 +128,7 @@ class RelaxedModel(RemembersStart):
 
     tables = (SINGULAR_VALUES, LAYERS, KERNELS, SOLUTION, ENTRIES, DIAGONAL)
     needs = frozenset({"network", "examples", "training"})
+    tiny: ClassVar = {"points": 2, "iterations": 2, "restarts": 0}
 
     examples: int = option(500, count("examples"))
     points: int = option(50, whole(2, 100_000, "points"))

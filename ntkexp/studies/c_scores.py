@@ -87,6 +87,7 @@ class CScores(Study):
 
     tables: ClassVar = (C_SCORES, C_SCORE_NETS)
     small: ClassVar = {"examples": 3000, "nets": 20, "updates": 30}
+    tiny: ClassVar = {"examples": 200, "updates": 2, "width": 4}
 
     seed: int = option(0, SEED)
     images: str = option("mnist", one_of("mnist", "kmnist", "cifar10"))

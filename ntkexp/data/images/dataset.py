@@ -42,6 +42,7 @@ class Images(Data):
     """
 
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
+    tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "difficult_examples": 20}
     images: ClassVar[ImageKind]
 
     train_examples: int | None = option(None, count("examples", null="for all"))
