@@ -53,8 +53,8 @@ def experiments() -> tuple[Experiment, ...]:
     return tuple(
         replace(
             _experiment(paper, config),
-            command="study" if _is_study(config, by_name) else "train",
-            needs=_needs(config, by_name),
+            command="study" if any(map(_chooses_a_study, _chain(config, by_name))) else "train",
+            needs=any(map(_names_a_run, _chain(config, by_name))),
             figures=tuple(map(str, _first(config, "figures", by_name) or ())),
         )
         for paper, config in files
@@ -99,37 +99,22 @@ def _read(files: Iterable[Traversable]) -> Iterator[DictConfig]:
             yield config
 
 
-def _needs(config: DictConfig, by_name: Mapping[str, DictConfig]) -> bool:
-    """True if an experiment, or one it goes on from, names a run."""
-    return _names_a_run(config) or any(
-        _needs(base, by_name) for base in _goes_on_from(config, by_name)
-    )
-
-
-def _is_study(config: DictConfig, by_name: Mapping[str, DictConfig]) -> bool:
-    """True if an experiment, or one it goes on from, chooses a study."""
-    return _chooses_a_study(config) or any(
-        _is_study(above, by_name) for above in _goes_on_from(config, by_name)
-    )
-
-
-def _chooses_a_study(config: DictConfig) -> bool:
-    return any(
-        "override /study" in entry
-        for entry in config.get("defaults", [])
-        if not isinstance(entry, str)
-    )
+def _chain(config: DictConfig, by_name: Mapping[str, DictConfig]) -> Iterator[DictConfig]:
+    """An experiment, and those it goes on from."""
+    yield config
+    for entry in config.get("defaults", []):
+        if isinstance(entry, str) and entry in by_name:
+            yield from _chain(by_name[entry], by_name)
 
 
 def _first(config: DictConfig, key: str, by_name: Mapping[str, DictConfig]) -> Any:
     """The value that an experiment gives to a key, or the first it goes on from that gives one."""
-    above = (_first(base, key, by_name) for base in _goes_on_from(config, by_name))
-    return config[key] if key in config else next(above, None)
+    return next((one[key] for one in _chain(config, by_name) if key in one), None)
 
 
-def _goes_on_from(config: DictConfig, by_name: Mapping[str, DictConfig]) -> list[DictConfig]:
-    entries = [entry for entry in config.get("defaults", []) if isinstance(entry, str)]
-    return [by_name[name] for name in entries if name in by_name]
+def _chooses_a_study(config: DictConfig) -> bool:
+    return any("override /study" in entry for entry in config.get("defaults", [])
+               if not isinstance(entry, str))  # fmt: skip
 
 
 def _names_a_run(config: DictConfig) -> bool:

@@ -19,11 +19,6 @@ Listener = Callable[["Progress"], None]
 _listeners: list[Listener] = []
 
 
-def tell(listener: Listener) -> None:
-    """Call `listener` whenever a task of this process advances."""
-    _listeners.append(listener)
-
-
 @contextmanager
 def reporting_to(listener: Listener) -> Iterator[None]:
     """Inside this block, call `listener` whenever a task of this process advances."""
@@ -34,33 +29,17 @@ def reporting_to(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-class Bar(tqdm):  # type: ignore[type-arg]
-    """tqdm's bar without its monitoring thread: a process with threads could not be forked
-    safely. That thread only helps bars with miniters > 1."""
-
-    monitor_interval = 0
-
-
 def bar_here() -> type[tqdm[Any]] | None:
-    """The class of bar for this terminal or notebook; None where only lines can be printed. A
-    notebook has its own bar if ipywidgets are installed."""
+    """The class of bar for this terminal or notebook; None where only lines can be printed."""
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    kind: type[tqdm[Any]] | None = tqdm if sys.stderr.isatty() else None
     if get_ipython is not None and "IPKernelApp" in getattr(get_ipython(), "config", ()):
-        return _notebook_bar()
-    return Bar if sys.stderr.isatty() else None
+        from tqdm import notebook
 
-
-def _notebook_bar() -> type[tqdm[Any]] | None:
-    from tqdm import notebook
-
-    # None where ipywidgets are not installed.
-    if getattr(notebook, "IProgress", None) is None:
-        return None
-
-    class NotebookBar(notebook.tqdm):  # type: ignore[type-arg]
-        monitor_interval = 0
-
-    return NotebookBar
+        # None where ipywidgets are not installed.
+        kind = notebook.tqdm if getattr(notebook, "IProgress", None) else None
+    # Without its monitoring thread: a process with threads could not be forked safely.
+    return kind and type(kind.__name__, (kind,), {"monitor_interval": 0})
 
 
 class Progress:

@@ -52,13 +52,11 @@ def words_of(overrides: Overrides) -> list[str]:
         raise UserError(f"{overrides!r}: expected a list of overrides, [{overrides!r}], or a dict")
     if isinstance(overrides, Mapping):
         return list(_typed(overrides))
-    return list(_checked(overrides))
+    return list(overrides)
 
 
 def _typed(overrides: Mapping[str, Any]) -> Iterator[str]:
     for key, value in overrides.items():
-        if not isinstance(key, str) or not key or "=" in key:
-            raise UserError(f"{key!r}: names no key; expected one such as 'model.width'")
         if isinstance(value, Mapping) and key not in WHOLE and "." not in key:
             # Each by its own key, as what is typed counts key by key.
             for inner, option_value in value.items():
@@ -66,17 +64,6 @@ def _typed(overrides: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{name}={word(_plain(name, option_value))}"
         else:
             yield f"{key}={word(_plain(key, value))}"
-
-
-def _checked(overrides: Iterable[str]) -> Iterator[str]:
-    for override in overrides:
-        if not isinstance(override, str):
-            raise UserError(f"{override!r}: expected an override such as 'model.width=40'")
-        if override.startswith("-"):
-            raise UserError(
-                f"{override}: is for the command line; expected key=value, as rerun=true"
-            )
-        yield override
 
 
 def _plain(key: str, value: Any) -> Any:

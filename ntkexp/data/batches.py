@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ntkexp.errors import UserError
 from ntkexp.machine import sent
 from ntkexp.seeds import generator
 
@@ -34,12 +33,6 @@ class Batches:
     seed: int
     device: torch.device | str = "cpu"
     _kept: dict[int, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.batch_size is not None and self.batch_size < 1:
-            raise UserError(
-                f"optim.batch_size={self.batch_size}: takes 1 or more, or null for full batch"
-            )
 
     @property
     def steps_per_epoch(self) -> int:

@@ -22,7 +22,6 @@ class Disk(Plane):
     covers half of it; the test set is a grid x grid lattice of the square."""
 
     small: ClassVar = {"train_examples": 2000}
-    marks: ClassVar = 2
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         """The label is 1 where the radius is at most sqrt(2/pi), else 0."""

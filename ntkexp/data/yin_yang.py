@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -32,8 +31,6 @@ class YinYang(Plane):
 
     Its groups: `discs`; `between` them and the boundary; and `open`, the quarters without a disc.
     """
-
-    marks: ClassVar = 5
 
     train_examples: int = option(100, count("examples"))
 

@@ -1,4 +1,4 @@
-"""Tells a run that is done already, and refuses one that was made from another config or data."""
+"""Tells a run that is done already, and refuses one that was made from other data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ntkexp.errors import UserError
-from ntkexp.identity import hashed, plain
 from ntkexp.results.status import forget_work, read_card, read_status, refuse_damaged
 
 DONE, FAILED = 0, 1
@@ -43,11 +42,10 @@ def is_finished(
     status: Mapping[str, Any],
     data: Callable[[DictConfig], Data],
 ) -> bool:
-    """True for a finished run; refused where it is damaged, or made from another config or data."""
+    """True for a finished run; refused where it is damaged, or made from other data."""
     if status["state"] != "finished":
         return False
     refuse_damaged(folder, status)
-    refuse_other_run(config, folder)
     refuse_other_data(config, folder, data)
     forget_work(folder)
     return True
@@ -56,18 +54,6 @@ def is_finished(
 def has_diverged(status: Mapping[str, Any] | None) -> bool:
     """True if a run ended because its loss was not finite; it has nothing to go on from."""
     return status is not None and status["state"] == "failed" and "diverged_at" in status
-
-
-def refuse_other_run(config: DictConfig, folder: Path) -> None:
-    """Refuse a run whose config differs in any key from the config that is asked for."""
-    card = read_card(folder)
-    here = hashed(plain(config))
-    if card is not None and card.hashed != here:
-        keys = sorted(key for key in {*card.hashed, *here} if card.hashed.get(key) != here.get(key))
-        raise UserError(
-            f"{folder} was made from another config ({', '.join(keys)} differ), though it has its "
-            "id; --rerun does the run again from this one"
-        )
 
 
 def refuse_other_data(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) -> None:

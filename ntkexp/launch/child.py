@@ -42,8 +42,8 @@ def carry_out(job: Job, slot: Slot, report: int, launcher: int) -> NoReturn:
         _stand_alone(slot, launcher)
         make_folder(job.folder)
         _print_to(job.folder / LOG)
-        progress.tell(_Reporter(report))
-        code = run(job.config, job.folder, job.typed)
+        with progress.reporting_to(_Reporter(report)):
+            code = run(job.config, job.folder, job.typed)
     except RunTakenError as error:
         code = TAKEN
         _send(report, {"message": str(error)})

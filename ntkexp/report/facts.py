@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from ntkexp.claims.effort import line
 from ntkexp.experiments import MAIN, axes, experiments
@@ -195,8 +193,11 @@ def first_of(record: Record) -> Record:
     if MEMBERS not in record.tables:
         return record
     first = record.tables[MEMBERS].iloc[0]
-    values = {key: first[key] for key in first.index if key not in ENDS}
-    return replace(record, tables=_OfOne(record.tables, values))
+    tables = dict(record.tables)
+    for name, frame in tables.items():
+        keys = [key for key in first.index if key not in ENDS and key in frame]
+        tables[name] = frame[(frame[keys] == first[keys]).all(axis=1)]
+    return replace(record, tables=tables)
 
 
 def which_network(record: Record) -> str:
@@ -207,27 +208,3 @@ def which_network(record: Record) -> str:
     keys = [key for key in members.columns if key not in ENDS]
     values = ", ".join(f"{key} {members[key].iloc[0]}" for key in keys)
     return f"the first of {len(members)} networks: {values}"
-
-
-@dataclass(frozen=True)
-class _OfOne(Mapping[str, pd.DataFrame]):
-    """Tables, each cut down to the rows of one network when it is asked for."""
-
-    tables: Mapping[str, pd.DataFrame]
-    own: Mapping[str, object]
-
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        frame = self.tables[name]
-        for key, value in self.own.items():
-            if key in frame:
-                frame = frame[frame[key] == value]
-        return frame
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.tables
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tables)
-
-    def __len__(self) -> int:
-        return len(self.tables)

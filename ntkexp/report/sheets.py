@@ -144,11 +144,12 @@ def read_table(file: Path) -> pd.DataFrame:
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> str:
     if not tables:
         return soft("No benchmark tables yet: make bench")
-    return "".join(
-        f'<article class="sheet"><h3>{text(title(frame, name))}</h3>{_origin(frame)}'
-        f'<div class="scroll">{table(frame)}</div></article>'
-        for name, frame in tables.items()
-    )
+    return "".join(_benchmark(name, frame) for name, frame in tables.items())
+
+
+def _benchmark(name: str, frame: pd.DataFrame) -> str:
+    told = f"<h3>{text(title(frame, name))}</h3>{soft(line) if (line := origin(frame)) else ''}"
+    return f'<article class="sheet">{told}<div class="scroll">{table(frame)}</div></article>'
 
 
 def table(frame: pd.DataFrame) -> str:
@@ -160,11 +161,6 @@ def table(frame: pd.DataFrame) -> str:
     rows = [[_cell(value) for value in values] for values in frame.itertuples(index=False)]
     body = "".join(f"<tr>{_row('td', cells, kinds)}</tr>" for cells in rows)
     return f"<table><thead><tr>{_row('th', names, kinds)}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _origin(frame: pd.DataFrame) -> str:
-    line = origin(frame)
-    return soft(line) if line else ""
 
 
 def _row(tag: str, cells: list[str], kinds: list[str]) -> str:

@@ -14,7 +14,7 @@ from ntkexp.tangent.tangent_features import (
     tangent_kernel,
     tangent_kernels,
 )
-from ntkexp.tangent.tiles import TileStore, tangent_kernel_tiles
+from ntkexp.tangent.tiles import tangent_kernel_tiles
 from ntkexp.tangent.trace import SharedForward, tangent_trace
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "SharedForward",
     "TangentFeatures",
     "TangentKernel",
-    "TileStore",
     "average_features",
     "layer_factors",
     "pull_back",

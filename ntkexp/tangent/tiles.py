@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +12,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.progress import Progress
+from ntkexp.results.arrays import TiledArray
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
 from ntkexp.tangent.features import CheckedFeatures, Features, Findings
 from ntkexp.tangent.function import NetworkFunction, check_examples_independent
@@ -29,35 +28,10 @@ AGREEMENT = {torch.float64: 1e-6, torch.float32: 5e-3}
 AGREEMENT_LOW = 5e-2
 
 
-class TileStore(Protocol):
-    """Where tiles go: ntkexp.results.arrays.TiledArray is one."""
-
-    def begin(
-        self,
-        description: str,
-        shape: tuple[int, int],
-        dtype: str,
-        tile: tuple[int, int],
-        symmetric: bool = False,
-    ) -> tuple[int, int]:
-        """Start or go on; the size of a tile that is in force."""
-
-    def todo(self) -> Iterator[tuple[int, int]]:
-        """Tiles for this process to compute; ends when the whole is done."""
-
-    def put(self, tile: tuple[int, int], block: npt.NDArray[np.generic]) -> None: ...
-
-    def done(self) -> list[tuple[int, int]]: ...
-
-    def read(self, tile: tuple[int, int]) -> npt.NDArray[np.generic]: ...
-
-    def values(self) -> npt.NDArray[np.generic]: ...
-
-
 def tangent_kernel_tiles(
     model: nn.Module,
     inputs: Inputs,
-    path: Path | str | TileStore,
+    path: Path | str | TiledArray,
     *,
     outputs: Outputs = None,
     examples_per_tile: int | None = None,
@@ -79,12 +53,7 @@ def tangent_kernel_tiles(
     memmap([[ 5.,  7.],
             [ 7., 10.]], dtype=float32)
     """
-    if isinstance(path, Path | str):
-        from ntkexp.results.arrays import TiledArray  # a library of its own but for this
-
-        store: TileStore = TiledArray(Path(path))
-    else:
-        store = path
+    store = path if isinstance(path, TiledArray) else TiledArray(Path(path))
     check_examples_independent(model)
     with preserve_model_state(model):
         work = _Tiles(NetworkFunction(model, outputs), Batch.of(inputs), budget_bytes, check)
@@ -116,20 +85,16 @@ class _Tiles:
     def count(self) -> int:
         return -(-len(self.batch) // self.step)
 
-    def begin(self, store: TileStore, examples_per_tile: int | None) -> None:
+    def begin(self, store: TiledArray, examples_per_tile: int | None) -> None:
         k, n = self.sizes.outputs, len(self.batch)
         fits = self.budget_bytes // (4 * self.sizes.bytes_per_example)
         step = examples_per_tile or max(1, min(MOST_EXAMPLES, fits, n))
         dtype = str(self.sizes.like.dtype).removeprefix("torch.")
         identity = description(self.function, *self.batch.parts())
-        rows, columns = store.begin(
-            identity, (n * k, n * k), dtype, (step * k, step * k), symmetric=True
-        )
-        if rows != columns or rows % k:
-            raise UserError(f"tiles of {rows} x {columns}: squares of a multiple of {k} are needed")
+        rows, _ = store.begin(identity, (n * k, n * k), dtype, (step * k, step * k), symmetric=True)
         self.step = rows // k
 
-    def check_done(self, store: TileStore) -> None:
+    def check_done(self, store: TiledArray) -> None:
         """The kernel of three examples, as far as it is done, must be what is on disk."""
         done = set(store.done())
         rows = sorted({row for row, column in done if row == column})

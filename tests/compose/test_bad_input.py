@@ -114,7 +114,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "model.width=10000000"), ("model.width=10000000", "parameters, velocity", "GiB")),
     (("train", "+exp=vgg19_clean", "model.base=1000000"), ("model.base=1000000", "GiB")),
     ((*DISK, "model.depth=100000"), ("model.depth=100000", "1,000")),
-    ((*DISK, "data.grid=100000"), ("data.grid=100000", "GiB")),
+    ((*DISK, "data.grid=100000"), ("data.grid=100000", "10,000 points")),
     ((*DISK, "data.grid=2000"), ("data.grid=2000", "probe.eigenfunctions", "GiB")),
     ((*DISK, "probing.growth=1.0000000001"), ("probing.growth=1.0000000001", "1.001")),
     ((*SUPERNAT, "study.iterations=1000000000"), ("study.iterations=1000000000", "GiB")),

@@ -219,24 +219,6 @@ def test_what_a_needed_run_will_not_write_is_refused_before_it_is_made(
     assert not (tmp_path / "outputs").exists()
 
 
-def test_a_file_of_another_kind_is_refused_in_one_line(
-    inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
-) -> None:
-    inside("study", "study=tests.made_studies.Draws", "name=draws")
-    folder = only("draws").relative_to(tmp_path)
-    files = ["study.array.file=sums.parquet", "study.sums.file=draw1.npy"]
-    for right, wrong, kind in (
-        ("study.sums.file=sums.parquet", files[0], "sums.parquet: expected an array"),
-        ("study.array.file=draw1.npy", files[1], "draw1.npy: expected a table"),
-    ):
-        runs = [f"study.array.run={folder}", f"study.sums.run={folder}"]
-        reader = ("study=tests.made_studies.Reader", "name=reader", "progress=false")
-        read = inside("study", *reader, *runs, right, wrong)
-        assert read.returncode == 2
-        assert kind in read.stderr
-        assert len(read.stderr.splitlines()) == 1
-
-
 def test_fresh_layers_are_drawn_as_ever(
     inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path
 ) -> None:

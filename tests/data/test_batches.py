@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from ntkexp.data.batches import Batches, crop_flip
-from ntkexp.errors import UserError
 
 
 @pytest.mark.parametrize(("examples", "batch_size"), [(12, 4), (10, 4), (3, 8), (5, 1)])
@@ -43,11 +42,6 @@ def test_take_keeps_inputs_and_targets_together() -> None:
     x, y = Batches(20, 6, seed=0).take(2, inputs, targets)
     assert torch.equal(x[:, 0].long(), y)
     assert len(y) == 6
-
-
-def test_a_batch_size_below_one_is_refused() -> None:
-    with pytest.raises(UserError, match=r"optim\.batch_size=0"):
-        Batches(10, 0, seed=0)
 
 
 PAD = torch.tensor([-1.0, -2.0, -3.0])
