@@ -73,10 +73,6 @@ def cannot_write(path: Path, error: OSError) -> UserError:
     return UserError(f"cannot write {path}: {reason}; nothing already there was changed")
 
 
-def cannot_remove(path: Path, error: OSError) -> UserError:
-    return UserError(f"cannot remove {path}: {error.strerror or error}")
-
-
 def denied(error: PermissionError) -> UserError:
     """The line for a file or folder of another account; an error about no file is raised."""
     if error.filename is None:

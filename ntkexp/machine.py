@@ -105,18 +105,9 @@ def refuse_beyond(key: str, wanted: str, needed_bytes: float, room_bytes: float)
     """Refuse the value of `key` (`model.width=10000000`) when `wanted` does not fit."""
     if needed_bytes > room_bytes:
         raise UserError(
-            f"{key}: needs {_size(needed_bytes)} of memory for {wanted}, "
-            f"there are {_size(room_bytes)}; expected a smaller one"
+            f"{key}: needs {needed_bytes / 2**30:.3g} GiB of memory for {wanted}, "
+            f"there are {room_bytes / 2**30:.3g} GiB; expected a smaller one"
         )
-
-
-def _size(size_bytes: float) -> str:
-    """Three digits and a unit.
-
-    >>> _size(12 * 2**30), _size(5e20)
-    ('12 GiB', '4.55e+11 GiB')
-    """
-    return f"{size_bytes / 2**30:.3g} GiB"
 
 
 def on_gpu(device: torch.device) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from ntkexp.errors import (
     DamagedRunError,
     UnreadableRunError,
-    cannot_remove,
+    UserError,
     cannot_write,
     not_read,
 )
@@ -121,7 +121,7 @@ def remove(path: Path) -> None:
         else:
             path.unlink(missing_ok=True)
     except OSError as error:
-        raise cannot_remove(path, error) from error
+        raise UserError(f"cannot remove {path}: {error.strerror}") from error
 
 
 def remove_tree(path: Path) -> None:

@@ -52,12 +52,6 @@ class Plan:
         """The layers of which some product is there by half."""
         return {step.layer for step in self.steps if step.half}
 
-    def __str__(self) -> str:
-        return "\n".join(
-            f"{step.layer:<24} {step.way:<10} {step.cost.flops / 1e9:12.3f} GFLOP"
-            for step in self.steps
-        )
-
 
 @dataclass
 class TangentKernel:
