@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,15 @@ def defaults_of(name: str) -> list[str]:
 ALIKE = alike([experiment.name for experiment in TRAINED])
 
 
+@cache
+def as_shipped(name: str) -> DictConfig:
+    """The config of an experiment at its own size; to be read."""
+    return composed([f"+exp={name}"])
+
+
 @pytest.mark.parametrize("experiment", TRAINED, ids=lambda experiment: experiment.name)
 def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experiment) -> None:
-    config = composed([f"+exp={experiment.name}"])
+    config = as_shipped(experiment.name)
     typed = OmegaConf.to_object(config)
     assert isinstance(typed, TrainConfig)
     assert build_probes(typed).keys() == config.probe.keys()
@@ -99,7 +106,7 @@ def test_every_other_key_is_a_part_of_the_id() -> None:
     """Of every component that an experiment has, each key once."""
     seen: set[tuple[str, str]] = set()
     for experiment in TRAINED:
-        every_key_counts(composed([f"+exp={experiment.name}"]), seen)
+        every_key_counts(as_shipped(experiment.name), seen)
     assert len(seen) > 150
 
 
@@ -164,7 +171,7 @@ def test_what_goes_on_from_a_study_is_a_study(
 def test_no_two_experiments_are_the_same_run() -> None:
     """Sweeps apart: theirs may begin at the same point, and meet there."""
     names = [experiment.name for experiment in TRAINED if not experiment.sweep]
-    assert len({identity(composed([f"+exp={name}"])) for name in names}) == len(names)
+    assert len({identity(as_shipped(name)) for name in names}) == len(names)
 
 
 def test_every_trained_figure_has_its_experiment() -> None:

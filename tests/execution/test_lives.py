@@ -105,7 +105,7 @@ def test_signals_go_where_they_went_when_a_life_is_over() -> None:
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-@pytest.mark.parametrize("loaded", ["_yaml|libtorch", "libtorch_cpu", "_parquet"])
+@pytest.mark.parametrize("loaded", ["_yaml|libtorch", "_parquet"])
 def test_an_interrupt_before_the_run_begins_shows_no_traceback(tmp_path: Path, loaded: str) -> None:
     """Sent when the process has just opened a file of such a name."""
     process = subprocess.Popen(

@@ -154,6 +154,8 @@ before = callers()
 ntkexp.run("disk", sys.argv[1:])
 assert before == callers()
 import torch, tqdm
+# It takes a second, and torch imports it for much that does not need it.
+assert "torch._inductor" not in sys.modules and "torch._dynamo" not in sys.modules
 assert torch.get_num_threads() == int(os.environ["OMP_NUM_THREADS"])
 assert torch.backends.cudnn.allow_tf32 and not torch.backends.cudnn.benchmark
 assert tqdm.tqdm.monitor_interval == 10

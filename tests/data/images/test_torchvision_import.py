@@ -25,6 +25,7 @@ print(datasets.MNIST.__name__, datasets.CIFAR10.__name__)
 """
 
 
+@pytest.mark.on_demand
 def test_torchvision_datasets_import_where_its_operators_are_missing() -> None:
     command = [sys.executable, "-W", "ignore", "-c", BREAK + USE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
