@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY_DISK, Ntkexp
-from tests.one_process import in_one_process
+from ntkexp.cli import main
+from tests.conftest import TINY_DISK
+from tests.forked import Forked
 
-# What lets root read everything.
-MAY = "-dac_override,-dac_read_search"
+pytestmark = pytest.mark.skipif(
+    os.geteuid() == 0 and sys.platform != "linux", reason="root reads everything"
+)
+# Of <linux/capability.h>: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which let root read everything.
+VERSION, MAY_READ_ALL = 0x20080522, 0b110
 Secret = Callable[[str], Path]
+
+
+def ordinary(words: Sequence[str]) -> int:
+    """The command as an account has it that is not root; in a process of its own."""
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        header, held = (ctypes.c_uint32 * 2)(VERSION, 0), (ctypes.c_uint32 * 6)()
+        assert libc.capget(header, held) == 0
+        for place in (0, 1):  # effective and permitted
+            held[place] &= ~MAY_READ_ALL
+        assert libc.capset(header, held) == 0
+    return main(words)
 
 
 @pytest.fixture
@@ -36,48 +51,20 @@ def secret(tmp_path: Path) -> Iterator[Secret]:
         folder.chmod(0o755)
 
 
-@pytest.fixture
-def no_root() -> list[str]:
-    """The words before a command that make its account one that is not root."""
-    if os.geteuid() != 0:
-        return []
-    if shutil.which("setpriv") is None:
-        pytest.skip("root reads everything, and there is no setpriv here")
-    return ["setpriv", "--bounding-set", MAY, "--inh-caps", MAY]
-
-
-@pytest.fixture
-def ordinary(no_root: list[str], tmp_path: Path) -> Ntkexp:
-    """The command line as such an account has it."""
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*no_root, sys.executable, "-m", "ntkexp", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-
-    return run
-
-
 def test_an_unreadable_run_is_named_and_the_others_are_listed(
-    disk_run: Path, ordinary: Ntkexp, secret: Secret
+    disk_run: Path, tmp_path: Path, secret: Secret
 ) -> None:
     secret("outputs/disk/of_another")
-    found = ordinary("list", "disk")
+    found = Forked(["list", "disk"], tmp_path, function=ordinary).done()
     assert found.returncode == 0, found.stderr
     assert f"outputs/disk/{disk_run.name}  finished" in found.stdout
     told = "skipped: outputs/disk/of_another: cannot be read (Permission denied)"
     assert found.stderr.splitlines() == [told]
 
 
-def test_a_status_of_another_account_is_not_called_damaged(
-    disk_run: Path, ordinary: Ntkexp
-) -> None:
+def test_a_status_of_another_account_is_not_called_damaged(disk_run: Path, tmp_path: Path) -> None:
     (disk_run / "status.json").chmod(0)
-    found = ordinary("list", "disk")
+    found = Forked(["list", "disk"], tmp_path, function=ordinary).done()
     assert found.returncode == 0, found.stderr
     told = f"outputs/disk/{disk_run.name}: cannot be read (Permission denied)"
     assert found.stdout.splitlines()[1:] == [told]
@@ -97,17 +84,16 @@ REFUSED = [
 ]
 
 
+@pytest.mark.parametrize(("words", "named"), REFUSED, ids=[" ".join(w[:2]) for w, _ in REFUSED])
 def test_an_unreadable_folder_is_named_in_one_line(
-    secret: Secret, no_root: list[str], tmp_path: Path
+    secret: Secret, tmp_path: Path, words: list[str], named: str
 ) -> None:
     folder = str(secret("outputs"))
-    places = os.environ | {"NTKEXP_DATA": folder, "NTKEXP_CACHE": folder}
-    commands = [words for words, _ in REFUSED]
-    ends = in_one_process(commands, tmp_path, places, prefix=no_root)
-    for (_, named), end in zip(REFUSED, ends, strict=True):
-        assert end.returncode == 2, end.stderr
-        (line,) = end.stderr.splitlines()
-        assert line.startswith("ntkexp: ")
-        assert named in line
-        assert "Permission denied" in line
-        assert "--rerun" not in line
+    places = {"NTKEXP_DATA": folder, "NTKEXP_CACHE": folder}
+    end = Forked(words, tmp_path, places, function=ordinary).done()
+    assert end.returncode == 2, end.stderr
+    (line,) = end.stderr.splitlines()
+    assert line.startswith("ntkexp: ")
+    assert named in line
+    assert "Permission denied" in line
+    assert "--rerun" not in line
