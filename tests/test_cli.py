@@ -13,7 +13,7 @@ import ntkexp as package
 from ntkexp.application import KEYS_OF_FLAGS, all_flags
 from ntkexp.cli import COMMANDS
 from ntkexp.usage import USAGES
-from tests.conftest import TINY_DISK, Ntkexp
+from tests.conftest import TINY_DISK, Ntkexp, Start
 
 BAD = [
     (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),
@@ -179,11 +179,11 @@ def test_a_read_only_or_impossible_folder_is_one_clear_line(inside: Ntkexp, tmp_
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_hydra_tells_what_it_does_only_when_asked(ntkexp: Ntkexp, tmp_path: Path) -> None:
+def test_hydra_tells_what_it_does_only_when_asked(start: Start, tmp_path: Path) -> None:
     words = ("train", *TINY_DISK, "optim.steps=1")
-    loud = ntkexp(*words, "hydra.verbose=true")
+    loud = start(*words, "hydra.verbose=true").done()
     assert loud.returncode == 0, loud.stderr
     assert "[HYDRA]" in loud.stdout + loud.stderr
-    quiet = ntkexp(*words, "hydra.verbose=false", "--rerun")
+    quiet = start(*words, "hydra.verbose=false", "--rerun").done()
     assert "HYDRA" not in quiet.stdout + quiet.stderr
     assert not list(tmp_path.glob("*.log"))

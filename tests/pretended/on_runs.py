@@ -53,8 +53,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     ),
     "augmentation": (*CONVOLUTIONS, "model=vgg11", "data.augment=crop_flip", "probe=[]"),
     "batch norm": (
-        *CONVOLUTIONS, "model=resnet18", "probe=[spectrum,complexity]", "optim.steps=6",
-        "probing.steps=[0]", "probe.complexity.every=4",
+        *CONVOLUTIONS, "model=resnet18", "probe=[spectrum]", "optim.steps=6", "probing.steps=[0]",
     ),
     "adam and cosine": (*MLP, "optim=adam", "optim.schedule=cosine", "probe=[]"),
     "full batch": (*MLP, "optim.batch_size=null", "probe=[spectrum]"),
