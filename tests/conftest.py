@@ -56,6 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         asked = [item for item in items if "on_demand" not in item.keywords]
         config.hook.pytest_deselected(items=[one for one in items if one not in asked])
         items[:] = asked
+    # The longest first: none of them is then what the last process is waited for.
+    items.sort(key=lambda item: "slow" not in item.keywords)
 
 
 def pytest_unconfigure() -> None:
@@ -112,7 +114,6 @@ def ntkexp(tmp_path: Path) -> Ntkexp:
             env=os.environ | environment,
             capture_output=True,
             text=True,
-            timeout=300,
         )
 
     return run

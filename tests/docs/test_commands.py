@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,8 +19,6 @@ PAGES = pages()
 RUN_ID = re.compile(r"\b[0-9a-f]{12}\b")
 # What a shell would do more than split words.
 SHELL_SIGNS = re.compile(r"[|;&<>$*]|^[A-Z_]+=")
-# What takes longer is marked `slow` or `not run`: one full-size experiment takes a day.
-MOST_SECONDS = 120
 # The pages that somebody types first; the commands of the others run on demand.
 FIRST = ("README.md", "docs/index.md", "docs/tangent.md", "docs/verdicts.md")
 
@@ -84,22 +79,6 @@ def test_what_is_not_run_is_composed_or_parsed(name: str, inside: Ntkexp) -> Non
             pytest.fail(f"{name}: {command}\n{error}")
 
 
-@contextmanager
-def at_most(seconds: int, where: str) -> Iterator[None]:
-    """Fail what takes longer, with the line that takes it."""
-
-    def late(number: int, frame: object) -> None:
-        pytest.fail(f"{where}\ntakes more than {seconds} s: mark it `slow` or `not run`")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 class Reader:
     """Somebody who types what a page says, in a folder of their own."""
 
@@ -129,8 +108,7 @@ class Reader:
         said = list(commands(block))
         for one in said:
             where = f"{self.name}:{block.line}: {one.command}"
-            with at_most(MOST_SECONDS if block.mark.word != "slow" else 3600, where):
-                done = self.execute(one)
+            done = self.execute(one)
             last = block.mark.word == "exits with" and one is said[-1]
             code = int(block.mark.reason) if last else 0
             assert done.returncode == code, f"{where}\n{done.stdout}\n{done.stderr}"

@@ -168,7 +168,6 @@ def test_importing_is_light_and_a_fresh_process_stays_its_callers(tmp_path: Path
         cwd=tmp_path,
         env=os.environ | {"OMP_NUM_THREADS": "2"},
         check=True,
-        timeout=120,
     )
 
 

@@ -88,13 +88,13 @@ def test_the_same_sweep_from_two_terminals_computes_each_run_once(
     start: Start, tmp_path: Path
 ) -> None:
     """In opposite orders, so that each finds what the other has done since it began."""
-    words = ("train", "-m", *TINY_DISK, "launcher.jobs=1", "optim.steps=300")
-    both = [start(*words, f"seed={seeds}") for seeds in ("1,2,3,4,5,6", "6,5,4,3,2,1")]
+    words = ("train", "-m", *TINY_DISK, "launcher.jobs=1", "optim.steps=200")
+    both = [start(*words, f"seed={seeds}") for seeds in ("1,2,3,4", "4,3,2,1")]
     for process in both:
         out, errors = process.communicate()
         assert process.returncode == 0, errors
-        assert out.splitlines()[-1].startswith("6 jobs: 6 finished")
+        assert out.splitlines()[-1].startswith("4 jobs: 4 finished")
     runs = list(tmp_path.glob("outputs/disk/*"))
-    assert [lives(run) for run in runs] == [1] * 6
+    assert [lives(run) for run in runs] == [1] * 4
     logs = "".join((run / "log.txt").read_text() for run in runs)
-    assert logs.count("finished outputs") == 6
+    assert logs.count("finished outputs") == 4

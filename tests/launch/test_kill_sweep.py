@@ -55,7 +55,6 @@ def test_killing_jobs_and_launcher_leaves_no_trace(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=240,
     )
     assert done.returncode == 0, done.stderr
     launchers, jobs = map(int, done.stdout.splitlines()[-1].split())

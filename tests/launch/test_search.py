@@ -63,8 +63,8 @@ def test_a_search_that_was_killed_goes_on_with_the_trials_it_had_begun(
 ) -> None:
     words = [
         "train", *SEARCH, "optim.lr=interval(0.001,0.01)", "model.width=8", STORED,
-        "optim.steps=600",
-        "checkpoint.every_seconds=0", "hydra.sweeper.n_trials=3", "launcher.jobs=2",
+        "optim.steps=400", "checkpoint.every_seconds=0", "hydra.sweeper.n_trials=3",
+        "launcher.jobs=2",
     ]  # fmt: skip
     searching = start(*words)
     while len(begun(tmp_path)) < 2:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 def train(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ntkexp", "train", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
 def batch(*steps: int, again: bool = False) -> Batch:

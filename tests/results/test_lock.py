@@ -141,10 +141,10 @@ def test_the_owner_shows_that_it_lives_while_it_computes(
     lock = Lock(tmp_path / "lock")
     lock.take()
     os.utime(tmp_path / "lock", (0, 0))
-    deadline = time.monotonic() + 10
-    while (tmp_path / "lock").stat().st_mtime == 0 and time.monotonic() < deadline:
+    before = time.time()
+    while (tmp_path / "lock").stat().st_mtime == 0:
         time.sleep(0.01)
-    assert time.time() - (tmp_path / "lock").stat().st_mtime < 60
+    assert (tmp_path / "lock").stat().st_mtime >= int(before)
     lock.release()
 
 

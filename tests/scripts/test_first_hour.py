@@ -19,7 +19,6 @@ def first_hour(*words: str, **environment: str) -> subprocess.CompletedProcess[s
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
     )
 
 

@@ -52,7 +52,6 @@ class Machine:
             env=os.environ | given,
             capture_output=True,
             text=True,
-            timeout=60,
         )
 
     @property

@@ -19,17 +19,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def pretended(*words: str) -> None:
-    command = [sys.executable, "-m", "tests.pretended", *words]
-    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.slow
-def test_runs_on_a_pretended_gpu() -> None:
-    pretended()
-
-
-@pytest.mark.on_demand
-def test_the_other_kinds_of_runs_there() -> None:
-    pretended("-m", "on_demand")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("on_runs.py",),
+        ("on_graphs.py", "on_memory.py"),
+        pytest.param(("on_runs.py", "-m", "on_demand"), marks=pytest.mark.on_demand),
+    ],
+    ids=" ".join,
+)
+def test_runs_on_a_pretended_gpu(words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "tests.pretended", *words]
+    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
