@@ -41,8 +41,9 @@ class Adam(Optimiser):
 class AdamUpdate(WeightUpdate):
     """m <- b1 m + (1 - b1) g,  v <- b2 v + (1 - b2) g^2,  w <- w - eta m' / (sqrt(v') + eps)
 
-    with m' = m / (1 - b1^t) and v' = v / (1 - b2^t): what torch.optim.Adam does, bit for bit. A
-    weight decay is added to the gradient, as lambda w.
+    with m' = m / (1 - b1^t) and v' = v / (1 - b2^t). A weight decay is added to the gradient, as
+    lambda w. All of it is one operation of PyTorch, what torch.optim.Adam does with fused=True, bit
+    for bit. Runs that were kept before it was so differ in the last bits.
     """
 
     hyperparameters = ("beta1", "beta2", "epsilon", "weight_decay")
@@ -53,38 +54,65 @@ class AdamUpdate(WeightUpdate):
     epsilon: float
     weight_decay: Number
 
-    @torch.no_grad()
     def take(self, gradients: list[Tensor]) -> None:
-        if isinstance(self.weight_decay, Tensor) or self.weight_decay:
-            add_(gradients, self.parameters, self.weight_decay)
-        torch._foreach_lerp_(self.memory["mean"], gradients, 1 - self.beta1)
-        torch._foreach_mul_(self.memory["square"], self.beta2)
-        torch._foreach_addcmul_(self.memory["square"], gradients, gradients, 1 - self.beta2)
+        self.gradients = [
+            laid_out_as(w, g) for w, g in zip(self.parameters, gradients, strict=True)
+        ]
         self.updates += 1
 
     @torch.no_grad()
     def apply(self, lr: Number) -> None:
-        rate, scales = self._rate(lr), self._scales()
-        if isinstance(rate, Tensor):
-            for w, mean, scale in zip(self.parameters, self.memory["mean"], scales, strict=True):
-                w.sub_(along(rate, w) * mean / scale)
+        parts = (self.parameters, self.gradients, self.memory["mean"], self.memory["square"])
+        if isinstance(lr, Tensor) or isinstance(self.weight_decay, Tensor):
+            for m in range(len(self.parameters[0])):
+                of_member = tuple([tensor[m] for tensor in tensors] for tensors in parts)
+                self._fused(of_member, number_of(lr, m), number_of(self.weight_decay, m))
         else:
-            torch._foreach_addcdiv_(self.parameters, self.memory["mean"], scales, -rate)
+            self._fused(parts, lr, self.weight_decay)
+        self.gradients = []
+
+    def _fused(self, parts: tuple[list[Tensor], ...], lr: float, weight_decay: float) -> None:
+        made = parts[0][0].new_full((), self.updates, dtype=torch.float32)
+        weights, gradients, mean, square = parts
+        torch._fused_adam_(
+            weights,
+            gradients,
+            mean,
+            square,
+            [],
+            [made] * len(weights),
+            lr=lr,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            weight_decay=weight_decay,
+            eps=self.epsilon,
+            amsgrad=False,
+            maximize=False,
+        )
 
     @torch.no_grad()
     def change(self, lr: Number) -> list[Tensor]:
-        rate = self._rate(lr)
-        return [
-            (along(-rate, mean) if isinstance(rate, Tensor) else -rate) * mean / scale
-            for mean, scale in zip(self.memory["mean"], self._scales(), strict=True)
-        ]
-
-    def _rate(self, lr: Number) -> Number:
-        return lr / (1 - self.beta1**self.updates)
-
-    def _scales(self) -> list[Tensor]:
-        """sqrt(v') + eps."""
-        scales = list(torch._foreach_sqrt(self.memory["square"]))
+        gradients = [gradient.clone() for gradient in self.coming()]
+        add_(gradients, self.parameters, self.weight_decay)
+        mean = torch._foreach_lerp(self.memory["mean"], gradients, 1 - self.beta1)
+        scales = list(torch._foreach_mul(self.memory["square"], self.beta2))
+        torch._foreach_addcmul_(scales, gradients, gradients, 1 - self.beta2)
+        torch._foreach_sqrt_(scales)
         torch._foreach_div_(scales, (1 - self.beta2**self.updates) ** 0.5)
         torch._foreach_add_(scales, self.epsilon)
-        return scales
+        rate = lr / (1 - self.beta1**self.updates)
+        return [
+            (along(-rate, m) if isinstance(rate, Tensor) else -rate) * m / scale
+            for m, scale in zip(mean, scales, strict=True)
+        ]
+
+
+def laid_out_as(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """The gradient with its numbers in memory as those of the parameter: the operation asks it."""
+    if gradient.stride() == parameter.stride():
+        return gradient
+    return torch.empty_like(parameter).copy_(gradient)
+
+
+def number_of(numbers: Number, member: int) -> float:
+    return float(numbers[member]) if isinstance(numbers, Tensor) else numbers

@@ -50,6 +50,10 @@ class WeightUpdate:
             for name in self.memory_of
         }
         self.updates = 0
+        # Gradients that were taken in and are not applied yet, where it keeps them; and the stack,
+        # and the place in it, of one of many networks.
+        self.gradients: list[Tensor] = []
+        self.part_of: tuple[WeightUpdate, int] | None = None
 
     def around_forward(self, model: nn.Module) -> AbstractContextManager[object]:
         """Surrounds the forward of a minibatch, where `sees_forward`."""
@@ -70,6 +74,13 @@ class WeightUpdate:
         self.take(gradients)
         for parameter in self.parameters:
             parameter.grad = None
+
+    def coming(self) -> Sequence[Tensor]:
+        """The gradients that were taken in and are not applied yet."""
+        if self.part_of is None:
+            return self.gradients
+        stack, place = self.part_of
+        return [gradient[place] for gradient in stack.gradients]
 
     def take(self, gradients: list[Tensor]) -> None:
         """Take in these gradients, whose tensors may be written over."""
@@ -113,6 +124,8 @@ class WeightUpdate:
                 raise UserError(f"members: optim.{name} differs; expected one value for all")
         stacked = cls(parameters, **hyperparameters)
         stacked.updates = members[0].updates
+        for index, member in enumerate(members):
+            member.part_of = stacked, index
         for name, parts in stacked.memory.items():
             for place, part in enumerate(parts):
                 torch.stack([member.memory[name][place] for member in members], out=part)

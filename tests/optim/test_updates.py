@@ -1,4 +1,4 @@
-"""Optimisers written out: torch's own numbers, in two halves."""
+"""The own optimisers: torch's numbers, in two halves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ntkexp.optim.adam import AdamUpdate
 from ntkexp.optim.sgd import SgdUpdate
@@ -27,7 +27,9 @@ CASES: dict[str, tuple[type[WeightUpdate], dict[str, float], Theirs]] = {
     f"adam {beta1} {decay}": (
         AdamUpdate,
         {**ADAM, "beta1": beta1, "weight_decay": decay},
-        lambda w, b=beta1, d=decay: torch.optim.Adam(w, LR, betas=(b, 0.999), weight_decay=d),
+        lambda w, b=beta1, d=decay: torch.optim.Adam(
+            w, LR, betas=(b, 0.999), weight_decay=d, fused=True
+        ),
     )
     for beta1, decay in ((0.9, 0.0), (0.5, 0.0), (0.9, 5e-4))
 }
@@ -39,9 +41,12 @@ def net() -> list[nn.Parameter]:
 
 
 def give_gradients(weights: list[nn.Parameter], step: int) -> None:
-    stream = torch.Generator().manual_seed(step)
-    for w in weights:
-        w.grad = torch.randn(w.shape, generator=stream).to(w)
+    for place, w in enumerate(weights):
+        w.grad = drawn(w, 100 * step + place)
+
+
+def drawn(like: Tensor, seed: int) -> Tensor:
+    return torch.randn(like.shape, generator=torch.Generator().manual_seed(seed)).to(like.detach())
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -57,6 +62,65 @@ def test_it_is_torchs_bit_for_bit(case: str) -> None:
         optimiser.step()
     for mine, w in zip(ours, other, strict=True):
         assert torch.equal(mine, w)
+
+
+@pytest.mark.parametrize("decay", [0.0, 5e-4])
+def test_adam_is_torchs_usual_one_but_for_rounding(decay: float) -> None:
+    ours, other = ([nn.Parameter(w.detach().double()) for w in net()] for _ in range(2))
+    update = AdamUpdate(ours, **ADAM, weight_decay=decay)
+    optimiser = torch.optim.Adam(other, LR, weight_decay=decay, fused=False)
+    for step in range(20):
+        for weights in (ours, other):
+            give_gradients(weights, step)
+        update.compute()
+        update.apply(LR)
+        optimiser.step()
+    for mine, w in zip(ours, other, strict=True):
+        torch.testing.assert_close(mine, w, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradients_may_lie_otherwise_in_memory(case: str) -> None:
+    kind, options, _ = CASES[case]
+    (plain, *_), (turned, *_) = net(), net()
+    for weight, turns in ((plain, False), (turned, True)):
+        update = kind([weight], **options)
+        for step in range(3):
+            gradient = drawn(weight, step)
+            update.take([gradient.T.contiguous().T if turns else gradient])
+            update.apply(LR)
+    assert torch.equal(plain, turned)
+
+
+@pytest.mark.parametrize("kind", [AdamUpdate, SgdUpdate])
+@pytest.mark.parametrize("each_its_own", [True, False])
+def test_members_of_a_stack_are_updated_as_alone(
+    kind: type[WeightUpdate], each_its_own: bool
+) -> None:
+    options = ADAM if kind is AdamUpdate else {"momentum": 0.9}
+    rates, decays = ([0.1, 0.2, 0.05], [0.0, 0.1, 0.5]) if each_its_own else ([LR] * 3, [0.1] * 3)
+    alone = [net() for _ in decays]
+    updates = [kind(w, **options, weight_decay=d) for w, d in zip(alone, decays, strict=True)]
+    stacked = [torch.stack(parts).detach().requires_grad_() for parts in zip(*alone, strict=True)]
+    members = [
+        kind([part[m] for part in stacked], **options, weight_decay=d) for m, d in enumerate(decays)
+    ]
+    together = kind.of_members(members, stacked)
+    for step in range(3):
+        drawn_of = [[drawn(w, 10 * step + m) for w in alone[m]] for m in range(3)]
+        together.take([torch.stack(parts) for parts in zip(*drawn_of, strict=True)])
+        for m, update in enumerate(updates):
+            update.take(drawn_of[m])
+            members[m].updates = together.updates
+            for mine, other in zip(
+                members[m].change(rates[m]), update.change(rates[m]), strict=True
+            ):
+                torch.testing.assert_close(mine, other)
+            update.apply(rates[m])
+        together.apply(torch.tensor(rates) if each_its_own else LR)
+    for m, weights in enumerate(alone):
+        for place, w in enumerate(weights):
+            torch.testing.assert_close(stacked[place][m].detach(), w.detach())
 
 
 @pytest.mark.parametrize("case", CASES)

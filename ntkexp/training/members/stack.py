@@ -66,6 +66,7 @@ class Stack:
 
 def with_own_memory(update: WeightUpdate) -> None:
     """Give an update that was part of a stack tensors of its own again."""
+    update.part_of = None
     update.memory = {
         name: [part.clone() for part in parts] for name, parts in update.memory.items()
     }
