@@ -103,6 +103,7 @@ def _carry_out(command: str, words: list[str]) -> int:
 COMMANDS = {
     "train": "application:run",
     "study": "application:run",
+    "probe": "probing:probe",
     "list": "catalogue:overview",
     "show": "catalogue:show",
     "claims": "claims.command:claims",

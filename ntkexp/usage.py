@@ -56,6 +56,26 @@ USAGES = {
         "study +exp=NAME [key=value ...]",
         OF_RUNS,
     ),
+    "probe": Usage(
+        "ntkexp probe --model MODULE:NAME --checkpoints FILE ... --data DATA --name NAME [FLAGS] "
+        "[key=value ...]",
+        "look at checkpoints that other code made, on given examples",
+        "probe --model NAME --checkpoints FILE",
+        {
+            "--model MODULE:NAME": "a class or function without arguments that gives the network",
+            "--checkpoints FILE ...": "files, folders of Hugging Face, or patterns in quotes",
+            "--data DATA": "MODULE:FUNCTION, which gives {'train': (x, y), 'test': (x, y)}; an "
+            ".npz file; a folder with train/ and test/; or a data set of ntkexp",
+            "--name NAME": "what the run is called: its tables go to outputs/NAME",
+            "--objective NAME": "cross_entropy, binary or squared_error; what suits the labels "
+            "unless told",
+            "--examples N": "the first so many of each split are looked at; 100 unless told",
+            "--steps N,N,...": "of the files in their order, where they do not say it themselves",
+            "--outputs WHICH": "of networks with many classes: how many, label or trace",
+            "--allow CLASS,...": "classes that a checkpoint may make beside tensors",
+            "--trust": "read checkpoints that run code of their own",
+        },
+    ),
     "list": Usage(
         "ntkexp list [NAME] [--config-dir DIR]",
         "every experiment, its figures, its runs; of one experiment how far its runs came",

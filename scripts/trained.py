@@ -85,7 +85,8 @@ class SeedRuns:
     def remarks(self) -> tuple[str, ...]:
         """The remarks of provenance on the images."""
         lines = [remark for record in self.records for remark in record.life.get("remarks", ())]
-        return tuple(dict.fromkeys(line for line in lines if "images" in line or "split" in line))
+        told = (line for line in lines if self.name or "images" in line or "split" in line)
+        return tuple(dict.fromkeys(told))
 
     @property
     def channels(self) -> int | None:

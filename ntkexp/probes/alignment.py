@@ -66,9 +66,10 @@ class Alignment(Probe):
     groups: list[str] = option([], each(GROUP))
 
     def check(self, config: Any = None) -> None:
-        if self.subsets and getattr(config.data, "difficult", Difficult.none) is Difficult.none:
+        data = getattr(config, "data", None)  # a study says by its batches what it has
+        if self.subsets and data and getattr(data, "difficult", Difficult.none) is Difficult.none:
             raise UserError(
-                f"probe.alignment.subsets=true: data={config.data.name} has no difficult part; "
+                f"probe.alignment.subsets=true: data={data.name} has no difficult part; "
                 "set data.difficult=random_labels or kmnist, and data.difficult_examples"
             )
 

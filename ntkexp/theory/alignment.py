@@ -124,12 +124,15 @@ def label_ckas(K: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     """CKA (7) of a kernel (n c, n c) with labels (n, c), for each of ALIGNMENTS.
 
     Since Y_c = H Y and H H = H, Y_c^T K_c Y_c = Y_c^T K Y_c: no centred kernel is formed.
-    0 where K_c is zero.
+    0 where K_c is zero. With a kernel (n, n), such as the sum over outputs, the labels' kernel is
+    Y Y^T of all c columns.
 
     >>> label_ckas([[2.0, 0.0], [0.0, 2.0]], [[1.0], [-1.0]])["class"]
     1.0
     """
     kernel, targets = array(K), array(labels)
+    if len(kernel) == len(targets) and targets.shape[1] > 1:
+        return _of_label_kernel(kernel, targets)
     norms = {kind: centred_norm(kernel, targets.shape[1], kind) for kind in CENTRINGS}
     ckas = {}
     for kind in CENTRINGS:
@@ -139,6 +142,18 @@ def label_ckas(K: ArrayLike, labels: ArrayLike) -> dict[str, float]:
         if kind == "class":
             with_centred_labels = _ratio(product, norms["none"] * square)
     return ckas | {"labels": with_centred_labels}
+
+
+def _of_label_kernel(kernel: Array, targets: Array) -> dict[str, float]:
+    """CKA of a kernel (n, n) with Y Y^T; with one output both centrings are one."""
+    centred, Y = centre(kernel, 1), _less_its_means(targets, 1)
+    by_class = cka(centred, Y @ Y.T)
+    return {
+        "class": by_class,
+        "joint": by_class,
+        "none": cka(kernel, targets @ targets.T),
+        "labels": cka(kernel, Y @ Y.T),
+    }
 
 
 def _ratio(product: float, norm: float) -> float:

@@ -15,12 +15,12 @@ from ntkexp.checkpoint import saved
 from ntkexp.config import TrainConfig
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import Diverged, UserError
+from ntkexp.objectives.evaluate import ALWAYS, EVALS, METRICS
 from ntkexp.optim.sgd import Sgd
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import NetworkView, Probe
 from ntkexp.probes.view import Descent, evaluating
 from ntkexp.results.table import STEP, Table, float64, string
-from ntkexp.training.learners.evaluate import ALWAYS, EVALS, METRICS
 from ntkexp.training.learners.learner import Learner
 from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import Prepared

@@ -14,12 +14,12 @@ from ntkexp.config import TrainConfig
 from ntkexp.data import Split
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.models.base import BatchNorm
+from ntkexp.objectives.evaluate import judged
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel, pull_back
 from ntkexp.training.function_space.frozen_kernels import FrozenKernels, frozen_kernels
 from ntkexp.training.function_space.stack import Coefficients, FunctionStack
-from ntkexp.training.learners.evaluate import judged
 from ntkexp.training.learners.learner import BeforeUpdate
 from ntkexp.training.prepared import Prepared
 from ntkexp.transforms.linearise import Linearised

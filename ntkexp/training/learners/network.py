@@ -15,6 +15,7 @@ from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.images.options import Augment
 from ntkexp.machine import on_gpu
 from ntkexp.models.base import BatchNorm
+from ntkexp.objectives.evaluate import evaluate
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
 from ntkexp.optim.observer import Forward, ForwardObserver
@@ -23,7 +24,6 @@ from ntkexp.probes.view import evaluating
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import TangentKernel
 from ntkexp.training.learners.captured import CannotRecordError, Captured
-from ntkexp.training.learners.evaluate import evaluate
 from ntkexp.training.learners.learner import BeforeUpdate
 from ntkexp.training.prepared import Prepared
 from ntkexp.transforms.function import OfNetwork

@@ -8,8 +8,8 @@ from torch import nn
 
 from ntkexp.data import Split
 from ntkexp.errors import UserError
+from ntkexp.objectives.evaluate import evaluate
 from ntkexp.objectives.squared_error import SquaredErrorLoss
-from ntkexp.training.learners.evaluate import evaluate
 
 SPLIT = Split.clean(torch.randn(5, 3), torch.zeros(5))
 

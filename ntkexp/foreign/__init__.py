@@ -1,0 +1,1 @@
+"""Networks, checkpoints and examples that other code made (`ntkexp probe`)."""

@@ -1,0 +1,113 @@
+"""The examples on which networks of other people are looked at."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from ntkexp import components
+from ntkexp.components import imported
+from ntkexp.data.base import Data
+from ntkexp.data.dataset import Split
+from ntkexp.errors import UserError, first_line
+
+SPLITS = ("train", "test")
+# Of the training examples, beside inputs and labels.
+MASKS = ("noisy", "difficult")
+HASHED_AT_ONCE = 100
+
+
+@cache
+def examples(source: str, seed: int) -> Mapping[str, Split]:
+    """The training and the test examples of a source, in their order.
+
+    Args:
+        source: MODULE:FUNCTION, which gives {"train": (x, y), "test": (x, y)}, and where there are
+            such things the masks `noisy` and `difficult` and the labels `clean` of its training
+            examples; a data set of the house; an .npz file with x_train, y_train, x_test and
+            y_test; or a folder with train/ and test/, each with a folder of images a class.
+        seed: of a data set of the house.
+    """
+    if ":" in source:
+        given = imported(f"--data {source}", source.replace(":", "."))()
+        if not isinstance(given, Mapping) or not {*SPLITS} <= given.keys():
+            raise UserError(f"--data {source}: expected a dict with train and test, of (x, y) each")
+        return _splits(source, given)
+    if source in components.names("data"):
+        options = components.made("data", source, {}, "data")
+        assert isinstance(options, Data)
+        made = options.build(seed, torch.device("cpu"), progress=False)
+        return {"train": made.train, "test": made.test}
+    path = Path(source)
+    if path.suffix == ".npz" and path.is_file():
+        with np.load(path, allow_pickle=False) as arrays:
+            if absent := {f"{a}_{s}" for s in SPLITS for a in "xy"} - {*arrays}:
+                raise UserError(f"--data {source}: has no {', '.join(sorted(absent))}")
+            kept = {s: (arrays[f"x_{s}"], arrays[f"y_{s}"]) for s in SPLITS}
+            more = {key: arrays[key] for key in (*MASKS, "clean") if key in arrays}
+        return _splits(source, kept | more)
+    if path.is_dir():
+        return {split: _folder(path / split) for split in SPLITS}
+    raise UserError(
+        f"--data {source}: expected MODULE:FUNCTION, an .npz file, a folder with train/ and test/, "
+        f"or one of {', '.join(components.names('data'))}"
+    )
+
+
+def checksums(source: str, seed: int) -> dict[str, str]:
+    """By split, the sha256 of the inputs and labels that are looked at first."""
+    found = {}
+    for name, split in examples(source, seed).items():
+        digest = hashlib.sha256()
+        for tensor in (split.inputs[:HASHED_AT_ONCE], split.targets[:HASHED_AT_ONCE]):
+            digest.update(tensor.contiguous().numpy().tobytes())
+        found[f"{source} {name}"] = digest.hexdigest()
+    return found
+
+
+def _splits(source: str, given: Mapping[str, Any]) -> dict[str, Split]:
+    splits = {}
+    for name in SPLITS:
+        try:
+            x, y = given[name]
+            inputs, targets = _tensor(x), _tensor(y)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"--data {source}: {name}: {first_line(error)}") from error
+        if len(inputs) != len(targets):
+            raise UserError(
+                f"--data {source}: {name} has {len(inputs)} inputs and {len(targets)} labels"
+            )
+        splits[name] = Split.clean(inputs, targets)
+    train = splits["train"]
+    masks = {name: _tensor(given.get(name, train.corrupted)).bool() for name in MASKS}
+    clean = _tensor(given.get("clean", train.targets))
+    splits["train"] = Split(train.inputs, train.targets, clean, masks["noisy"], masks["difficult"])
+    return splits
+
+
+def _tensor(values: Any) -> Tensor:
+    tensor = torch.as_tensor(values)
+    return tensor.float() if tensor.dtype == torch.float64 else tensor
+
+
+def _folder(folder: Path) -> Split:
+    """Images in [0, 1], a folder a class; classes are numbered in order of their names."""
+    inputs, labels = [], []
+    kinds = sorted(path for path in folder.glob("*") if path.is_dir())
+    for number, kind in enumerate(kinds):
+        for file in sorted(kind.iterdir()):
+            with Image.open(file) as image:
+                pixels = np.asarray(image, dtype=np.float32) / 255
+            inputs.append(torch.from_numpy(np.atleast_3d(pixels)).permute(2, 0, 1))
+            labels.append(number)
+    if len({image.shape for image in inputs}) != 1:
+        raise UserError(f"--data {folder}: expected a folder a class, of images of one size")
+    return Split.clean(torch.stack(inputs), torch.tensor(labels))

@@ -1,0 +1,175 @@
+"""Checkpoints of other people's training: their weights, and the step at which they were kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.components import imported
+from ntkexp.errors import UserError, not_read
+
+# Where the weights are in a file that holds more: of Lightning, and what people write by hand.
+WEIGHTS = ("state_dict", "model_state_dict", "model", "network", "net")
+# What wrappers put before every name: DistributedDataParallel, Lightning modules, torch.compile.
+PREFIXES = ("module.", "model.", "_orig_mod.", "network.", "net.")
+IN_A_NAME = re.compile(r"(?:step[=_-]?|checkpoint-|weights\.)(\d+)")
+# In the folder that Hugging Face's Trainer writes at a step.
+OF_FOLDER = ("model.safetensors", "pytorch_model.bin")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads files of weights. `allow` names classes that a pickle may make; `trust` allows all."""
+
+    allow: Sequence[str] = field(default_factory=tuple)
+    trust: bool = False
+
+    def content(self, path: Path) -> Mapping[str, Any]:
+        file = file_of(path)
+        try:
+            content = _safetensors(file) if file.suffix == ".safetensors" else self._unpickled(file)
+        except OSError as error:
+            raise not_read(file, error) from error
+        if not isinstance(content, Mapping):
+            raise UserError(f"{file}: holds a {type(content).__name__}; expected weights by name")
+        return content
+
+    def _unpickled(self, file: Path) -> Any:
+        try:
+            with self._allowing():
+                return torch.load(file, map_location="cpu", weights_only=not self.trust)
+        except UnpicklingError as error:
+            try:
+                names = torch.serialization.get_unsafe_globals_in_checkpoint(file)
+            except (RuntimeError, ValueError, UnpicklingError):
+                names = []
+            if missing := sorted(set(names) - set(self.allow)):
+                raise UserError(
+                    f"{file}: makes {', '.join(missing)}; --allow {','.join(missing)} lets it make "
+                    "just these, --trust whatever it says"
+                ) from error
+            raise UserError(f"{file}: holds no weights (or --trust reads it)") from error
+        except OSError:
+            raise
+        except Exception as error:  # bytes that are no pickle are taken for any instruction
+            raise UserError(f"{file}: is no file of weights that torch reads") from error
+
+    def _allowing(self) -> AbstractContextManager[Any]:
+        if self.trust or not self.allow:
+            return nullcontext()
+        classes = [imported(f"--allow {name}", name) for name in self.allow]
+        return torch.serialization.safe_globals(classes)
+
+
+def _safetensors(file: Path) -> dict[str, Tensor]:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+    except ImportError as error:
+        raise UserError(f"{file}: needs the package safetensors, which is not installed") from error
+    try:
+        tensors: dict[str, Tensor] = load_file(file)
+    except SafetensorError as error:
+        raise UserError(f"{file}: is no file of safetensors ({error})") from error
+    return tensors
+
+
+def file_of(path: Path) -> Path:
+    """The file of weights in a folder that Hugging Face wrote, or the file itself."""
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise UserError(f"--checkpoints {path}: no such file")
+    for name in OF_FOLDER:
+        if (path / name).exists():
+            return path / name
+    raise UserError(f"{path}: has no {' and no '.join(OF_FOLDER)}")
+
+
+def steps_of(paths: Sequence[Path], given: Sequence[int], reader: Reader) -> dict[int, Path]:
+    """Step -> checkpoint, in order: as given, else as the files say; never by the order of names.
+
+    Refused where a step is not known, or is that of two files.
+    """
+    if given and len(given) != len(paths):
+        raise UserError(f"--steps {_listed(given)}: {len(given)} steps for {len(paths)} files")
+    found: dict[int, Path] = {}
+    for path, step in zip(paths, given or (_step_of(path, reader) for path in paths), strict=True):
+        if step in found:
+            raise UserError(f"{path} and {found[step]} are both of step {step}; --steps tells them")
+        found[step] = path
+    return dict(sorted(found.items()))
+
+
+def _step_of(path: Path, reader: Reader) -> int:
+    if path.is_dir() and (path / "trainer_state.json").exists():
+        return int(json.loads((path / "trainer_state.json").read_text())["global_step"])
+    numbers = IN_A_NAME.findall(path.name)
+    if file_of(path).suffix == ".ckpt" or not numbers:
+        step = reader.content(path).get("global_step")
+        if isinstance(step, int):
+            return step
+    if len(numbers) != 1:
+        raise UserError(
+            f"{path}: does not say at which step it was kept; name the files in their order, with "
+            "--steps 0,100,1000"
+        )
+    return int(numbers[0])
+
+
+def load_into(network: nn.Module, path: Path, reader: Reader) -> None:
+    """Give a network the weights of a checkpoint, whatever wrapped it when they were kept."""
+    content = reader.content(path)
+    inner = next(
+        (content[key] for key in WEIGHTS if isinstance(content.get(key), Mapping)), content
+    )
+    kept = {name: value for name, value in inner.items() if isinstance(value, Tensor)}
+    wanted = network.state_dict()
+    for prefix in _prefixes(kept):
+        named = {
+            name.removeprefix(prefix): t for name, t in kept.items() if name.startswith(prefix)
+        }
+        if named.keys() >= wanted.keys() and (prefix or named.keys() == wanted.keys()):
+            break
+    else:
+        missing = [name for name in wanted if name not in kept]
+        other = [name for name in kept if name not in wanted]
+        raise UserError(
+            f"{path}: is of another network: it lacks {_brief(missing)}, and has {_brief(other)}"
+        )
+    for name, tensor in wanted.items():
+        if named[name].shape != tensor.shape:
+            raise UserError(
+                f"{path}: {name} has shape {tuple(named[name].shape)}; the network's has "
+                f"{tuple(tensor.shape)}"
+            )
+    network.load_state_dict({name: named[name] for name in wanted})
+
+
+def _prefixes(names: Iterable[str]) -> list[str]:
+    """No prefix, and those that names begin with: one wrapper's, or several's in a row."""
+    found = {""}
+    for name in names:
+        prefix = ""
+        while word := next((p for p in PREFIXES if name.startswith(prefix + p)), ""):
+            prefix += word
+            found.add(prefix)
+    return sorted(found, key=len)
+
+
+def _brief(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) or "nothing more") + more
+
+
+def _listed(steps: Sequence[int]) -> str:
+    return ",".join(map(str, steps))

@@ -1,0 +1,80 @@
+"""`ntkexp probe`: the tables and figures of networks that other code trained.
+
+ntkexp probe --model lit:Net --checkpoints 'ck/*.ckpt' --data lit:load --name mine
+ntkexp figures alignment 2 3 --exp mine
+"""
+
+from __future__ import annotations
+
+import glob
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ntkexp.errors import UserError
+from ntkexp.usage import CommandParser
+
+
+def probe(words: Sequence[str]) -> int:
+    """Look at checkpoints, as `ntkexp study study=checkpoints` does."""
+    from ntkexp import application
+    from ntkexp.compose.words import words_of
+
+    given, overrides = parser().parse_known_args(words)
+    if wrong := [word for word in overrides if "=" not in word or word.startswith("-")]:
+        raise UserError(f"probe: {wrong[0]}: no such flag, and no option key=value")
+    # Networks and data of one's own lie where one works.
+    sys.path.insert(0, str(Path.cwd()))
+    options = {
+        "name": given.name,
+        "study": "checkpoints",
+        "study.model": given.model,
+        "study.checkpoints": _files(given.checkpoints, ordered=given.steps is not None),
+        "study.data": given.data,
+        "study.objective": given.objective,
+        "study.outputs": given.outputs,
+        "study.steps": _steps(given.steps),
+        "study.allow": given.allow.split(",") if given.allow else [],
+        "study.trust": given.trust,
+        "probe": ["spectrum", "alignment"],
+        "probing.spacing": "linear",
+        "probing.every": 1,
+        "probing.examples": given.examples,
+    }
+    code = application.run("study", [*words_of(options), *overrides])
+    if code == 0:
+        print(f"ntkexp figures alignment 2 3 --exp {given.name}    draws them")
+    return code
+
+
+def _files(patterns: Sequence[str], *, ordered: bool) -> list[str]:
+    files = []
+    for pattern in patterns:
+        found = sorted(glob.glob(pattern)) or [pattern]  # noqa: PTH207 - absolute ones as well
+        if ordered and len(found) > 1:
+            raise UserError(
+                f"--checkpoints {pattern}: with --steps name the files one by one, in their order"
+            )
+        files += found
+    return files
+
+
+def _steps(given: str | None) -> list[int]:
+    try:
+        return [int(step) for step in given.split(",")] if given else []
+    except ValueError as error:
+        raise UserError(f"--steps {given}: expected numbers with commas between") from error
+
+
+def parser() -> CommandParser:
+    arguments = CommandParser("probe")
+    for flag in ("--model", "--data", "--name"):
+        arguments.add_argument(flag, required=True)
+    arguments.add_argument("--checkpoints", required=True, nargs="+")
+    arguments.add_argument("--objective", default="usual")
+    arguments.add_argument("--examples", type=int, default=100)
+    arguments.add_argument("--steps")
+    arguments.add_argument("--outputs", default="all")
+    arguments.add_argument("--allow")
+    arguments.add_argument("--trust", action="store_true")
+    return arguments

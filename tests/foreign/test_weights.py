@@ -1,0 +1,112 @@
+"""Which weights a checkpoint holds, and of which step they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from ntkexp.errors import UserError
+from ntkexp.foreign.weights import Reader, load_into, steps_of
+
+READER = Reader()
+
+
+def network(seed: int = 0) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+
+
+def kept(path: Path, **content: object) -> Path:
+    torch.save(content, path)
+    return path
+
+
+def test_the_step_is_what_the_file_says_never_the_order_of_names(tmp_path: Path) -> None:
+    lightning = kept(tmp_path / "last.ckpt", global_step=70, state_dict={})
+    named = [kept(tmp_path / f"step={step}.pt") for step in (10, 2)]
+    folder = tmp_path / "checkpoint-500"
+    folder.mkdir()
+    torch.save({}, folder / "pytorch_model.bin")
+    (folder / "trainer_state.json").write_text(json.dumps({"global_step": 501}))
+    found = steps_of([lightning, *named, folder], (), READER)
+    assert [*found.items()] == [(2, named[1]), (10, named[0]), (70, lightning), (501, folder)]
+
+
+def test_a_step_that_is_unknown_or_of_two_files_is_refused(tmp_path: Path) -> None:
+    unknown = kept(tmp_path / "best.pt")
+    with pytest.raises(UserError, match=r"best\.pt: does not say at which step"):
+        steps_of([unknown], (), READER)
+    assert steps_of([unknown], (7,), READER) == {7: unknown}
+    twice = [kept(tmp_path / name) for name in ("a-step=3.pt", "b-step=3.pt")]
+    with pytest.raises(UserError, match="both of step 3"):
+        steps_of(twice, (), READER)
+    with pytest.raises(UserError, match="1 steps for 2 files"):
+        steps_of(twice, (1,), READER)
+
+
+@pytest.mark.parametrize("prefix", ["", "module.", "model.", "_orig_mod.", "module._orig_mod."])
+@pytest.mark.parametrize("key", ["state_dict", "model_state_dict", "model", None])
+def test_weights_are_found_under_the_names_of_wrappers(
+    tmp_path: Path, prefix: str, key: str | None
+) -> None:
+    original, other = network(0), network(1)
+    weights = {f"{prefix}{name}": w for name, w in original.state_dict().items()}
+    if prefix:
+        weights["loss.weight"] = torch.ones(2)  # of the module around the network
+    path = kept(tmp_path / "net.pt", **({key: weights} if key else weights))
+    load_into(other, path, READER)
+    for name, tensor in other.state_dict().items():
+        assert torch.equal(tensor, original.state_dict()[name])
+
+
+def test_another_network_is_refused_with_the_names_that_differ(tmp_path: Path) -> None:
+    path = kept(tmp_path / "net.pt", state_dict={"2.weight": torch.ones(1)})
+    with pytest.raises(UserError, match=r"lacks 0\.weight, 0\.bias.* has 2\.weight"):
+        load_into(network(), path, READER)
+    shape = network().state_dict() | {"0.bias": torch.ones(4)}
+    with pytest.raises(UserError, match=r"0\.bias has shape \(4,\); the network's has \(3,\)"):
+        load_into(network(), kept(tmp_path / "shape.pt", **shape), READER)
+
+
+def test_classes_in_a_checkpoint_are_made_only_where_they_are_allowed(tmp_path: Path) -> None:
+    weights = network().state_dict()
+    path = kept(
+        tmp_path / "net.ckpt",
+        state_dict=weights,
+        hyper_parameters=argparse.Namespace(folder=Path("data")),
+    )
+    with pytest.raises(UserError, match=r"makes argparse\.Namespace, pathlib.*--allow"):
+        load_into(network(1), path, READER)
+    with pytest.raises(UserError, match=r"makes pathlib"):
+        load_into(network(1), path, Reader(allow=["argparse.Namespace"]))
+    names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    for reader in (Reader(allow=names), Reader(trust=True)):
+        other = network(1)
+        load_into(other, path, reader)
+        assert torch.equal(other.state_dict()["0.bias"], weights["0.bias"])
+
+
+def test_a_file_that_is_none_of_weights_is_refused_in_one_line(tmp_path: Path) -> None:
+    text = tmp_path / "step=1.ckpt"
+    text.write_text("hello")
+    with pytest.raises(UserError, match=r"step=1\.ckpt: ") as refused:
+        READER.content(text)
+    assert "\n" not in str(refused.value)
+    with pytest.raises(UserError, match="holds a Tensor"):
+        torch.save(torch.ones(2), tmp_path / "tensor.pt")
+        READER.content(tmp_path / "tensor.pt")
+    with pytest.raises(UserError, match=r"has no model\.safetensors and no pytorch_model\.bin"):
+        READER.content(tmp_path)
+
+
+def test_safetensors_are_read_by_their_own_loader(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.torch")
+    original, other = network(0), network(1)
+    safetensors.save_file(original.state_dict(), tmp_path / "model.safetensors")
+    load_into(other, tmp_path, READER)
+    assert torch.equal(other.state_dict()["0.weight"], original.state_dict()["0.weight"])
