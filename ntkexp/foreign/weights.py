@@ -44,8 +44,9 @@ class Reader:
         return content
 
     def _unpickled(self, file: Path) -> Any:
+        allowing = self._allowing()
         try:
-            with self._allowing():
+            with allowing:
                 return torch.load(file, map_location="cpu", weights_only=not self.trust)
         except UnpicklingError as error:
             try:
@@ -128,16 +129,19 @@ def _step_of(path: Path, reader: Reader) -> int:
 
 def load_into(network: nn.Module, path: Path, reader: Reader) -> None:
     """Give a network the weights of a checkpoint, whatever wrapped it when they were kept."""
-    content = reader.content(path)
-    inner = next(
-        (content[key] for key in WEIGHTS if isinstance(content.get(key), Mapping)), content
-    )
-    kept = {name: value for name, value in inner.items() if isinstance(value, Tensor)}
+    if path.is_dir() and hasattr(network, "from_pretrained"):
+        # Its files may have the names of an older version.
+        its: Any = type(network)
+        content = its.from_pretrained(path, local_files_only=True).state_dict()
+    else:
+        content = reader.content(path)
+    inside = [content[key] for key in WEIGHTS if isinstance(content.get(key), Mapping)]
+    every = inside[0] if inside else content
+    kept = {name: value for name, value in every.items() if isinstance(value, Tensor)}
     wanted = network.state_dict()
     for prefix in _prefixes(kept):
-        named = {
-            name.removeprefix(prefix): t for name, t in kept.items() if name.startswith(prefix)
-        }
+        under = [name for name in kept if name.startswith(prefix)]
+        named = {name.removeprefix(prefix): kept[name] for name in under}
         if named.keys() >= wanted.keys() and (prefix or named.keys() == wanted.keys()):
             break
     else:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
-from omegaconf import MISSING
 from torch import Tensor, nn
 
 from ntkexp import components, probes
@@ -57,15 +56,22 @@ class Checkpoints(Study):
     tables: ClassVar[tuple[Table, ...]] = (EVALS,)
     how: ClassVar = frozenset({"allow", "trust"})
 
-    model: str = MISSING
-    checkpoints: list[str] = MISSING
-    data: str = MISSING
+    model: str = ""
+    checkpoints: list[str] = field(default_factory=list)
+    data: str = ""
     objective: str = "usual"
     steps: list[int] = field(default_factory=list)
     outputs: str = option("all", PICKED)
     allow: list[str] = field(default_factory=list)
     trust: bool = False
     seed: int = 0
+
+    def check(self, config: Any = None) -> None:
+        for key in ("model", "checkpoints", "data"):
+            if not getattr(self, key):
+                raise UserError(
+                    f"study.{key}: is not given; ntkexp probe --help says what it may be"
+                )
 
     def files(self) -> Mapping[str, str]:
         files = [file_of(Path(name)) for name in self.checkpoints]
@@ -92,7 +98,8 @@ class Reading(SteppedWork):
         self.reader = Reader(study.allow, study.trust)
         self.paths = steps_of([Path(name) for name in study.checkpoints], study.steps, self.reader)
         super().__init__(last=max(self.paths), seed=study.seed)
-        self.step, self.loaded = min(self.paths), -1
+        self.step = self.loaded = min(self.paths)
+        load_into(network, self.paths[self.step], self.reader)  # refused before there is a folder
         self.network, self.splits, self.picked = network, splits, study.outputs
         built = probes.build(place.config.probe)
         wanted = sorted({name for probe in built.values() for name in probe.batches()})

@@ -166,7 +166,7 @@ def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--model", "foreign_code:Ne"], "module foreign_code has no class Ne"),
+        (["--model", "foreign_code:Ne"], "foreign_code"),
         (["--model", "foreign_code:load"], "gives a dict; expected a Module"),
         (["--data", "foreign_code:Net"], "expected a dict with train and test"),
         (["--data", "nowhere"], "expected MODULE:FUNCTION, an .npz file"),

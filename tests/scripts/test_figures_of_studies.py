@@ -72,8 +72,9 @@ def run_study(name: str, options: dict[str, Any], experiment: str, folder: Path)
 
 
 def test_every_study_has_a_figure() -> None:
-    """yin_yang_maps reads two runs, c_scores trains: theirs are drawn from kept results."""
-    assert {*FIGURES, "yin_yang_maps", "c_scores"} == set(studies.names())
+    """yin_yang_maps reads two runs, c_scores trains: theirs are drawn from kept results.
+    checkpoints has those of a training run."""
+    assert {*FIGURES, "yin_yang_maps", "c_scores", "checkpoints"} == set(studies.names())
 
 
 @pytest.mark.usefixtures("made_images")

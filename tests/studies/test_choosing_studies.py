@@ -18,7 +18,7 @@ from tests.tiny_runs import composed, train
 CONFIGS = Path(__file__).parents[2] / "configs"
 
 
-@pytest.mark.parametrize("name", studies.names())
+@pytest.mark.parametrize("name", sorted({*studies.names()} - {"checkpoints"}))  # of ntkexp probe
 def test_every_study_has_an_experiment_that_names_its_command(name: str) -> None:
     chosen = {
         path: text

@@ -1,0 +1,28 @@
+"""The page of one's own network: its files and commands, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import Ntkexp
+from tests.docs.pages import TOP, blocks
+
+
+def test_the_page_leads_to_figures(inside: Ntkexp, tmp_path: Path) -> None:
+    page = blocks(TOP / "docs" / "own_network.md")
+    for block in page:
+        if block.file:
+            (tmp_path / block.file).write_text(block.content)
+    (commands,) = [block for block in page if block.kind == "bash"]
+    trains, *ours = commands.text.splitlines()
+    assert trains == "python train.py"
+    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, check=True, env=os.environ)
+    for line in ours:
+        done = inside(*[word.strip("'") for word in line.split()[1:]])
+        assert done.returncode == 0, done.stderr
+    drawn = tmp_path / "outputs" / "figures" / "own" / "mine"
+    assert (drawn / "fig02_spectrum.pdf").exists()
+    assert (drawn / "fig03_alignment.csv").exists()
