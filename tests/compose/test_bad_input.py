@@ -262,7 +262,7 @@ def test_no_value_of_any_key_of_training_ends_in_a_traceback(
             outcome(config, key, maybe)
 
 
-@pytest.mark.parametrize("name", studies.names())
+@pytest.mark.parametrize("name", sorted({*studies.names()} - {"checkpoints"}))  # of ntkexp probe
 def test_no_value_of_any_key_of_a_study_ends_in_a_traceback(name: str) -> None:
     for one in fields(studies.choose({"name": name})):
         if one.name == "name":
