@@ -154,23 +154,6 @@ def test_list_names_experiments_with_their_runs_and_show_tells_one(
         assert "accuracy" in told
 
 
-def test_a_loss_that_is_no_number_fails_the_run_with_its_step(
-    inside: Ntkexp, tmp_path: Path
-) -> None:
-    words = (*TINY_DISK, "optim.lr=1e30")
-    done = inside("train", *words)
-    assert done.returncode == 1
-    assert "not finite at step" in done.stderr
-    assert "Traceback" not in done.stderr
-    run = next(tmp_path.glob("outputs/disk/*"))
-    assert '"failed"' in (run / "status.json").read_text()
-    assert (run / "steps.parquet").exists()
-
-    again = inside("train", *words)
-    assert again.returncode == 1
-    assert "--rerun" in again.stdout
-
-
 def test_a_read_only_or_impossible_folder_is_one_clear_line(inside: Ntkexp, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     done = inside("train", *TINY_DISK, "paths.outputs=file/outputs")

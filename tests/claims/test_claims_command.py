@@ -87,15 +87,6 @@ def test_whether_a_runs_tables_are_as_its_experiments(
     assert run.one_of_its_experiment is same
 
 
-def test_markdown_is_one_table(inside: Ntkexp, disk_runs: Path) -> None:
-    done = inside(
-        "claims", "--runs", str(disk_runs), "--paper", "alignment", "--figure", "10", "--markdown"
-    )
-    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
-    assert len(rows) == 2 + 3
-    assert len({row.count("|") for row in rows}) == 1
-
-
 def test_the_summary_has_four_sections_and_a_row_for_each_figure_and_recipe(
     inside: Ntkexp, disk_runs: Path
 ) -> None:

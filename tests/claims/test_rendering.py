@@ -8,12 +8,11 @@ from dataclasses import replace
 import pytest
 
 from ntkexp.claims import rendering
-from ntkexp.claims.claim import Case, Section, plain
+from ntkexp.claims.claim import Case, plain
 from ntkexp.claims.effort import command, duration
 from ntkexp.claims.horizon import OWN_END, iteration
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Finding, Verdict, judge, mean_and_spread
-from ntkexp.papers.found import paper
 from tests.papers.alignment.claim_examples import disk, record
 
 BY_ID = {claim.id: claim for claim in ledger(["alignment"])}
@@ -58,28 +57,6 @@ def test_a_verdict_on_some_of_the_experiments_alone_says_on_how_many() -> None:
     assert rendering.SOME not in rendering.notes([whole])
 
 
-@pytest.mark.parametrize("width", [80, 110, 200])
-def test_the_table_has_whole_headings_and_fits_the_terminal(width: int) -> None:
-    text = rendering.as_text([HELD, OPEN], width)
-    table, commands = text.split("\nto make: ")
-    title, about, headings, *rows = [line for line in table.splitlines() if line][1:]
-    wide = ["figure", "claim", "paper", "holds", "if", "measured", "verdict", "scale"]
-    narrow = ["figure", "claim", "measured", "verdict"]
-    assert headings.split() == (wide if width >= 110 else narrow)
-    assert width - 10 < max(map(len, (headings, *rows[:-2]))) <= width
-    assert title == "THE PAPER'S STATEMENTS"
-    assert about.startswith("What the text says.")
-    assert commands == "ntkexp train +exp=disk  (a minute a seed)"
-    # A cell begins under its heading.
-    assert rows[0].startswith(START.figure or "")
-    cells = {"measured": "1.5 %", "verdict": "holds", "scale": "paper"}
-    for name, cell in cells.items():
-        if name in headings:
-            assert rows[0].index(cell, headings.index("measured")) == headings.index(name)
-    if width < 110:
-        assert "paper: 1.5 %; holds if 0.75 to 3 %; paper" in " ".join(" ".join(rows).split())
-
-
 def test_the_counts_name_each_verdict_and_other_recipes_apart() -> None:
     both = replace(START, recipes=("paper", "released"))
     released = [replace(one, claim=both, recipe="released") for one in (HELD, HELD)]
@@ -118,21 +95,6 @@ def test_a_program_reads_everything_there_is_of_a_claim() -> None:
     }
     endless = replace(HELD, cases=(Case("", 0, float("inf")),))
     assert rendering.entry(endless)["cases"] == [{"panel": "", "seed": 0, "value": None}]
-
-
-def test_markdown_says_horizon_and_threshold_and_how_to_make_what_is_missing() -> None:
-    claim = replace(START, says="a | b")
-    lines = rendering.as_markdown([replace(HELD, claim=claim), OPEN]).splitlines()
-    assert lines[:4] == [f"# {paper('alignment').title}", "", f"## {Section.paper}", ""]
-    assert lines[4].endswith("2 claims: 1 holds, 0 fails, 0 partly, 1 no runs.")
-    assert lines[6] == ("| figure | claim | paper | holds if | measured | verdict | scale "
-                        "| horizon | threshold |")  # fmt: skip
-    assert lines[7] == "|" + " --- |" * 9
-    assert lines[8].startswith("| 1 | a \\| b: ")
-    assert lines[8].endswith(
-        f"| **holds** | paper | {START.horizon.description} | {START.threshold} |"
-    )
-    assert lines[-1] == "- to make: `ntkexp train +exp=disk  (a minute a seed)`"
 
 
 def test_the_summary_counts_by_figure_and_names_the_scales() -> None:

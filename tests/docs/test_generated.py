@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ntkexp.claims.claim import Section
 from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
-from ntkexp.claims.verdict import judge
 from ntkexp.experiments import MAIN
 from ntkexp.scripts.tools.pages import gallery, networks, verdicts
-from tests.papers.alignment.claim_examples import EXAMPLES
 
 ANEW = "make pages writes it anew"
 
@@ -44,11 +40,3 @@ def test_the_verdicts_are_those_of_the_reference_results() -> None:
     findings = judged(records_of([verdicts.REFERENCE]))
     for file, text in verdicts.written(findings).items():
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
-
-
-def test_statements_on_smaller_networks_are_not_counted_as_full_size() -> None:
-    claim = next(claim for claim in ledger([MAIN]) if claim.id == "fig02-t40")
-    whole = EXAMPLES[claim.id](True)
-    narrow = [replace(one, config={**one.config, "model.base": 16}) for one in whole]
-    for runs, words in ((whole, "| 1 | none |"), (narrow, "| 0 | 2 |"), ([], "| 0 | none |")):
-        assert words in verdicts.counted([judge(claim, runs)])

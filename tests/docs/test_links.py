@@ -56,14 +56,6 @@ def test_every_link_resolves(name: str) -> None:
             assert anchor in there, f"{name}: {target}: the anchors are {sorted(there)}"
 
 
-def test_the_anchors_of_this_test_are_those_of_a_page(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# A title\n\n```bash\n# no heading\n```\n\n## hydra/x=y: `z`, ours\n\n## A title\n"
-    )
-    assert anchors(page) == {"hydraxy-z-ours"}
-
-
 def test_every_page_that_code_names_is_there() -> None:
     files = [file for folder in SOURCES for file in (TOP / folder).rglob("*") if file.is_file()]
     files += [TOP / "setup.cfg", TOP / "Makefile", TOP / "mkdocs.yml", *PAGES.values()]

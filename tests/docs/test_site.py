@@ -9,14 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
-from ntkexp.claims.ledger import ledger
-from ntkexp.scripts.tools.pages import site_hooks
 from tests.docs.pages import TOP
 
 DOCS = TOP / "docs"
@@ -60,23 +57,6 @@ def test_a_paper_leads_to_all_of_its_pages() -> None:
         text = (DOCS / paper / "README.md").read_text(encoding="utf-8")
         for page in (DOCS / paper).glob("*.md"):
             assert page.name == "README.md" or f"({page.name})" in text, page.name
-
-
-def test_the_page_of_thresholds_has_every_claim() -> None:
-    page = SimpleNamespace(file=SimpleNamespace(src_uri="thresholds.md"))
-    text = (DOCS / "thresholds.md").read_text(encoding="utf-8")
-    shown = site_hooks.on_page_markdown(text, page)
-    assert all(f"| `{claim.id}` |" in shown for claim in ledger())
-
-
-def test_folders_become_their_pages() -> None:
-    (papers,) = site_hooks.expanded([{"Papers": ["verdicts.md", "adaptive/"]}])
-    first, of_paper = papers["Papers"]
-    assert first == "verdicts.md"
-    ((title, pages),) = of_paper.items()
-    assert title.startswith("An adaptive tangent feature")
-    assert pages[0] == "adaptive/README.md"
-    assert len(pages) == len(list((DOCS / "adaptive").glob("*.md")))
 
 
 @pytest.mark.on_demand

@@ -246,12 +246,11 @@ def test_a_finished_run_on_a_read_only_disk_is_done_already(
     assert refused.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("content", ["{", "[]"])
 def test_a_damaged_status_stops_one_job_and_no_other(
-    inside: Ntkexp, tmp_path: Path, disk_run: Path, content: str
+    inside: Ntkexp, tmp_path: Path, disk_run: Path
 ) -> None:
     damaged = disk_run
-    (damaged / "status.json").write_text(content)
+    (damaged / "status.json").write_text("[]")
     alone = inside("train", *TINY_DISK)
     assert alone.returncode == 2
     assert alone.stderr.startswith(f"ntkexp: {damaged.relative_to(tmp_path)}/status.json is damag")
@@ -271,7 +270,7 @@ def test_a_damaged_status_stops_one_job_and_no_other(
 
 
 @pytest.mark.parametrize("file", ["provenance.json", "config.yaml", "run.json"])
-@pytest.mark.parametrize("content", ["", "{", "[]", None])
+@pytest.mark.parametrize("content", ["{", None])
 def test_show_tells_what_it_can_of_a_damaged_run(
     inside: Ntkexp, disk_run: Path, file: str, content: str | None
 ) -> None:

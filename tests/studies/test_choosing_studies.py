@@ -83,13 +83,6 @@ def test_a_study_on_the_command_line(inside: Any, tmp_path: Path) -> None:
     assert again.stdout.startswith("done already")
 
 
-def test_a_bad_parameter_on_the_command_line_is_one_line(inside: Any) -> None:
-    done = inside("study", "+exp=supernat", "study.sigma2=-1", "progress=false")
-    assert done.returncode == 2
-    assert "study.sigma2=-1.0: expected a number from 0" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     "probe",
     ["adapted_kernel", "eigenfunctions", "example_scores", "frozen_prediction", "measures",

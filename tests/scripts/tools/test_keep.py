@@ -15,7 +15,7 @@ from ntkexp.results import Run, Table
 from ntkexp.results.commits import Commit
 from ntkexp.results.reading import collect
 from ntkexp.results.table import float64, int64
-from ntkexp.scripts.tools.keeping import keep, keep_begun, size_bytes, without_folders
+from ntkexp.scripts.tools.keeping import keep, keep_begun, size_bytes
 
 STEPS = Table("steps", "one row a step", {"step": int64("x"), "loss": float64("x")})
 COMPLEXITY = Table("complexity", "one row a step", {"step": int64("x"), "complexity": float64("x")})
@@ -153,9 +153,3 @@ def test_a_run_without_a_commit_has_nothing_to_keep(tmp_path: Path) -> None:
     with Run(tmp_path / "runs" / "early", [COMPLEXITY]) as run:
         run.begin("name: disk\n", {})
     assert list(keep_begun(tmp_path / "runs", tmp_path / "reference")) == []
-
-
-def test_other_slashes_stay() -> None:
-    assert without_folders("a/b and https://x.org/y and +exp=disk") == (
-        "a/b and https://x.org/y and +exp=disk"
-    )
