@@ -21,35 +21,38 @@ DIGITS = (
     "model=bias_free_mlp",
     "objective=squared_error",
 )
-SCORED = tuple(word.replace("data=mnist", "data=scored_mnist") for word in MNIST)
 DISK = (
     *(word for word in TINY if not word.startswith("data.")),
     "data=disk",
     "data.grid=6",
     "model=mlp",
 )
-PROBES = {
-    "eigenfunctions": (*DISK, "++probe.eigenfunctions.count=5"),
-    "spectrum": MNIST,
-    "alignment": MNIST,
-    "complexity": MNIST,
-    "directions": (*MNIST, "++probe.directions.count=2"),
-    "measures": MNIST,
-    "linearity": MNIST,
-    "telescope": MNIST,
-    "leave_one_out": MNIST,
-    "adapted_kernel": (
+# Runs with all probes that can look at one network.
+RUNS = {
+    "disk": (*DISK, "probe=[eigenfunctions]", "++probe.eigenfunctions.count=5"),
+    "mnist": (
+        *MNIST,
+        "probe=[spectrum,alignment,complexity,directions,measures,linearity,telescope,leave_one_out]",
+        "++probe.directions.count=2",
+    ),
+    "digits": (
         *DIGITS,
+        "probe=[adapted_kernel,relaxed_model]",
         "++probe.adapted_kernel.points=3",
         "++probe.adapted_kernel.shuffles=2",
-    ),
-    "relaxed_model": (
-        *DIGITS,
         "++probe.relaxed_model.points=3",
         "++probe.relaxed_model.diagonal=true",
     ),
-    "frozen_prediction": (*MNIST, "objective=squared_error", "optim.batch_size=null"),
-}
+    "full batch": (
+        *MNIST, "probe=[frozen_prediction]", "objective=squared_error", "optim.batch_size=null",
+    ),
+    # Without biases all of the kernel is zero.
+    "without biases": (
+        *DIGITS,
+        "probe=[spectrum,alignment,complexity,linearity,telescope,frozen_prediction]",
+        "optim.batch_size=null",
+    ),
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -69,19 +72,8 @@ def dead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(experiment.models, "build", built)
 
 
-# Without biases all of the kernel is zero.
-WITHOUT_BIASES = ("spectrum", "alignment", "complexity", "linearity", "telescope")
-
-
 @pytest.mark.usefixtures("made_images", "dead")
-@pytest.mark.parametrize("probe", PROBES)
-def test_a_dead_network_ends_no_run(tmp_path: Path, probe: str) -> None:
-    run = train(tmp_path, *PROBES[probe], f"probe=[{probe}]", "optim.steps=3")
+@pytest.mark.parametrize("name", RUNS)
+def test_a_dead_network_ends_no_run(tmp_path: Path, name: str) -> None:
+    run = train(tmp_path, *RUNS[name], "optim.steps=3")
     assert len(pd.read_parquet(run / "evals.parquet"))
-
-
-@pytest.mark.usefixtures("made_images", "dead")
-@pytest.mark.parametrize("probe", [*WITHOUT_BIASES, "frozen_prediction"])
-def test_nor_does_one_without_biases(tmp_path: Path, probe: str) -> None:
-    words = (*DIGITS, f"probe=[{probe}]", "optim.steps=3", "optim.batch_size=null")
-    assert len(pd.read_parquet(train(tmp_path, *words) / "evals.parquet"))
