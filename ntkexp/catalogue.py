@@ -9,15 +9,12 @@ from typing import Any
 from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.found import paper
-from ntkexp.results import folders
 from ntkexp.results.folders import OUTPUTS, runs
 from ntkexp.results.lock import is_locked
 from ntkexp.results.numbers.standing import compared, distinguishing_keys
 from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
 from ntkexp.usage import parsed
-
-REFERENCE = OUTPUTS / folders.REFERENCE
 
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:

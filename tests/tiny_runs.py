@@ -20,7 +20,7 @@ from PIL import Image
 
 from ntkexp.compose import composition
 from ntkexp.compose.check import check, shrink
-from ntkexp.compose.jobs import Composer
+from ntkexp.compose.composition import Composer
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.errors import Interrupted
 from ntkexp.execution.prepare import prepare

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ntkexp.data.base import Data
     from ntkexp.data.batches import Batches, crop_flip
     from ntkexp.data.dataset import Dataset, Split
-    from ntkexp.data.shared import sharing
+    from ntkexp.data.images.files import sharing
 
 __all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "sharing"]
 
@@ -26,7 +26,7 @@ HOMES = {
     "Dataset": "dataset",
     "Split": "dataset",
     "crop_flip": "batches",
-    "sharing": "shared",
+    "sharing": "images.files",
 }
 
 

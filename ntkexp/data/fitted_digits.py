@@ -23,10 +23,9 @@ from torch import Tensor
 
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.images.files import LabelledImages
+from ntkexp.data.images.files import LabelledImages, shared_inputs
 from ntkexp.data.images.sources import SPLITS, checksums, files_here, read_images, remarks
 from ntkexp.data.mnist import Mnist
-from ntkexp.data.shared import shared_inputs
 from ntkexp.errors import UserError
 from ntkexp.options import count, each, option, whole
 from ntkexp.seeds import generator

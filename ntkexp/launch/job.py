@@ -12,8 +12,8 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from ntkexp.compose.composition import Composer
 from ntkexp.compose.finalise import finalise
-from ntkexp.compose.jobs import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.compose.parents import altering
 from ntkexp.errors import UserError

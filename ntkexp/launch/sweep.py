@@ -9,8 +9,8 @@ from pathlib import Path
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
+from ntkexp.compose.composition import Composer
 from ntkexp.compose.finalise import Parent, parents, refuse_unmet
-from ntkexp.compose.jobs import Composer
 from ntkexp.config import LauncherConfig
 from ntkexp.errors import UserError
 from ntkexp.execution import threads

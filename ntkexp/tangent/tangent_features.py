@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
-from ntkexp.tangent.batch_function import batch_kernel
 from ntkexp.tangent.factors import norm_workspace, squared_norms
 from ntkexp.tangent.features import CheckedFeatures, Features, Findings
 from ntkexp.tangent.function import (
@@ -25,7 +24,7 @@ from ntkexp.tangent.function import (
     trainable,
 )
 from ntkexp.tangent.independence import Check
-from ntkexp.tangent.kernel import Request, TangentKernel
+from ntkexp.tangent.kernel import Request, TangentKernel, batch_kernel
 from ntkexp.tangent.memory import blocks
 from ntkexp.tangent.state import preserve_model_state
 

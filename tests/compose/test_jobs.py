@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose import composition
 from ntkexp.compose.check import shrink
-from ntkexp.compose.jobs import Composer
+from ntkexp.compose.composition import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.identity import identity
 from ntkexp.launch.job import jobs_of

@@ -19,11 +19,10 @@ from torch import Tensor
 
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split, redraw_labels
-from ntkexp.data.images.files import LabelledImages, Pixels
+from ntkexp.data.images.files import LabelledImages, Pixels, shared_inputs
 from ntkexp.data.images.options import Augment, Difficult
 from ntkexp.data.images.options import ImageKind as ImageKind
 from ntkexp.data.images.sources import checksums, files_here, kind_of, read_images, remarks
-from ntkexp.data.shared import shared_inputs
 from ntkexp.errors import UserError
 from ntkexp.options import MANY, count, option, share, whole
 from ntkexp.seeds import generator

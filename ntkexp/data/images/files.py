@@ -1,17 +1,22 @@
-"""Images as they were read from files, and the cache that spares later runs the decoding."""
+"""Images as they were read from files; the cache that spares later runs the decoding, and what the
+members of a run share."""
 
 from __future__ import annotations
 
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.errors import UserError
@@ -95,3 +100,47 @@ def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decod
     except UserError as error:
         warnings.warn(f"cannot keep the decoded images: {error}", stacklevel=2)
     return pixels, labels, lossy
+
+
+@dataclass
+class _Kept:
+    images: dict[tuple[str, SplitName], LabelledImages] = field(default_factory=dict)
+    inputs: list[Tensor] = field(default_factory=list)
+
+
+_kept: ContextVar[_Kept | None] = ContextVar("what was read before", default=None)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Inside, images stay in memory once read, and equal inputs of networks are one tensor."""
+    before = _kept.set(_Kept())
+    try:
+        yield
+    finally:
+        _kept.reset(before)
+
+
+def shared_images(
+    name: str, split: SplitName, read: Callable[[], LabelledImages]
+) -> LabelledImages:
+    """The result of `read`; inside `sharing` that of the first time."""
+    if (kept := _kept.get()) is None:
+        return read()
+    if (name, split) not in kept.images:
+        kept.images[name, split] = read()
+    return kept.images[name, split]
+
+
+def shared_inputs(inputs: Tensor) -> Tensor:
+    """Inputs of equal numbers; inside `sharing` the tensor of the first who asked for them.
+
+    Members of one seed see the same images whatever their label noise.
+    """
+    if (kept := _kept.get()) is None:
+        return inputs
+    for before in kept.inputs:
+        if torch.equal(before, inputs):
+            return before
+    kept.inputs.append(inputs)
+    return inputs

@@ -13,9 +13,14 @@ from pathlib import Path
 from ntkexp import components
 from ntkexp.data.images import parquet as image_parquet
 from ntkexp.data.images import torchvision
-from ntkexp.data.images.files import LabelledImages, SourceFile, cache_directory, kept_files
+from ntkexp.data.images.files import (
+    LabelledImages,
+    SourceFile,
+    cache_directory,
+    kept_files,
+    shared_images,
+)
 from ntkexp.data.images.options import ImageKind, SplitName
-from ntkexp.data.shared import shared_images
 from ntkexp.errors import UserError
 from ntkexp.usage import parsed
 

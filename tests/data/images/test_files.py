@@ -19,9 +19,9 @@ import torch
 
 from ntkexp.data import load
 from ntkexp.data.cifar10 import Cifar10
+from ntkexp.data.images.files import sharing
 from ntkexp.data.images.sources import checksums, data_directory, inventory, read
 from ntkexp.data.images.torchvision import torchvision_datasets
-from ntkexp.data.shared import sharing
 from ntkexp.errors import UserError
 
 
