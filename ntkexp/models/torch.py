@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ntkexp.components import imported
+from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.errors import UserError, first_line
 from ntkexp.models.base import Init, Model, formatted_shape
 
@@ -31,7 +32,7 @@ class Torch(Model):
 
     def check(self, config: Any = None) -> None:
         """Refuse, in one line, what cannot be imported."""
-        imported(f"model.of={self.of}", self.of)
+        self._maker()
 
     def couples_examples(self) -> bool:
         try:
@@ -46,11 +47,15 @@ class Torch(Model):
         self._refuse_shapes(network, inputs, outputs)
         return network
 
+    def _maker(self) -> Any:
+        if self.of.startswith("torchvision."):
+            torchvision_datasets()  # imports it even where its compiled part does not fit torch
+        return imported(f"model.of={self.of}", self.of)
+
     def _made(self) -> nn.Module:
         key = f"model.of={self.of}"
-        maker = imported(key, self.of)
         try:
-            network = maker(**copy.deepcopy(self.options))
+            network = self._maker()(**copy.deepcopy(self.options))
         except (TypeError, ValueError, KeyError) as error:
             raise UserError(f"{key}: cannot be made ({first_line(error)})") from error
         if not isinstance(network, nn.Module):

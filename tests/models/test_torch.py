@@ -13,7 +13,7 @@ from ntkexp.errors import UserError
 from ntkexp.models import build
 from ntkexp.models.torch import Torch
 from tests.optim.made_networks import wide
-from tests.tiny_runs import composed, train
+from tests.tiny_runs import TINY, composed, train
 
 HOME = "tests.optim.made_networks"
 WORDS = (
@@ -61,6 +61,13 @@ def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_when_it_is_composed(words: tuple[str, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
         composed([*WORDS, *words])
+
+
+@pytest.mark.usefixtures("made_images")
+def test_a_network_of_torchvision(tmp_path: Path) -> None:
+    words = ("data=cifar10", "model=torch", "model.of=torchvision.models.squeezenet1_1", *TINY)
+    run = train(tmp_path, *words, "model.options={num_classes: 10}", "probe=[]", "optim.steps=2")
+    assert torch.load(run / "weights.pt")["classifier.1.weight"].shape[0] == 10
 
 
 def test_kernels_are_checked_as_those_of_a_network_of_ones_own(tmp_path: Path) -> None:
