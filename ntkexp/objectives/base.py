@@ -7,6 +7,7 @@ for them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -14,6 +15,7 @@ from ntkexp.components import Component
 from ntkexp.errors import UserError
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
 
@@ -31,6 +33,13 @@ class Loss(Protocol):
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """(n,): whether each decision is right; not a number where nothing is decided."""
+
+    def sample(self, outputs: Tensor, generator: torch.Generator) -> Tensor:
+        """Targets drawn from the distribution whose negative log-likelihood the loss is."""
+
+    def roots(self, outputs: Tensor) -> Iterator[Tensor]:
+        """Slopes (n, c) whose squares r r^T add up to the mean of those of all targets, each as
+        likely as in `sample`: the Fisher matrix by the outputs."""
 
     def label_matrix(self, targets: Tensor) -> Tensor:
         """(n, c): the labels as numbers, for alignment with a kernel."""

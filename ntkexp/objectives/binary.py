@@ -5,9 +5,11 @@ ntkexp train +exp=disk objective=binary
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -47,6 +49,14 @@ class BinaryLoss:
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return (outputs[:, 0] > 0) == (targets > 0)
+
+    def sample(self, outputs: Tensor, generator: torch.Generator) -> Tensor:
+        shares = outputs.detach()[:, 0].sigmoid().to(generator.device)
+        return shares.bernoulli(generator=generator).long().to(outputs.device)
+
+    def roots(self, outputs: Tensor) -> Iterator[Tensor]:
+        shares = outputs.detach().sigmoid()
+        yield (shares * (1 - shares)).sqrt()
 
     def label_matrix(self, targets: Tensor) -> Tensor:
         return signs(targets)[:, None]

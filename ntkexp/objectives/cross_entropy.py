@@ -5,9 +5,11 @@ ntkexp train +exp=mlp_mnist objective=cross_entropy
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -43,6 +45,17 @@ class CrossEntropyLoss:
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return outputs.argmax(1) == targets
+
+    def sample(self, outputs: Tensor, generator: torch.Generator) -> Tensor:
+        shares = outputs.detach().softmax(1).to(generator.device)
+        return shares.multinomial(1, generator=generator)[:, 0].to(outputs.device)
+
+    def roots(self, outputs: Tensor) -> Iterator[Tensor]:
+        shares = outputs.detach().softmax(1)
+        for label in range(self.outputs):
+            slopes = shares.clone()
+            slopes[:, label] -= 1
+            yield slopes * shares[:, label, None].sqrt()
 
     def label_matrix(self, targets: Tensor) -> Tensor:
         return functional.one_hot(targets, self.outputs)

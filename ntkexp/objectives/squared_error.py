@@ -5,6 +5,7 @@ ntkexp train +exp=mlp_mnist objective=squared_error
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,6 +52,16 @@ class SquaredErrorLoss:
         if self.outputs == 1:
             return (outputs[:, 0] > 0) == (targets > 0)
         return outputs.argmax(1) == targets
+
+    def sample(self, outputs: Tensor, generator: torch.Generator) -> Tensor:
+        noise = torch.randn(outputs.shape, generator=generator, device=generator.device)
+        return outputs.detach() + noise.to(outputs)
+
+    def roots(self, outputs: Tensor) -> Iterator[Tensor]:
+        for place in range(self.outputs):
+            slopes = torch.zeros_like(outputs)
+            slopes[:, place] = 1
+            yield slopes
 
     def label_matrix(self, targets: Tensor) -> Tensor:
         if targets.is_floating_point():

@@ -2,28 +2,92 @@
 
 An optimiser that needs more than gradients (inputs and output gradients of layers, as KFAC does)
 sets `sees_forward` on its WeightUpdate. Both are called alike: `around_forward` surrounds the
-forward of the minibatch, `on_forward` follows it while its graph is whole.
+forward of the minibatch, `on_forward` follows it while its graph is whole. To an optimiser the
+forward tells what passed through the layers, from which every Fisher matrix can be had:
+
+    _, slopes = forward.objective.losses_and_slopes(forward.outputs, forward.targets)  # empirical
+    drawn = forward.objective.sample(forward.outputs, generator)                       # sampled
+    _, slopes = forward.objective.losses_and_slopes(forward.outputs, drawn)
+    for slopes in forward.objective.roots(forward.outputs): ...                        # exact
+    for passed, g in zip(forward.passed, forward.gradients(slopes)):
+        passed.layer, passed.inputs, g       # a row an example: F = mean of (g x) (g x)^T
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+    from torch.autograd.graph import GradientEdge
+
+    from ntkexp.objectives.base import Loss
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What entered a layer with weights of its own in a forward, and where its output is in the
+    graph. A layer that is called twice passes twice."""
+
+    name: str
+    layer: nn.Module
+    inputs: Tensor
+    outputs: GradientEdge
 
 
 @dataclass(frozen=True)
 class Forward:
-    """The forward of the minibatch of one update, in train mode, before the backward."""
+    """The forward of the minibatch of one update, in train mode, before the backward. `passed` is
+    in the order of the forward; probes have none."""
 
     step: int
     seed: int
     model: nn.Module
     inputs: Tensor
     outputs: Tensor
+    targets: Tensor
+    objective: Loss
+    passed: Sequence[Passed] = ()
+
+    def gradients(self, slopes: Tensor) -> Sequence[Tensor]:
+        """The gradient of sum(slopes * outputs) by the output of each layer of `passed`. The graph
+        stays whole."""
+        import torch
+
+        edges = [passed.outputs for passed in self.passed]
+        return torch.autograd.grad(self.outputs, edges, slopes, retain_graph=True)
+
+
+@contextmanager
+def recorded(model: nn.Module) -> Iterator[list[Passed]]:
+    """What passes through the layers of a model inside the block."""
+    import torch
+    from torch.autograd.graph import get_gradient_edge
+
+    passed: list[Passed] = []
+
+    def recorder(name: str) -> object:
+        def record(layer: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
+            # The edge: an activation in place would make another tensor of the output.
+            if isinstance(outputs, torch.Tensor) and outputs.requires_grad:
+                edge = get_gradient_edge(outputs)
+                passed.append(Passed(name, layer, inputs[0].detach(), edge))
+
+        return record
+
+    hooks = [
+        layer.register_forward_hook(recorder(name))
+        for name, layer in model.named_modules()
+        if any(True for _ in layer.parameters(recurse=False))
+    ]
+    try:
+        yield passed
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 class ForwardObserver(Protocol):

@@ -24,7 +24,9 @@ Number = float | Tensor
 
 
 class WeightUpdate:
-    """The base of all updates. `memory` has lists of tensors, one for each of the `parameters`."""
+    """The base of all updates. `memory` has lists of tensors by name: those of `memory_of` are
+    shaped like the `parameters`, and a stack of networks needs no others; a subclass may keep lists
+    of any tensors there, at any time, or has a `state` of its own."""
 
     # The names of the hyperparameters, which are attributes.
     hyperparameters: tuple[str, ...] = ()
@@ -108,8 +110,12 @@ class WeightUpdate:
     @torch.no_grad()
     def restore(self, state: dict[str, Any]) -> None:
         self.updates = state["updates"]
-        for name, parts in self.memory.items():
-            torch._foreach_copy_(parts, state[name])
+        for name, parts in state.items():
+            if name in self.memory_of:  # in place: they may be part of a stack
+                torch._foreach_copy_(self.memory[name], parts)
+            elif name != "updates":
+                device = self.parameters[0].device
+                self.memory[name] = [part.to(device, copy=True) for part in parts]
 
     @classmethod
     def of_members(cls, members: Sequence[Self], parameters: Sequence[Tensor]) -> Self:

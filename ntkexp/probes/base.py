@@ -67,8 +67,9 @@ class Probe(Component):
 
     `needs` names what it asks of a work and its views: outputs, network, kernel, labels, examples;
     layers, where the network must be its layers and nothing else; activations, where they must be
-    part of it; updates, to see them; changes, to see every weight's; or training, where `check`
-    reads the data, the model or the optimiser of the config, which a study has not.
+    part of it; updates, to see them; changes, to see every weight's; optimiser, what it remembers;
+    or training, where `check` reads the data, the model or the optimiser of the config, which a
+    study has not.
     """
 
     kind: ClassVar[str] = "probe"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -84,6 +84,11 @@ class View:
         """The tangent kernel of any inputs, of all outputs or of some, not split by layer."""
         raise UserError("no tangent kernel to look at")
 
+    def optimiser(self) -> Mapping[str, Any]:
+        """What the optimiser remembers, as it says (WeightUpdate.state): for Adam `mean` and
+        `square`, a tensor for each trainable parameter, in their order."""
+        raise UserError("no optimiser to look at")
+
     def labels(self, batch: str) -> NDArray[np.float64]:
         """(n, c): the labels of a batch as numbers, for alignment with a kernel."""
         raise UserError("no labels to look at")
@@ -111,12 +116,14 @@ class NetworkView(View):
         kernel_factor: float = 1.0,
         batch_statistics: bool = False,
         known: dict[str, TangentKernel] | None = None,
+        optimiser: Callable[[], Mapping[str, Any]] | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(**facts)
         self._model, self._dataset, self._objective = model, dataset, objective
         self._kernel_of, self._kernel_factor = kernel_of or model, kernel_factor
         self._batch_statistics, self._known = batch_statistics, known
+        self._optimiser = optimiser
 
     @property
     def objective(self) -> Loss:
@@ -148,6 +155,9 @@ class NetworkView(View):
         )
         found = features.kernel(inputs, layers=False)
         return found if self._kernel_factor == 1.0 else found.times(self._kernel_factor)
+
+    def optimiser(self) -> Mapping[str, Any]:
+        return super().optimiser() if self._optimiser is None else self._optimiser()
 
     def labels(self, batch: str) -> NDArray[np.float64]:
         return self._as_numbers(self.batches[batch].targets)

@@ -41,7 +41,7 @@ EVENTS = Table(
 TABLES = (STEPS, EVALS, EVENTS, METRICS)
 OFFERS = frozenset(
     {"outputs", "network", "layers", "activations", "kernel", "labels", "examples", "updates"}
-    | {"changes", "training"}
+    | {"changes", "training", "optimiser"}
 )
 # Updates go on for so many seconds before the loop looks what else there is to do.
 BURST_SECONDS = 0.2

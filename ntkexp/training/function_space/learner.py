@@ -134,6 +134,7 @@ class FunctionLearner:
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             seed=self.config.seed,
             batches=self.probe_batches,
+            optimiser=self.update.state,
             **facts,
         )
 

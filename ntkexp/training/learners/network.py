@@ -18,7 +18,7 @@ from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.evaluate import evaluate
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
-from ntkexp.optim.observer import Forward, ForwardObserver
+from ntkexp.optim.observer import Forward, ForwardObserver, Passed, recorded
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.probes.view import evaluating
 from ntkexp.seeds import derived_seed
@@ -90,7 +90,7 @@ class NetworkLearner:
         observers: list[ForwardObserver] = [*watching]
         if self.update.sees_forward:
             observers.append(self.update)
-        outputs = self._forward(step, inputs, numbers, observers)
+        outputs = self._forward(step, inputs, targets, numbers, observers)
         loss = self.objective.losses(outputs, targets).mean()
         loss.backward()  # type: ignore[no-untyped-call]
         self.update.compute()
@@ -131,16 +131,35 @@ class NetworkLearner:
             print(f"no CUDA graph: {error}; updates are made one by one", file=sys.stderr)
 
     def _forward(
-        self, step: int, inputs: Tensor, numbers: Tensor, observers: Sequence[ForwardObserver]
+        self,
+        step: int,
+        inputs: Tensor,
+        targets: Tensor,
+        numbers: Tensor,
+        observers: Sequence[ForwardObserver],
     ) -> Tensor:
         with ExitStack() as stack:
             if self.draws:
                 stack.enter_context(drawing(self.config.seed, step, self.device))
             for observer in observers:
                 stack.enter_context(observer.around_forward(self.model))
+            passed: Sequence[Passed] = ()
+            if self.update.sees_forward:
+                passed = stack.enter_context(recorded(self._network()))
             outputs = self._outputs(inputs, numbers)
         for observer in observers:
-            observer.on_forward(Forward(step, self.config.seed, self.model, inputs, outputs))
+            observer.on_forward(
+                Forward(
+                    step=step,
+                    seed=self.config.seed,
+                    model=self.model,
+                    inputs=inputs,
+                    outputs=outputs,
+                    targets=targets,
+                    objective=self.objective,
+                    passed=passed,
+                )
+            )
         return outputs
 
     def _outputs(self, inputs: Tensor, numbers: Tensor) -> Tensor:
@@ -196,6 +215,7 @@ class NetworkLearner:
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             seed=self.config.seed,
             batches=self.probe_batches,
+            optimiser=self.update.state,
             **facts,
         )
 
