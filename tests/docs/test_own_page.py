@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 
 from tests.docs.pages import TOP, blocks, commands
 from tests.environment import python_path
+from tests.forked import Forked, beside
 from tests.installed_project import install
-from tests.one_process import in_one_process
 
 BLOCKS = [
     block
@@ -26,10 +25,12 @@ def test_the_project_plays_its_game_judges_and_draws_it(tmp_path: Path) -> None:
             file.write_text(block.content)
     site = install(tmp_path / "site", tmp_path / "source")
     typed = [one.command for block in BLOCKS if block.kind == "bash" for one in commands(block)]
-    there = os.environ | {"PYTHONPATH": python_path(TOP, site), "MPLBACKEND": "agg"}
-    words = [shlex.split(command)[1:] for command in typed]
-    ends = in_one_process(words, tmp_path, there)
-    assert [end.returncode for end in ends] == [0] * len(words), ends
+    there = {"PYTHONPATH": python_path(TOP, site), "MPLBACKEND": "agg"}
+    ends = [
+        Forked(shlex.split(command)[1:], tmp_path, there, function=beside(site)).done()
+        for command in typed
+    ]
+    assert [end.returncode for end in ends] == [0] * len(typed), ends
     claims = ends[1]
     (run,) = (tmp_path / "outputs" / "mine").iterdir()
     assert {"game.parquet", "members.parquet", "statistics.pt"} <= {f.name for f in run.iterdir()}
