@@ -48,7 +48,11 @@ def defaults_of(name: str) -> list[str]:
     return sorted(chosen)
 
 
-ALIKE = alike([experiment.name for experiment in TRAINED])
+# What is long at any scale, and whose probes, members and routes have tests of their own.
+LONG = {
+    "adaptive/label_kernel", "lazy/yin_yang", "lazy/yin_yang_linearised", "lazy/c_scores_vgg11",
+}  # fmt: skip
+ON_DEMAND = LONG | alike([experiment.name for experiment in TRAINED])
 
 
 @cache
@@ -70,7 +74,9 @@ def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experim
 @pytest.mark.parametrize(
     "experiment",
     [
-        pytest.param(one, id=one.name, marks=[pytest.mark.on_demand] if one.name in ALIKE else [])
+        pytest.param(
+            one, id=one.name, marks=[pytest.mark.on_demand] if one.name in ON_DEMAND else []
+        )
         for one in TRAINED
     ],
 )
