@@ -62,7 +62,8 @@ def check_size(config: TrainConfig) -> None:
     if shape is None:
         return
     model.refuse_inputs(shape.inputs)
-    if (network := model.unseen(shape.inputs, shape.outputs)) is None:
+    outputs = config.objective.outputs(shape.inputs, shape.outputs)
+    if (network := model.unseen(shape.inputs, outputs)) is None:
         return
     config.optim.refuse(network)
     room: int | None = available_bytes()

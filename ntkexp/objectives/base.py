@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from ntkexp.data.dataset import Dataset
+
 
 class Loss(Protocol):
     """A loss per example; `outputs` is how many numbers a network gives for one."""
@@ -63,6 +65,14 @@ class Objective(Component):
                     f"evaluate.metrics={name}: not known; expected those of objective={self.name}: "
                     f"{', '.join(metrics)}"
                 )
+
+    def outputs(self, inputs: tuple[int, ...], usual: int) -> int:
+        """The outputs of a network for inputs of this shape, where data usually ask for `usual`."""
+        return usual
+
+    def seen(self, dataset: Dataset) -> Dataset:
+        """The data as they are trained on; where targets are no labels, with others in place."""
+        return dataset
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         """The loss for targets such as these, of so many classes; None where they are numbers."""

@@ -101,6 +101,7 @@ def network_on_data(
     config: TrainConfig, built: Mapping[str, Probe], device: torch.device
 ) -> Prepared:
     dataset = data.load(config.data, config.seed, device, progress=config.progress)
+    dataset = config.objective.seen(dataset)
     objective = config.objective.build(dataset.train.targets, dataset.classes)
     model = models.build(config.model, dataset.input_shape, objective.outputs, config.seed)
     if config.weights.run is not None:
