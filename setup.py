@@ -5,8 +5,7 @@ Of scripts/ a wheel takes the figures; what developers run stays in the reposito
 
 from setuptools import find_packages, setup
 
-TOOLS = [f"scripts.{name}*" for name in ("mutations", "tools")]
-FIGURES = find_packages(include=["scripts", "scripts.*"], exclude=TOOLS)
+FIGURES = find_packages(include=["scripts", "scripts.*"], exclude=["scripts.tools*"])
 
 setup(
     packages=[

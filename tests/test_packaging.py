@@ -132,9 +132,6 @@ def test_an_editable_install(tmp_path: Path) -> None:
     holds_its_own(installed(tmp_path, "-e", TOP), tmp_path)
 
 
-TOOLS = ("mutations", "tools")
-
-
 def test_every_package_is_listed_for_installation() -> None:
     """Not by a list: a new paper's folders are found. What only developers run is left out."""
     asked = "import runpy, setuptools\nsetuptools.setup = lambda packages: print(*packages)\n"
@@ -143,7 +140,7 @@ def test_every_package_is_listed_for_installation() -> None:
         str(path.parent.relative_to(TOP)).replace("/", ".")
         for home in ("ntkexp", "scripts")
         for path in (TOP / home).rglob("*.py")
-        if path.relative_to(TOP).parts[:2] not in {("scripts", name) for name in TOOLS}
+        if path.relative_to(TOP).parts[:2] != ("scripts", "tools")
     }
     expected = {name if name.startswith("ntkexp") else f"ntkexp.{name}" for name in found}
     assert sorted(told.split()) == sorted(expected | {"ntkexp.configs", "ntkexp.reference"})

@@ -1,1 +1,0 @@
-"""What scripts/mutate.py is made of: changes of one token, and the tests that can notice them."""
