@@ -179,19 +179,6 @@ def test_a_class_by_its_full_name_needs_no_installation(run: Run, tmp_path: Path
         assert len(end.stderr.splitlines()) == 1
 
 
-def test_an_option_that_would_hide_what_a_component_has_is_refused(run: Run, site: Path) -> None:
-    taken = ("kind", "check", "build")
-    net = (site / "own_project" / "models" / "tanh_net.py").read_text()
-    for name in taken:
-        text = net.replace("units: int", f"{name}: int = 1\n    units: int")
-        (site / f"with_{name}.py").write_text(text)
-    commands = [("train", f"model=with_{name}.TanhNet", "optim.steps=1") for name in taken]
-    for name, end in zip(taken, run(*commands, site=site), strict=True):
-        assert end.returncode == 2
-        assert f"TanhNet: has an option {name}" in end.stderr
-        assert len(end.stderr.splitlines()) == 1
-
-
 def test_two_components_of_one_name_are_refused(run: Run, site: Path) -> None:
     twin = (site / "own_project" / "models" / "tanh_net.py").read_text()
     (site / "own_project" / "models" / "mlp.py").write_text(twin.replace("TanhNet", "Mlp"))
