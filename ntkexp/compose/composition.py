@@ -196,7 +196,9 @@ def register() -> None:
         ("launcher", config.LauncherConfig),
     ):
         store.store(group="schema", name=name, node=node)
-    store.store(group="schema/launcher", name="slurm", node=config.SlurmConfig)
+    slurm = OmegaConf.structured(config.SlurmConfig)
+    OmegaConf.set_struct(slurm.sbatch, False)  # takes any keys
+    store.store(group="schema/launcher", name="slurm", node=slurm)
     store.store(group="hydra/sweeper", name="ntkexp", node=SweeperNode)
     store.store(group="hydra/sweeper", name="search", node=SearchNode)
     store.store(group="hydra/launcher", name="ntkexp", node=LauncherNode)

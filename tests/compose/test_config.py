@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from omegaconf import DictConfig
 
 from ntkexp.compose.check import shrink
@@ -55,3 +56,8 @@ def test_the_released_recipe_differs_from_the_paper_where_the_spec_says() -> Non
     assert (released.optim.batch_size, released.optim.weight_decay) == (128, 5e-4)
     assert released.data.augment == "crop_flip"
     assert composed("+exp=mlp_mnist", "recipe=released").data.augment == "none"
+
+
+@pytest.mark.parametrize("word", ["launcher.sbatch={qos: low}", "launcher.sbatch.qos=low"])
+def test_further_options_of_sbatch_have_any_name(word: str) -> None:
+    assert composed("+exp=disk", "launcher=slurm", word).launcher.sbatch == {"qos": "low"}
