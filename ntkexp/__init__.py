@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ntkexp.errors import RunFailed, UserError
     from ntkexp.execution.from_python import run
+    from ntkexp.training.schedule import log_steps
 
 __version__ = "0.2.0"
-__all__ = ["RunFailed", "UserError", "__version__", "run"]
+__all__ = ["RunFailed", "UserError", "__version__", "log_steps", "run"]
 
-HOMES = {"RunFailed": "errors", "UserError": "errors", "run": "execution.from_python"}
+HOMES = {
+    "RunFailed": "errors",
+    "UserError": "errors",
+    "log_steps": "training.schedule",
+    "run": "execution.from_python",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -54,6 +54,16 @@ def looks_of(config: ProbingConfig, last: int) -> Looks:
     return listed(steps)
 
 
+def log_steps(last: int) -> list[int]:
+    """0, the steps at which probes look unless told, and the last one: where to keep checkpoints
+    of a training of one's own.
+
+    >>> log_steps(10)
+    [0, 5, 6, 7, 8, 10]
+    """
+    return sorted({*looks_of(ProbingConfig(), last).steps, last})
+
+
 def listed(steps: Iterable[int]) -> Looks:
     return Looks(steps=tuple(sorted(set(steps))))
 
