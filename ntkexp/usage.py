@@ -57,8 +57,7 @@ USAGES = {
         OF_RUNS,
     ),
     "probe": Usage(
-        "ntkexp probe --model MODULE:NAME --checkpoints FILE ... --data DATA --name NAME [FLAGS] "
-        "[key=value ...]",
+        "ntkexp probe --model MODULE:NAME --checkpoints FILE ... --data DATA --name NAME [FLAGS]",
         "look at checkpoints that other code made, on given examples",
         "probe --model NAME --checkpoints FILE",
         {
@@ -101,8 +100,7 @@ USAGES = {
         names=False,
     ),
     "figures": Usage(
-        "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] "
-        "[--changed | --exp NAME [FLAGS]]",
+        "ntkexp figures [PAPER] [FIG ...] [--runs DIR ...] [--out DIR] [--exp NAME] [FLAGS]",
         "draw every figure that has its runs; with --exp from runs of one's own",
         "figures [PAPER] [FIG] [--out DIR]",
         {

@@ -143,6 +143,13 @@ def refuse_unsupported(model: nn.Module) -> None:
                 f"{where}: a compiled module hides its operations; give the one before "
                 "torch.compile (model._orig_mod)"
             )
+        if getattr(module, "scale_grad_by_freq", False):
+            raise UserError(
+                f"{where}: scale_grad_by_freq changes gradients by what else is in the batch; "
+                "leave it out"
+            )
+        if getattr(module, "max_norm", None) is not None:
+            raise UserError(f"{where}: max_norm changes the weights in every forward; leave it out")
     types: dict[torch.dtype, str] = {}
     for name, parameter in model.named_parameters():
         if parameter.is_complex():

@@ -185,6 +185,19 @@ def test_what_is_no_module_is_refused() -> None:
             measure(lambda x: x, torch.randn(4, 3))  # type: ignore[arg-type]
 
 
+def test_looking_does_not_change_weights() -> None:
+    net = nn.Sequential(nn.Embedding(7, 3, max_norm=0.5), nn.Flatten(), nn.Linear(15, 2))
+    before = net[0].weight.detach().clone()
+    _refused(net, torch.randint(0, 7, (4, 5)), "layer 0: max_norm")
+    assert torch.equal(net[0].weight, before)
+
+
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_gradients_that_depend_on_the_rest_of_the_batch_are_refused(kind: type[nn.Module]) -> None:
+    net = nn.Sequential(kind(7, 3, scale_grad_by_freq=True), nn.Flatten())
+    _refused(net, torch.randint(0, 7, (4, 5)), "layer 0: scale_grad_by_freq")
+
+
 def test_plain_refusals() -> None:
     inputs, tokens = torch.randn(4, 3), torch.randint(0, 7, (4, 5))
     sparse = nn.Sequential(nn.Embedding(7, 3, sparse=True), nn.Flatten(), nn.Linear(15, 2))
