@@ -30,5 +30,5 @@ os.environ["NTKEXP_DATA"] = str(SCRATCH / "no-images")
 os.environ["NTKEXP_CACHE"] = str(SCRATCH / "cache")
 os.environ["NTKEXP_REFERENCE"] = ""
 # Tests run side by side on few cores; torch reads it on import.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["OMP_NUM_THREADS"] = "1"
 runpy.run_path(str(LOOPBACK / "sitecustomize.py"))
