@@ -1,0 +1,76 @@
+"""A sum of sines on the line (Experiments 1 and 2 of "On the Spectral Bias of Neural Networks").
+
+ntkexp train data=sines data.frequencies=[5,10,15] objective=squared_error optim=adam optim.steps=9
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ntkexp.data.base import Data, Shape
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.images.files import shared_inputs
+from ntkexp.errors import UserError
+from ntkexp.options import count, each, option
+from ntkexp.seeds import generator
+from ntkexp.theory.float64 import Array
+from ntkexp.theory.spectral.dft import grid, sines
+
+
+class Amplitudes(StrEnum):
+    """equal: A_i = 1. increasing: A_i = i / n for n frequencies."""
+
+    equal = "equal"
+    increasing = "increasing"
+
+
+@dataclass
+class Sines(Data):
+    """lambda(z) = sum_i A_i sin(2 pi k_i z + phi_i) at z = j / N, with phases of the seed.
+
+    The test points lie halfway between those trained on.
+    """
+
+    tiny: ClassVar = {"train_examples": 40}
+
+    frequencies: list[int] = option([*range(5, 51, 5)], each(count("oscillations")))
+    amplitudes: Amplitudes = Amplitudes.equal
+    train_examples: int = option(200, count("points"))
+
+    def check(self, config: Any = None) -> None:
+        if not self.frequencies:
+            raise UserError("data.frequencies=[]: expected one or more, [5,10,...]")
+
+    def shape(self) -> Shape:
+        return Shape(inputs=(1,), outputs=1, examples=self.train_examples)
+
+    def signal(self, z: Array, seed: int) -> Array:
+        """The target at z."""
+        count = len(self.frequencies)
+        phases = torch.rand(count, generator=generator(seed, "phases"), dtype=torch.float64)
+        equal = self.amplitudes is Amplitudes.equal
+        sizes = np.ones(count) if equal else np.arange(1, count + 1) / count
+        return sines(z, self.frequencies, sizes, 2 * math.pi * phases.numpy())
+
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        z = grid(self.train_examples)
+        return Dataset(
+            name="sines",
+            train=self._split(z, seed, device),
+            test=self._split(z + 0.5 / self.train_examples, seed, device),
+            classes=None,
+            input_shape=(1,),
+            checksums={},
+        )
+
+    def _split(self, z: Array, seed: int, device: torch.device) -> Split:
+        inputs: Tensor = torch.from_numpy(z[:, None]).float().to(device)
+        targets = torch.from_numpy(self.signal(z, seed)).float().to(device)
+        return Split.clean(shared_inputs(inputs), targets)

@@ -1,0 +1,1 @@
+"""The statements of the chapter and its appendix; every network of a run of members is a case."""

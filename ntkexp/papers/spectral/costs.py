@@ -1,0 +1,14 @@
+"""The cost of each experiment: time of one core, reckoned from measured steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ntkexp.claims.effort import Cost
+from ntkexp.claims.horizon import Horizon
+
+COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
+    "spectral/equal": "1.8 hours for ten networks",
+    "spectral/increasing": "1.8 hours for ten networks",
+    "spectral/one_sine": "8 minutes for three networks",
+}

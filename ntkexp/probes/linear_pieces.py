@@ -1,0 +1,74 @@
+"""The exact linear pieces of a ReLU network of one input, and the chain of bounds on its slope.
+
+Equation (7) of "On the Spectral Bias of Neural Networks":
+    L_f <= prod |W_k| <= |theta|_inf^(L+1) sqrt(d) prod d_k
+
+ntkexp train +exp=spectral/equal
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from ntkexp.options import MANY, count, each, option, whole
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import STEP, Rows, Table, float64, int64
+from ntkexp.theory.spectral.lipschitz import max_norm_bound, product_bound
+from ntkexp.theory.spectral.piecewise import Layers, pieces
+
+LINEAR_PIECES = Table(
+    "linear_pieces",
+    "the linear pieces of a network on [0, 1], and bounds on their slopes",
+    {
+        "step": STEP,
+        "regions": int64("pieces: between two of them some unit changes its side"),
+        "lipschitz": float64("the largest slope"),
+        "product": float64("of the spectral norms of all layers"),
+        "max_norm": float64("the bound by the largest weight"),
+    },
+)
+
+
+@dataclass
+class LinearPieces(Probe):
+    """At those looks that are among `steps`, or at all where none is named, of the first
+    `networks` of many in one run."""
+
+    tables = (LINEAR_PIECES,)
+    needs = frozenset({"network", "layers"})
+
+    steps: list[int] = option([], each(whole(0, MANY, "as a step")))
+    networks: int = option(2, count("networks"))
+
+    def batches(self) -> frozenset[str]:
+        return frozenset()
+
+    def measure(self, view: View) -> Rows:
+        if view.member >= self.networks or (self.steps and view.step not in self.steps):
+            return {}
+        layers = layers_of(view.network())
+        weights = [W for W, _ in layers]
+        found = pieces(layers)
+        return {
+            "linear_pieces": {
+                "regions": found.regions,
+                "lipschitz": found.lipschitz,
+                "product": product_bound(weights),
+                "max_norm": max_norm_bound(weights),
+            }
+        }
+
+
+def layers_of(network: nn.Module) -> Layers:
+    """Weights and biases of the linear layers in float64, in their order."""
+    return [
+        (
+            layer.weight.detach().double().cpu().numpy(),
+            layer.bias.detach().double().cpu().numpy(),
+        )
+        for layer in network.modules()
+        if isinstance(layer, nn.Linear)
+    ]

@@ -1,0 +1,1 @@
+"""The figures of spectral, one file each."""
