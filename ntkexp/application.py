@@ -7,10 +7,12 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import is_dataclass
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -121,6 +123,23 @@ def complete(config_name: str, line: str) -> list[str]:
     with _arguments(["-sc", "query=bash"]), contextlib.redirect_stdout(offered):
         _entry(config_name)(_nothing)()
     return [word for word in offered.getvalue().split() if not word.startswith("schema")]
+
+
+def choices(config_name: str, words: Sequence[str]) -> list[str]:
+    """The values of the option that the last of `words` begins to set, where they have names."""
+    from ntkexp.handbook import rows
+
+    key = words[-1].partition("=")[0].lstrip("+")
+    where = key.rpartition(".")[0]
+    try:
+        with composition.by_itself():
+            node = OmegaConf.select(composition.compose(config_name, words[:-1]), where)
+    except (HydraException, OmegaConfBaseException, UserError):
+        return []  # the line is not whole yet
+    kind = OmegaConf.get_type(node)
+    listed = rows(kind, where) if isinstance(kind, type) and is_dataclass(kind) else ()
+    accepted = next((row.accepted for row in listed if row.key == key), "")
+    return accepted.split(" | ") if " | " in accepted else []
 
 
 def flag_parser() -> CommandParser:

@@ -81,6 +81,10 @@ def _dispatch(words: list[str]) -> int:
         from ntkexp.usage import help_of
 
         print(help_of(command))
+        if command in ("train", "study"):
+            from ntkexp.handbook import groups
+
+            print("", "what can be set, told by ntkexp options GROUP[=NAME]:", *groups(), sep="\n")
         return 0
     return _carry_out(command, rest)
 
@@ -104,6 +108,7 @@ COMMANDS = {
     "train": "application:run",
     "study": "application:run",
     "probe": "probing:probe",
+    "options": "handbook:options",
     "list": "catalogue:overview",
     "show": "catalogue:show",
     "claims": "claims.command:claims",

@@ -104,4 +104,6 @@ def candidates(line: str) -> list[str]:
     from ntkexp import application
 
     overrides = [word for word in rest if not word.startswith("-")]
+    if sign and "." in group and (values := application.choices(command, overrides)):
+        return [f"{group}={value}" for value in values if value.startswith(start)]
     return application.complete(command, " ".join(overrides) + (" " if fresh else ""))

@@ -74,35 +74,63 @@ class Check(StrEnum):
 class ProbingConfig:
     """When the probes look, at how many fixed examples of each split, and in which mode.
 
-    They also look where the training loss first falls below one of `losses`. `check` is for
-    networks of one's own: those of ntkexp are known to keep examples apart.
+    `check` is for networks of one's own: those of ntkexp are known to keep examples apart.
     """
 
-    spacing: Spacing = Spacing.log
-    start: int = option(5, whole(1, MANY, "as the first step after 0"))
-    growth: float = option(1.15, Rule(lambda x: 1.001 <= x <= 1000, "a factor from 1.001 to 1000"))
-    every: int = option(100, count("steps"))
-    steps: list[int] = option([], each(whole(0, MANY, "as a step")))
-    losses: list[float] = option([], each(positive()))
-    examples: int = option(100, count("examples"))
-    batch_norm: BatchNorm = BatchNorm.eval
-    check: Check = Check.refuse
+    spacing: Spacing = option(
+        Spacing.log,
+        about="looks at 0 and start * growth^k (log), at multiples of every (linear), or at steps",
+    )
+    start: int = option(
+        5, whole(1, MANY, "as the first step after 0"), "the first step after 0 with spacing=log"
+    )
+    growth: float = option(
+        1.15,
+        Rule(lambda x: 1.001 <= x <= 1000, "a factor from 1.001 to 1000"),
+        "ratio of a step to the last with spacing=log",
+    )
+    every: int = option(100, count("steps"), "steps between looks with spacing=linear")
+    steps: list[int] = option([], each(whole(0, MANY, "as a step")), "the looks with spacing=list")
+    losses: list[float] = option(
+        [], each(positive()), "further looks: where the training loss first falls below these"
+    )
+    examples: int = option(100, count("examples"), "how many examples of each split a kernel is of")
+    batch_norm: BatchNorm = option(
+        BatchNorm.eval,
+        about="kernels by running statistics, or (train, 50 times dearer) by those of their batch",
+    )
+    check: Check = option(
+        Check.refuse,
+        about="the answer to outputs that are random or couple the examples of a batch",
+    )
 
 
 @dataclass
 class EvaluateConfig:
     """How many fixed examples of each split the loss and accuracy are taken on; None is all.
 
-    `subsets` are evaluated besides all and, where there are such, easy and difficult examples:
-    noisy and intact labels, or groups that the data name. `metrics` are measured beside loss and
-    accuracy: those that the objective has (ntkexp/objectives/metrics.py).
+    `subsets` come beside easy and difficult examples, which are evaluated wherever there are such.
+    `metrics` are those that the objective has (ntkexp/objectives/metrics.py).
     """
 
-    train_examples: int | None = option(None, count("examples", null="for all"))
-    test_examples: int | None = option(None, count("examples", null="for all"))
-    batch_size: int = option(500, count("examples"))
-    subsets: list[str] = option([], each(SUBSET))
-    metrics: list[str] = option([], each(METRIC))
+    train_examples: int | None = option(
+        None,
+        count("examples", null="for all"),
+        "training examples that loss and accuracy are means of",
+    )
+    test_examples: int | None = option(
+        None, count("examples", null="for all"), "test examples that loss and accuracy are means of"
+    )
+    batch_size: int = option(500, count("examples"), "examples that are in memory at once")
+    subsets: list[str] = option(
+        [], each(SUBSET), "further subsets to evaluate: noisy, intact, or groups of the data"
+    )
+    metrics: list[str] = option(
+        [], each(METRIC), "numbers beside loss and accuracy, such as r_squared"
+    )
+
+
+EXAMPLES = count("examples", null="for no limit")
 
 
 @dataclass
@@ -112,97 +140,125 @@ class ScaleConfig:
     Components have limits of their own (`small`); a number here takes their place, null does not.
     """
 
-    name: str = "paper"
-    train_examples: int | None = option(None, count("examples", null="for no limit"))
-    test_examples: int | None = option(None, count("examples", null="for no limit"))
-    width: int | None = option(None, count("units", null="for no limit"))
-    base: int | None = option(None, count("channels", null="for no limit"))
-    steps: int | None = option(None, count("steps", null="for no limit"))
-    probe_examples: int | None = option(None, count("examples", null="for no limit"))
-    evaluate_examples: int | None = option(None, count("examples", null="for no limit"))
-    growth: float | None = option(None, positive(1000, null="for no limit", least=1))
+    name: str = option("paper", about="paper, small or tiny, which shrink every experiment")
+    train_examples: int | None = option(None, EXAMPLES, "most examples to train on")
+    test_examples: int | None = option(None, EXAMPLES, "most examples to test on")
+    width: int | None = option(None, count("units", null="for no limit"), "most units a layer")
+    base: int | None = option(
+        None, count("channels", null="for no limit"), "most channels of a first layer"
+    )
+    steps: int | None = option(None, count("steps", null="for no limit"), "most updates")
+    probe_examples: int | None = option(None, EXAMPLES, "most examples of a kernel")
+    evaluate_examples: int | None = option(None, EXAMPLES, "most examples for loss and accuracy")
+    growth: float | None = option(
+        None, positive(1000, null="for no limit", least=1), "least ratio of a look to the last"
+    )
 
 
 @dataclass
 class KeepConfig:
-    """The parts of training that stay: `weights` of these steps, the last ones always; in
-    the table steps every so many of the `updates`."""
+    """What stays of training."""
 
-    weights: list[int] = option([], each(whole(0, MANY, "as a step")))
-    updates: int = option(1, count("updates"))
+    weights: list[int] = option(
+        [], each(whole(0, MANY, "as a step")), "steps whose weights are kept, beside the last"
+    )
+    updates: int = option(1, count("updates"), "updates for each row of the table steps")
 
 
 @dataclass
 class PathsConfig:
-    outputs: str = option("outputs", FOLDER)
+    """Where things are."""
+
+    outputs: str = option("outputs", FOLDER, "the folder that holds all runs")
 
 
 @dataclass
 class CheckpointConfig:
-    every_seconds: float = option(60.0, not_negative())
+    """How much a killed run may lose."""
+
+    every_seconds: float = option(
+        60.0, not_negative(), "seconds between two commits; a killed run goes on from one"
+    )
 
 
 @dataclass
 class LauncherConfig:
     """How a sweep runs its jobs; `None` divides what the machine has between them."""
 
-    name: str = option(MISSING, one_of("local"))
-    jobs: int | None = option(None, count("jobs at once", null="", most=1000))
-    threads: int | None = option(None, count("threads a job", null="", most=1000))
-    fail_fast: bool = False
-    retry_failed: bool = False
-    dry_run: bool = False
+    name: str = option(
+        MISSING, one_of("local"), "processes of this machine (local), or jobs of a cluster (slurm)"
+    )
+    jobs: int | None = option(
+        None,
+        count("jobs at once", null="", most=1000),
+        "jobs at once; null: as many as the machine takes",
+    )
+    threads: int | None = option(
+        None,
+        count("threads a job", null="", most=1000),
+        "cores of a job; null: an equal part of all",
+    )
+    fail_fast: bool = option(False, about="the first failure ends a sweep")
+    retry_failed: bool = option(False, about="failed jobs of a sweep are done again")
+    dry_run: bool = option(False, about="say what would run, and run nothing")
 
 
 @dataclass
 class SlurmConfig(LauncherConfig):
-    """The resources to ask SLURM for, per job; `sbatch` holds further options by their long names.
+    """The resources to ask SLURM for, per job."""
 
-    `array` jobs run at once; one whose time is up is told `notice_seconds` before and comes back
-    up to `requeues` times. `cluster: local` is a stand-in without SLURM, for tests.
-    """
-
-    name: str = option("slurm", one_of("slurm"))
-    cluster: str = option("slurm", one_of("slurm", "local"))
-    partition: str | None = None
-    gpus: int | None = option(None, whole(0, 1000, "GPUs", null=""))
-    cpus: int = option(2, count("cores", most=10_000))
-    memory_gb: int | None = option(None, count("gigabytes", null="", most=1_000_000))
-    minutes: int = option(240, count("minutes", most=1_000_000))
-    array: int = option(256, count("jobs at once", most=1_000_000))
-    notice_seconds: int = option(120, count("seconds", most=1_000_000))
-    requeues: int = option(100, whole(0, 1_000_000, "times"))
-    folder: str = option("${paths.outputs}/.submitit/%j", FOLDER)
-    sbatch: dict[str, Any] = field(default_factory=dict)
+    name: str = option("slurm", one_of("slurm"), "jobs of a cluster")
+    cluster: str = option("slurm", one_of("slurm", "local"), "local stands in for slurm in tests")
+    partition: str | None = option(None, about="where jobs go; null: where the cluster puts them")
+    gpus: int | None = option(None, whole(0, 1000, "GPUs", null=""), "GPUs of a job")
+    cpus: int = option(2, count("cores", most=10_000), "cores of a job")
+    memory_gb: int | None = option(
+        None,
+        count("gigabytes", null="", most=1_000_000),
+        "memory of a job; null: what the cluster gives",
+    )
+    minutes: int = option(240, count("minutes", most=1_000_000), "time limit of a job")
+    array: int = option(256, count("jobs at once", most=1_000_000), "jobs that run at once")
+    notice_seconds: int = option(
+        120, count("seconds", most=1_000_000), "how long before its limit a job is told"
+    )
+    requeues: int = option(
+        100, whole(0, 1_000_000, "times"), "how often a job that ran out of time comes back"
+    )
+    folder: str = option("${paths.outputs}/.submitit/%j", FOLDER, "where SLURM writes its logs")
+    sbatch: dict[str, Any] = option({}, about="further options of sbatch, by their long names")
 
 
 @dataclass
 class ExperimentConfig:
-    """The options of every experiment, trained or not. `about` and `figures` are for `ntkexp list`.
+    """The options of every experiment, trained or not.
 
-    `stands_in_for`: the paper's own network and data, where the experiment has a smaller network or
-    other images in their place. Then the ledger calls its runs `stand-in` and not `paper`.
-
-    `objective_metric` names the number that a run returns (ntkexp/results/numbers/metric.py).
+    The ledger calls runs with `stands_in_for` `stand-in`, and not `paper`.
     """
 
-    name: str = option("adhoc", FOLDER_NAME)
-    about: str = ""
-    figures: list[str] = field(default_factory=list)
-    stands_in_for: str = ""
+    name: str = option("adhoc", FOLDER_NAME, "the experiment, and the folder of its runs")
+    about: str = option("", about="what ntkexp list says of it")
+    figures: list[str] = option([], about="figures that it is for")
+    stands_in_for: str = option(
+        "", about="the paper's network and data that these take the place of"
+    )
     paths: PathsConfig = field(default_factory=PathsConfig)
     launcher: LauncherConfig = field(default_factory=LauncherConfig)
-    members: Any = None
-    device: str = option("auto", DEVICE)
+    members: Any = option(
+        None, about="options in which the networks of one run differ: {seed: [0, 1, 2]}"
+    )
+    device: str = option("auto", DEVICE, "where it computes; auto is a GPU if there is one")
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
     probe: dict[str, Any] = field(default_factory=dict)
     probing: ProbingConfig = field(default_factory=ProbingConfig)
     keep: KeepConfig = field(default_factory=KeepConfig)
-    progress: bool = True
-    rerun: bool = False
-    with_parents: bool = False
-    objective_metric: str | None = None
+    progress: bool = option(True, about="show how far it has come")
+    rerun: bool = option(False, about="run it again, even if it is done")
+    with_parents: bool = option(False, about="first run what it needs and is not there")
+    objective_metric: str | None = option(
+        None, about="the number that a search optimises, such as evals.test.loss"
+    )
     logger: dict[str, Any] = field(default_factory=dict)
 
 
@@ -210,8 +266,10 @@ class ExperimentConfig:
 class TrainConfig(ExperimentConfig):
     """`weights` are those with which the network begins, where it does not begin as drawn."""
 
-    seed: int = option(0, SEED)
-    recipe: str = "paper"
+    seed: int = option(0, SEED, "the start of all random numbers")
+    recipe: str = option(
+        "paper", about="paper: as its text says; released: as its authors' code does"
+    )
     weights: StartFrom = field(default_factory=StartFrom)
     data: Data = MISSING
     model: Model = MISSING
@@ -219,9 +277,9 @@ class TrainConfig(ExperimentConfig):
     objective: Objective = MISSING
     optim: Optimiser = MISSING
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
-    cuda_graph: bool = True
-    tf32: bool = False
-    deterministic: bool = False
+    cuda_graph: bool = option(True, about="replay updates as one CUDA graph, which is faster")
+    tf32: bool = option(False, about="GPUs multiply in TF32: faster, with three digits")
+    deterministic: bool = option(False, about="a GPU gives the same bits every time, slower")
 
 
 @dataclass

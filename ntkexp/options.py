@@ -1,6 +1,6 @@
-"""The options of a component: each field of a dataclass states its default and its rule.
+"""The options of a component: each field of a dataclass states its default, its rule and its use.
 
-    lr: float = option(0.01, positive())
+    lr: float = option(0.01, positive(), "learning rate")
 
 The neutral value of an option is what runs from before it appeared have done (ntkexp/identity.py):
 its default, unless it says so: `option(Loss.mean, neutral=Loss.half_sum)`.
@@ -8,6 +8,7 @@ its default, unless it says so: `option(Loss.mean, neutral=Loss.half_sum)`.
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -49,11 +50,14 @@ class Rule:
 SEED = Rule(lambda number: 0 <= number <= LARGEST_SEED, f"a whole number from 0 to {LARGEST_SEED}")
 
 
-def option(default: Any, rule: Rule | None = None, *, neutral: Any = SAME) -> Any:
-    """A dataclass field with its rule beside it; a list is copied for every instance."""
-    metadata = {"rule": rule} | ({} if neutral is SAME else {"neutral": neutral})
-    if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata=metadata)
+def option(default: Any, rule: Rule | None = None, about: str = "", *, neutral: Any = SAME) -> Any:
+    """A dataclass field with its rule beside it; what can change is copied for every instance.
+
+    `about` is one sentence for `ntkexp options`, and no part of a run's id.
+    """
+    metadata = {"rule": rule, "about": about} | ({} if neutral is SAME else {"neutral": neutral})
+    if type(default).__hash__ is None:
+        return field(default_factory=lambda: copy.deepcopy(default), metadata=metadata)
     return field(default=default, metadata=metadata)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +54,11 @@ class FromRun:
         folder: where the run lies, filled in before the file is read; never kept.
     """
 
-    run: str | None = None
-    set: Any = None
-    file: str = option("weights.pt", FILE)
-    id: str = ""
-    folder: str = ""
+    run: str | None = option(None, about="the experiment that makes the other run, or its folder")
+    set: Any = option(None, about="options in which that run differs from its experiment")
+    file: str = option("weights.pt", FILE, "the file of that run")
+    id: str = option("", about="its id, filled in")
+    folder: str = option("", about="its folder, filled in")
 
     @property
     def path(self) -> Path:
@@ -124,8 +124,8 @@ class StartFrom(FromRun):
             layer of a network that goes on with other classes.
     """
 
-    file: str = option("weights.pt", WEIGHTS)
-    fresh: list[str] = field(default_factory=list)
+    file: str = option("weights.pt", WEIGHTS, "the weights to begin with")
+    fresh: list[str] = option([], about="parameters whose names begin so are drawn anew")
 
 
 @dataclass
@@ -136,7 +136,7 @@ class FilesFromRun(FromRun):
         also: the files beside `file` that its component reads.
     """
 
-    also: list[str] = option([], FILES)
+    also: list[str] = option([], FILES, "further files of that run")
 
     def another(self, file: str) -> FromRun:
         """One of the files beside `file`."""

@@ -75,6 +75,10 @@ USAGES = {
             "--trust": "read checkpoints that run code of their own",
         },
     ),
+    "options": Usage(
+        "ntkexp options [GROUP[=NAME] ...]",
+        "what can be chosen and set, an option in a sentence; without a group the groups",
+    ),
     "list": Usage(
         "ntkexp list [NAME] [--config-dir DIR]",
         "every experiment, its figures, its runs; of one experiment how far its runs came",

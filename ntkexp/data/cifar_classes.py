@@ -31,11 +31,13 @@ class CifarClasses(Data):
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
 
     classes: list[int] = option(
-        [1, 2, 3, 4, 5, 6, 7, 9], each(whole(0, 9, "as a class of CIFAR-10"))
+        [1, 2, 3, 4, 5, 6, 7, 9],
+        each(whole(0, 9, "as a class of CIFAR-10")),
+        "classes of CIFAR-10, numbered anew in this order",
     )
-    train_examples: int | None = option(None, count("examples", null="for all"))
-    test_examples: int | None = option(None, count("examples", null="for all"))
-    augment: Augment = Augment.none
+    train_examples: int | None = option(None, count("examples", null="for all"), "training images")
+    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
+    augment: Augment = option(Augment.none, about="crop and flip training images at random")
 
     def check(self, config: Any = None) -> None:
         classes = list(self.classes)

@@ -4,7 +4,7 @@ scored_cifar10."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,10 +39,10 @@ class Scored(Data):
     has_scores: ClassVar[bool] = True
     images: ClassVar[ImageKind]
 
-    train_examples: int = option(40_000, count("examples"))
-    test_examples: int = option(10_000, count("examples"))
-    score: FromRun = field(default_factory=lambda: FromRun(file="c_scores.parquet"))
-    score_file: str | None = None
+    train_examples: int = option(40_000, count("examples"), "training images")
+    test_examples: int = option(10_000, count("examples"), "training images to test on")
+    score: FromRun = option(FromRun(file="c_scores.parquet"), about="the run that has the scores")
+    score_file: str | None = option(None, about="a published file of scores (.npz) in its place")
 
     def check(self, config: Any = None) -> None:
         if (self.score.run is None) == (self.score_file is None):

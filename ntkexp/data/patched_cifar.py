@@ -35,10 +35,10 @@ class PatchedCifar(SpuriousImages):
     6 frog, 7 horse, 8 ship, 9 truck; several make one. The patch is a square of `patch` pixels in
     the upper left corner, magenta; without the attribute there is none."""
 
-    positive: list[int] = option([0], CLASS)
-    negative: list[int] = option([8], CLASS)
-    patch: int = option(6, whole(1, 32, "pixels"))
-    proportions: Kind = Kind.celeba
+    positive: list[int] = option([0], CLASS, "classes that count as positive")
+    negative: list[int] = option([8], CLASS, "classes that count as negative")
+    patch: int = option(6, whole(1, 32, "pixels"), "height and width of the patch")
+    proportions: Kind = option(Kind.celeba, about="whose proportions of label and patch")
 
     def check(self, config: Any = None) -> None:
         for key in ("positive", "negative"):

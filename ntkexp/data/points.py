@@ -19,8 +19,8 @@ class Plane(Data):
 
     tiny: ClassVar = {"train_examples": 40, "grid": 5}
 
-    train_examples: int = option(500, count("examples"))
-    grid: int = option(50, whole(2, 10_000, "points a side"))
+    train_examples: int = option(500, count("examples"), "training points")
+    grid: int = option(50, whole(2, 10_000, "points a side"), "points a side of the test lattice")
 
     def shape(self) -> Shape:
         return Shape(inputs=(2,), outputs=1, examples=self.train_examples)

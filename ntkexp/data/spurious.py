@@ -85,9 +85,15 @@ class SpuriousImages(Data):
     tiny: ClassVar = {"train_examples": 30}
 
     train_examples: int | None = option(
-        None, count("examples", null=f"for all there are, at most {MOST_EXAMPLES:,}")
+        None,
+        count("examples", null=f"for all there are, at most {MOST_EXAMPLES:,}"),
+        "training images",
     )
-    balanced: int = option(180, count("images of each label with and without the attribute"))
+    balanced: int = option(
+        180,
+        count("images of each label with and without the attribute"),
+        "test images of each of the four pairs",
+    )
 
 
 @dataclass
@@ -96,7 +102,7 @@ class Photographs(SpuriousImages):
 
     tiny: ClassVar = {**SpuriousImages.tiny, "size": 16}
 
-    size: int = option(64, whole(8, 1024, "pixels a side"))
+    size: int = option(64, whole(8, 1024, "pixels a side"), "height and width of an image")
 
     def shape(self) -> Shape:
         return Shape((3, self.size, self.size), 1, self.train_examples)

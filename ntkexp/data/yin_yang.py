@@ -32,7 +32,7 @@ class YinYang(Plane):
     Its groups: `discs`; `between` them and the boundary; and `open`, the quarters without a disc.
     """
 
-    train_examples: int = option(100, count("examples"))
+    train_examples: int = option(100, count("examples"), "training points")
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         stream = generator(seed, "yin_yang")

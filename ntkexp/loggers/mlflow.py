@@ -28,8 +28,8 @@ class Mlflow(Logger):
 
     needs: ClassVar[str] = "mlflow"
 
-    uri: str | None = None
-    points: int = option(100, count("steps"))
+    uri: str | None = option(None, about="a server or file; null is MLflow's own choice")
+    points: int = option(100, count("steps"), "steps of a table in a commit, at most")
 
     def open(self, about: About, state: State | None) -> Sink:
         return MlflowSink(self, about, state)

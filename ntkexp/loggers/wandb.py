@@ -21,9 +21,9 @@ class Wandb(Logger):
 
     needs: ClassVar[str] = "wandb"
 
-    project: str = option("ntkexp", NAME)
-    mode: str = option("online", one_of("online", "offline"))
-    points: int = option(200, count("steps"))
+    project: str = option("ntkexp", NAME, "where the run is shown")
+    mode: str = option("online", one_of("online", "offline"), "with an account, or into files")
+    points: int = option(200, count("steps"), "steps of a table in a commit, at most")
 
     def open(self, about: About, state: State | None) -> Sink:
         return WandbSink(self, about, state)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.components import Component
+from ntkexp.options import option
 
 if TYPE_CHECKING:
     from torch import nn
@@ -43,7 +44,9 @@ class Model(Component):
     kind: ClassVar[str] = "model"
     size_key: ClassVar[str] = ""
 
-    init: Init = Init.kaiming
+    init: Init = option(
+        Init.kaiming, about="how weights are drawn: kaiming, with zero biases, or as PyTorch does"
+    )
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         """Refuse, in one line, inputs of a shape that the network does not take."""

@@ -56,13 +56,14 @@ class BiasFreeMlp(Model):
     tiny: ClassVar = {"width": 8}
     size_key: ClassVar[str] = "width"
 
-    # The weights are drawn by `weights`; the general rule leaves them.
-    init: Init = Init.default
-    weights: Weights = Weights.he
-    gain: float = option(1.0, positive(1e6))
-    activation: Activation = Activation.relu
-    depth: int = option(2, count("hidden layers", most=1000))
-    width: int = option(128, count("units"))
+    init: Init = option(Init.default, about="default leaves them as `weights` draws them")
+    weights: Weights = option(
+        Weights.he, about="how weights are drawn; ntk_he scales layers instead"
+    )
+    gain: float = option(1.0, positive(1e6), "a factor of all weights at the start")
+    activation: Activation = option(Activation.relu, about="what follows a hidden layer")
+    depth: int = option(2, count("hidden layers", most=1000), "hidden layers")
+    width: int = option(128, count("units"), "units of a hidden layer")
 
     def check(self, config: Any = None) -> None:
         if self.init is not Init.default:

@@ -33,7 +33,7 @@ class Cnn(Model):
     tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
 
-    base: int = option(16, count("channels"))
+    base: int = option(16, count("channels"), "channels of the first layer")
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         if len(inputs) != 3 or min(inputs[1:]) < LEAST_SIDE:

@@ -33,8 +33,8 @@ class Mlp(Model):
     tiny: ClassVar = {"width": 8}
     size_key: ClassVar[str] = "width"
 
-    depth: int = option(6, count("hidden layers", most=1000))
-    width: int = option(80, count("units"))
+    depth: int = option(6, count("hidden layers", most=1000), "hidden layers")
+    width: int = option(80, count("units"), "units of a hidden layer")
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())

@@ -35,9 +35,9 @@ class Resnet18(Model):
     tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
 
-    base: int = option(64, count("channels"))
-    norm: Norm = Norm.batch
-    shortcut_bias: bool = True
+    base: int = option(64, count("channels"), "channels of the first stage")
+    norm: Norm = option(Norm.batch, about="batch normalisation, or biases in its place")
+    shortcut_bias: bool = option(True, about="1x1 shortcuts have biases, with norm=none")
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         if len(inputs) != 3:

@@ -7,7 +7,7 @@ ntkexp train +exp=resnet18_cifar10 model=torch model.of=torchvision.models.resne
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ from ntkexp.components import imported
 from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.errors import UserError, first_line
 from ntkexp.models.base import Init, Model, formatted_shape
+from ntkexp.options import option
 
 
 @dataclass
@@ -26,9 +27,11 @@ class Torch(Model):
     """`of` is imported when the run is made, and called with `options`. Its weights are as it draws
     or loads them; `init: kaiming` draws those of linear and convolution layers anew."""
 
-    init: Init = Init.default
-    of: str = MISSING
-    options: dict[str, Any] = field(default_factory=dict)
+    init: Init = option(
+        Init.default, about="weights as the network draws or loads them, or drawn anew"
+    )
+    of: str = option(MISSING, about="the full name of a class or function that gives the network")
+    options: dict[str, Any] = option({}, about="its arguments")
 
     def check(self, config: Any = None) -> None:
         """Refuse, in one line, what cannot be imported."""

@@ -43,8 +43,8 @@ class Vgg(Model):
     tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
 
-    depth: int = option(19, one_of(*CONVOLUTIONS))
-    base: int = option(64, count("channels"))
+    depth: int = option(19, one_of(*CONVOLUTIONS), "11, 13, 16 or 19, as in VGG19")
+    base: int = option(64, count("channels"), "channels of the first layers")
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         if inputs[1:] != (32, 32):

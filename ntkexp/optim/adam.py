@@ -23,10 +23,12 @@ class Adam(Optimiser):
     """m <- beta1 m + (1 - beta1) g,  v <- beta2 v + (1 - beta2) g^2,  and w moves by
     -lr m / (sqrt(v) + epsilon), both corrected for their start at zero."""
 
-    beta1: float = option(0.9, BELOW_ONE)
-    beta2: float = option(0.999, BELOW_ONE)
-    epsilon: float = option(1e-8, positive())
-    weight_decay: float = option(0.0, not_negative())
+    beta1: float = option(0.9, BELOW_ONE, "decay of the mean of past gradients")
+    beta2: float = option(0.999, BELOW_ONE, "decay of the mean of their squares")
+    epsilon: float = option(1e-8, positive(), "added to the root of that mean")
+    weight_decay: float = option(
+        0.0, not_negative(), "this times the weights is added to the gradient"
+    )
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
         return AdamUpdate(

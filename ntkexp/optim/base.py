@@ -25,24 +25,28 @@ class Schedule(StrEnum):
 
 @dataclass
 class Optimiser(Component):
-    """The base of all optimisers.
-
-    `batch_size: null` is full batch; `stop_loss: null` trains to the limit of epochs or steps.
-    `stop_after_losses`: over once the training loss was below the last of `probing.losses`.
-    """
+    """The base of all optimisers."""
 
     kind: ClassVar[str] = "optim"
     small: ClassVar = {"steps": 1000}
     tiny: ClassVar = {"steps": 2}
 
-    lr: float = option(0.01, positive())
-    batch_size: int | None = option(100, count("examples", null="for the full batch"))
-    schedule: Schedule = Schedule.constant
-    epochs: int | None = option(None, count("epochs", null=""))
-    steps: int | None = option(None, count("steps", null=""))
-    stop_loss: float | None = option(0.01, positive(null="to train to the limit"))
-    stop_patience: int = option(2, count("evaluations"))
-    stop_after_losses: bool = False
+    lr: float = option(0.01, positive(), "learning rate")
+    batch_size: int | None = option(
+        100, count("examples", null="for the full batch"), "examples of an update"
+    )
+    schedule: Schedule = option(
+        Schedule.constant, about="a constant rate, or one that falls to 0 along a cosine"
+    )
+    epochs: int | None = option(None, count("epochs", null=""), "passes over the training examples")
+    steps: int | None = option(None, count("steps", null=""), "updates")
+    stop_loss: float | None = option(
+        0.01, positive(null="to train to the limit"), "the training loss below which training ends"
+    )
+    stop_patience: int = option(
+        2, count("evaluations"), "how many evaluations in a row must find the loss below it"
+    )
+    stop_after_losses: bool = option(False, about="training ends below the last of probing.losses")
 
     def check(self, config: Any = None) -> None:
         if self.epochs is None and self.steps is None:

@@ -21,9 +21,13 @@ class Sgd(Optimiser):
     """v <- momentum v + gradient + weight_decay w,  then  w <- w - lr v."""
 
     momentum: float = option(
-        0.9, Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1")
+        0.9,
+        Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1"),
+        "what is left of the last change in the next",
     )
-    weight_decay: float = option(0.0, not_negative())
+    weight_decay: float = option(
+        0.0, not_negative(), "this times the weights is added to the gradient"
+    )
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
         return SgdUpdate(parameters, momentum=self.momentum, weight_decay=self.weight_decay)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from ntkexp.components import imported
 from ntkexp.errors import UserError, first_line
 from ntkexp.optim.base import Optimiser, Schedule
 from ntkexp.optim.update import Number, WeightUpdate
+from ntkexp.options import option
 
 # The option of a class, and the module of those that have a short name.
 HOMES = {"of": "torch.optim", "scheduler": "torch.optim.lr_scheduler"}
@@ -31,10 +32,12 @@ class Torch(Optimiser):
     parameters and `lr`. `scheduler` is a class of torch.optim.lr_scheduler, or one by its full
     name, that sets the rate after every update, beginning at `lr`."""
 
-    of: str = MISSING
-    options: dict[str, Any] = field(default_factory=dict)
-    scheduler: str | None = None
-    scheduler_options: dict[str, Any] = field(default_factory=dict)
+    of: str = option(MISSING, about="a class of torch.optim, or another by its full name")
+    options: dict[str, Any] = option({}, about="its arguments, beside the parameters and lr")
+    scheduler: str | None = option(
+        None, about="a class of torch.optim.lr_scheduler, which sets the rate"
+    )
+    scheduler_options: dict[str, Any] = option({}, about="the scheduler's arguments")
 
     def check(self, config: Any = None) -> None:
         super().check(config)

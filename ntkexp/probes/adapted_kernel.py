@@ -204,13 +204,23 @@ class AdaptedKernel(RemembersStart):
     needs = frozenset({"network", "activations", "examples", "training"})
     tiny: ClassVar = {"points": 2}
 
-    examples: int = option(500, count("examples"))
-    points: int = option(50, whole(2, 100_000, "points"))
-    rule: str = option("linspace", one_of("linspace", "midpoint", "trapezoid"))
-    list_examples: bool = False
-    cells: int = option(0, whole(0, 10_000, "cells a side"))
-    angles: int = option(0, whole(0, 10_000, "directions"))
-    shuffles: int = option(0, whole(0, 1_000_000, "permutations"))
+    examples: int = option(500, count("examples"), "how many training examples")
+    points: int = option(
+        50, whole(2, 100_000, "points"), "points on the way from first to last weights"
+    )
+    rule: str = option(
+        "linspace",
+        one_of("linspace", "midpoint", "trapezoid"),
+        "how the mean over these points is taken",
+    )
+    list_examples: bool = option(False, about="write a row for each example")
+    cells: int = option(
+        0, whole(0, 10_000, "cells a side"), "side of kernels that are kept as images"
+    )
+    angles: int = option(0, whole(0, 10_000, "directions"), "leading directions to compare")
+    shuffles: int = option(
+        0, whole(0, 1_000_000, "permutations"), "orders of the labels to compare CKA with"
+    )
 
     def check(self, config: Any = None) -> None:
         data, shape = config.data, config.data.shape()

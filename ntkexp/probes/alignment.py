@@ -62,8 +62,8 @@ class Alignment(Probe):
     tables = (ALIGNMENT,)
     needs = frozenset({"kernel", "labels"})
 
-    subsets: bool = False
-    groups: list[str] = option([], each(GROUP))
+    subsets: bool = option(False, about="also of easy and of difficult examples")
+    groups: list[str] = option([], each(GROUP), "also of these subsets, such as noisy")
 
     def check(self, config: Any = None) -> None:
         data = getattr(config, "data", None)  # a study says by its batches what it has

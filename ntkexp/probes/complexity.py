@@ -65,9 +65,9 @@ class Complexity(Probe):
     tables = (COMPLEXITY,)
     needs = frozenset({"updates"})
 
-    every: int = option(1, count("iterations"))
-    mode: Mode = Mode.estimate
-    batch: On = On.fixed
+    every: int = option(1, count("iterations"), "iterations for each that is looked at")
+    mode: Mode = option(Mode.estimate, about="the trace by random signs, or exactly")
+    batch: On = option(On.fixed, about="features of fixed examples, or of the minibatch")
 
     def __post_init__(self) -> None:
         self._sum: Tensor | None = None

@@ -56,9 +56,9 @@ class Directions(Probe):
     needs = frozenset({"network", "kernel", "examples"})
     tiny: ClassVar = {"count": 2, "examples": 10}
 
-    count: int = option(50, whole(1, MANY, "directions"))
-    examples: int = option(1000, whole(1, MANY, "examples"))
-    size: float = option(0.01, positive(1e6, least=1e-8))
+    count: int = option(50, whole(1, MANY, "directions"), "directions of each kind")
+    examples: int = option(1000, whole(1, MANY, "examples"), "test examples whose outputs vary")
+    size: float = option(0.01, positive(1e6, least=1e-8), "length of the step that is taken")
 
     def batches(self) -> frozenset[str]:
         return frozenset({"train"})

@@ -63,8 +63,10 @@ class Eigenfunctions(Probe):
     tiny: ClassVar = {"count": 4}
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
 
-    count: int = option(20, whole(1, MANY, "eigenfunctions"))
-    centring: str = option("class", one_of(*CENTRINGS))
+    count: int = option(20, whole(1, MANY, "eigenfunctions"), "how many of them, from the largest")
+    centring: str = option(
+        "class", one_of(*CENTRINGS), "over which rows a mean is taken off the features"
+    )
 
     def check(self, config: Any = None) -> None:
         if not isinstance(config.data, Disk):

@@ -50,8 +50,10 @@ class FrozenPrediction(Probe):
     tables = (FROZEN_PREDICTION,)
     needs = frozenset({"network", "kernel", "examples", "training"})
 
-    since: int = option(0, whole(0, MANY, "as the step whose kernel is frozen"))
-    examples: int = option(100, count("test examples"))
+    since: int = option(
+        0, whole(0, MANY, "as the step whose kernel is frozen"), "step whose kernel is frozen"
+    )
+    examples: int = option(100, count("test examples"), "test examples to predict")
 
     def __post_init__(self) -> None:
         self._kept: dict[str, Tensor] = {}

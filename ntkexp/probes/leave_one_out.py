@@ -52,8 +52,10 @@ class LeaveOneOut(Probe):
     tables = (LEAVE_ONE_OUT,)
     needs = frozenset({"kernel", "examples"})
 
-    examples: int | None = option(2000, count("examples", null="for all"))
-    ridge: float = option(1e-3, positive(1e6))
+    examples: int | None = option(
+        2000, count("examples", null="for all"), "how many training examples"
+    )
+    ridge: float = option(1e-3, positive(1e6), "ridge, in means of the kernel's diagonal")
 
     def batches(self) -> frozenset[str]:
         return frozenset()

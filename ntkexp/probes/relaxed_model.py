@@ -130,13 +130,17 @@ class RelaxedModel(RemembersStart):
     needs = frozenset({"network", "examples", "training"})
     tiny: ClassVar = {"points": 2, "iterations": 2, "restarts": 0}
 
-    examples: int = option(500, count("examples"))
-    points: int = option(50, whole(2, 100_000, "points"))
-    p: float = option(2.0, positive(100))
-    iterations: int = option(500, count("iterations"))
-    tolerance: float = option(1e-6, positive(1))
-    restarts: int = option(0, whole(0, 1000, "random starts beside the identity"))
-    diagonal: bool = False
+    examples: int = option(500, count("examples"), "how many training examples")
+    points: int = option(
+        50, whole(2, 100_000, "points"), "points on the way from first to last weights"
+    )
+    p: float = option(2.0, positive(100), "power of the penalty")
+    iterations: int = option(500, count("iterations"), "iterations of the solver")
+    tolerance: float = option(1e-6, positive(1), "gain below which the solver stops")
+    restarts: int = option(
+        0, whole(0, 1000, "random starts beside the identity"), "random starts of the solver"
+    )
+    diagonal: bool = option(False, about="also solve for a scale of every parameter")
 
     def check(self, config: Any = None) -> None:
         shape = config.data.shape()

@@ -44,9 +44,9 @@ class Snapshot(Probe):
     tables = (SNAPSHOT,)
     needs = frozenset({"network", "examples"})
 
-    split: str = option("test", one_of("train", "test"))
-    examples: int | None = option(None, count("examples", null="for all"))
-    looks: bool = False
+    split: str = option("test", one_of("train", "test"), "whose outputs are kept")
+    examples: int | None = option(None, count("examples", null="for all"), "how many examples")
+    looks: bool = option(False, about="keep outputs at every look, too")
 
     def check(self, config: Any = None) -> None:
         if not self.looks and not config.probing.losses:

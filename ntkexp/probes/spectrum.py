@@ -41,9 +41,11 @@ class Spectrum(Probe):
     tables = (SPECTRUM,)
     needs = frozenset({"kernel"})
 
-    centring: str = option("class", one_of(*CENTRINGS))
-    layers: bool = False
-    uncentred: bool = False
+    centring: str = option(
+        "class", one_of(*CENTRINGS), "over which rows a mean is taken off the features"
+    )
+    layers: bool = option(False, about="also the spectrum of every layer")
+    uncentred: bool = option(False, about="also the spectrum of the kernel as it is")
 
     def measure(self, view: View) -> Rows:
         columns: dict[str, list[np.ndarray]] = {n: [] for n in SPECTRUM.columns if n != "step"}

@@ -89,18 +89,26 @@ class CScores(Study):
     small: ClassVar = {"examples": 3000, "nets": 20, "updates": 30}
     tiny: ClassVar = {"examples": 200, "updates": 2, "width": 4}
 
-    seed: int = option(0, SEED)
-    images: str = option("mnist", one_of("mnist", "kmnist", "cifar10"))
-    examples: int | None = option(None, count("examples", null="for all"))  # the file's first
-    ratios: list[int] = option(list(range(1, 10)), each(whole(1, 9, "tenths")))
-    nets: int = option(200, TENS)  # of each ratio
-    network: Network = Network.mlp
-    depth: int = option(1, count("hidden layers", most=100))  # of the mlp
-    width: int = option(256, count("units or channels", most=100_000))
-    lr: float = option(0.1, positive())
-    momentum: float = option(0.9, share("a momentum"))
-    batch_size: int = option(128, count("examples"))
-    updates: int = option(1000, whole(1, MANY, "updates"))
+    seed: int = option(0, SEED, "the start of all random numbers")
+    images: str = option("mnist", one_of("mnist", "kmnist", "cifar10"), "images to score")
+    examples: int | None = option(None, count("examples", null="for all"), "how many of them")
+    ratios: list[int] = option(
+        list(range(1, 10)),
+        each(whole(1, 9, "tenths")),
+        "tenths of the images that networks train on",
+    )
+    nets: int = option(200, TENS, "networks of each ratio")
+    network: Network = option(Network.mlp, about="a perceptron or a convolutional network")
+    depth: int = option(1, count("hidden layers", most=100), "hidden layers of an mlp")
+    width: int = option(
+        256, count("units or channels", most=100_000), "units of an mlp, channels of a cnn"
+    )
+    lr: float = option(0.1, positive(), "learning rate at the start")
+    momentum: float = option(
+        0.9, share("a momentum"), "what is left of the last change in the next"
+    )
+    batch_size: int = option(128, count("examples"), "images of an update")
+    updates: int = option(1000, whole(1, MANY, "updates"), "updates of each network")
 
     def check(self, config: Any = None) -> None:
         if not self.ratios or len(set(self.ratios)) < len(self.ratios):

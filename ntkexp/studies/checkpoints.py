@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -56,15 +56,15 @@ class Checkpoints(Study):
     tables: ClassVar[tuple[Table, ...]] = (EVALS,)
     how: ClassVar = frozenset({"allow", "trust"})
 
-    model: str = ""
-    checkpoints: list[str] = field(default_factory=list)
-    data: str = ""
-    objective: str = "usual"
-    steps: list[int] = field(default_factory=list)
-    outputs: str = option("all", PICKED)
-    allow: list[str] = field(default_factory=list)
-    trust: bool = False
-    seed: int = 0
+    model: str = option("", about="MODULE:NAME that gives the network")
+    checkpoints: list[str] = option([], about="the files")
+    data: str = option("", about="the examples to look at")
+    objective: str = option("usual", about="cross_entropy, binary or squared_error")
+    steps: list[int] = option([], about="steps of the files, in their order")
+    outputs: str = option("all", PICKED, "outputs of the kernel: all, label, trace or how many")
+    allow: list[str] = option([], about="classes that a checkpoint may make")
+    trust: bool = option(False, about="read checkpoints that run code")
+    seed: int = option(0, about="decides which outputs are drawn")
 
     def check(self, config: Any = None) -> None:
         for key in ("model", "checkpoints", "data"):

@@ -38,9 +38,9 @@ class EffectivePenalties(Study):
 
     tables: ClassVar = (PENALTIES,)
 
-    least: float = option(1e-3, positive(1e6))
-    most: float = option(100.0, positive(1e6))
-    points: int = option(400, count("points", most=1_000_000))
+    least: float = option(1e-3, positive(1e6), "the smallest v above 0")
+    most: float = option(100.0, positive(1e6), "the largest v")
+    points: int = option(400, count("points", most=1_000_000), "values of v")
 
     def check(self, config: Any = None) -> None:
         if self.least >= self.most:

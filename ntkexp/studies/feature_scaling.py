@@ -72,21 +72,21 @@ class FeatureScaling(Study):
     small: ClassVar = {"points": 300, "features": 300, "subsamples": 20}
     tables: ClassVar = (BOUNDS, SOLUTIONS, SPECTRUM)
 
-    seed: int = option(0, SEED)
-    points: int = option(1000, count("points"))  # N, equally spaced in [-half_width, half_width]
-    features: int = option(1000, count("features"))  # P random features
-    half_width: float = option(5.0, positive(1e6))
-    gamma: float = option(1.0, positive(1e6))  # of the RBF kernel exp(-gamma |x - x'|^2)
-    n: int = option(50, count("training points"))  # training points of a subsample
-    subsamples: int = option(100, count("subsamples"))
-    # Labels are the sign of psi_j, counting from 0.
-    label_mode: int = option(1, whole(0, MANY, "as a mode"))
-    # Right singular vectors that span the plane of the scatter.
-    plane: list[int] = option([1, 10], each(whole(0, MANY, "as a mode")))
-    # At c = 1 the kernel of a subsample is singular to working precision.
+    seed: int = option(0, SEED, "the start of all random numbers")
+    points: int = option(1000, count("points"), "points on the line, N")
+    features: int = option(1000, count("features"), "random features, P")
+    half_width: float = option(5.0, positive(1e6), "the line goes from minus this to this")
+    gamma: float = option(1.0, positive(1e6), "of the kernel exp(-gamma |x - x'|^2)")
+    n: int = option(50, count("training points"), "training points of a subsample")
+    subsamples: int = option(100, count("subsamples"), "random training sets")
+    label_mode: int = option(1, whole(0, MANY, "as a mode"), "the mode whose sign the labels are")
+    plane: list[int] = option(
+        [1, 10], each(whole(0, MANY, "as a mode")), "the two modes that Figure 9 scatters"
+    )
     scales: list[float] = option(
         [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99],
         each(Rule(lambda c: 0 <= c < 1, "from 0 to below 1")),
+        "how far features are from white (0); below 1, where kernels are singular",
     )
 
     def check(self, config: Any = None) -> None:

@@ -71,15 +71,18 @@ class FourierModes(Study):
     small: ClassVar = {"seeds": 1, "width": 64}
     tables: ClassVar = (FOURIER, PEAKS, EIGENVECTORS)
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a network of its own
-    seeds: int = option(5, count("networks", most=MOST_SEEDS))
-    points: int = option(50, whole(4, MANY, "points"))  # with fewer no mode has a peak
-    depth: int = option(6, count("hidden layers", most=1000))  # hidden layers
-    width: int = option(256, count("units"))
-    init: Init = Init.default  # PyTorch's own, with random biases | kaiming, with zero biases
-    # Class and joint are the same for one output | none.
-    centring: str = option("class", one_of(*CENTRINGS))
-    shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode")))  # eigenvectors to keep
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(5, count("networks", most=MOST_SEEDS), "random networks")
+    points: int = option(50, whole(4, MANY, "points"), "points on the line")
+    depth: int = option(6, count("hidden layers", most=1000), "hidden layers")
+    width: int = option(256, count("units"), "units of a hidden layer")
+    init: Init = option(Init.default, about="how weights are drawn; default has random biases")
+    centring: str = option(
+        "class", one_of(*CENTRINGS), "over which rows a mean is taken off the features"
+    )
+    shown: list[int] = option(
+        [0, 5, 20], each(whole(0, MANY, "as a mode")), "modes whose eigenvectors are kept"
+    )
 
     def check(self, config: Any = None) -> None:
         if not self.shown:

@@ -70,13 +70,14 @@ class LinearModes(Study):
     # The first mode is learnt at once: the printed formula has infinity there.
     may_be_infinite: ClassVar = {"time_constants": ("printed",)}
 
-    seed: int = option(0, SEED)
-    n: int = option(20, count("training examples"))  # training examples, and modes
-    features: int = option(40, count("features"))  # P, at least n
-    decay: float = option(1.5, positive(100))  # at zero all modes are alike
-    # Where Proposition 7 is held besides the training points.
-    other_points: int = option(20, count("points"))
-    iterations: int = option(2000, count("iterations"))
+    seed: int = option(0, SEED, "the start of all random numbers")
+    n: int = option(20, count("training examples"), "training examples, and modes")
+    features: int = option(40, count("features"), "features, n or more")
+    decay: float = option(1.5, positive(100), "power at which the spectrum falls")
+    other_points: int = option(
+        20, count("points"), "further points at which Proposition 7 is checked"
+    )
+    iterations: int = option(2000, count("iterations"), "steps of gradient descent")
 
     def check(self, config: Any = None) -> None:
         if self.features < self.n:

@@ -77,17 +77,21 @@ class LocalBias(Study):
     small: ClassVar = {"seeds": 1, "width": 32}
     tables: ClassVar = (MODES, ERRORS, SLOPES)
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a network and a training set
-    seeds: int = option(3, count("networks", most=MOST_SEEDS))
-    n: int = option(50, count("training points"))  # training points
-    depth: int = option(2, count("hidden layers", most=1000))  # hidden layers
-    width: int = option(64, count("units"))
-    lr: float = option(0.5, positive(1e6))  # of the training, full batch, no momentum
-    # When trial steps are taken.
-    iterations: list[int] = option([0, 100, 1000], each(whole(0, MANY, "as an iteration")))
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(
+        3, count("networks", most=MOST_SEEDS), "networks, each with training points of its own"
+    )
+    n: int = option(50, count("training points"), "training points")
+    depth: int = option(2, count("hidden layers", most=1000), "hidden layers")
+    width: int = option(64, count("units"), "units of a hidden layer")
+    lr: float = option(0.5, positive(1e6), "learning rate")
+    iterations: list[int] = option(
+        [0, 100, 1000], each(whole(0, MANY, "as an iteration")), "when trial steps are made"
+    )
     etas: list[float] = option(
         [1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0],
         each(positive(1e6)),
+        "learning rates of trial steps",
     )
 
     def check(self, config: Any = None) -> None:

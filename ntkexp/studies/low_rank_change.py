@@ -61,17 +61,25 @@ class LowRankChange(Study):
     tables: ClassVar = (LOW_RANK,)
     small: ClassVar = {"seeds": 2, "train_examples": 100, "width": 64}
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
-    seeds: int = option(10, count("networks of each rank", most=MOST_SEEDS))
-    ranks: list[int] = option([1, 2, 4, 8, 16], each(whole(1, 100_000, "as a rank")))
-    targets: Targets = Targets.sign
-    train_examples: int = option(500, count("examples"))
-    width: int = option(128, count("units"))
-    error: float = option(1e-3, positive(1e6))  # mean (f - y)^2 at which training ends
-    lr: float = option(0.2, positive())  # of |f - y|^2 / 2, with momentum 0.9
-    batch_size: int = option(100, count("examples"))
-    epochs: int = option(2000, count("epochs"))  # at most
-    points: int = option(50, whole(2, 100_000, "points"))
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(
+        10, count("networks of each rank", most=MOST_SEEDS), "networks of each rank"
+    )
+    ranks: list[int] = option(
+        [1, 2, 4, 8, 16],
+        each(whole(1, 100_000, "as a rank")),
+        "ranks that the change of weights may have",
+    )
+    targets: Targets = option(Targets.sign, about="a linear fit of random features, or its sign")
+    train_examples: int = option(500, count("examples"), "training images")
+    width: int = option(128, count("units"), "units a layer")
+    error: float = option(1e-3, positive(1e6), "the mean error at which training ends")
+    lr: float = option(0.2, positive(), "learning rate")
+    batch_size: int = option(100, count("examples"), "examples of an update")
+    epochs: int = option(2000, count("epochs"), "passes over the training images")
+    points: int = option(
+        50, whole(2, 100_000, "points"), "points on the way from first to last weights"
+    )
 
     def files(self) -> Mapping[str, str]:
         return FittedDigits().files()

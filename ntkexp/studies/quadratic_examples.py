@@ -62,17 +62,21 @@ class QuadraticExamples(Study):
 
     tables: ClassVar = (CURVES, LEVELS)
 
-    sigma: float = option(1e-3, positive(0.1))  # every w_l^2 at the start
-    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)))  # Example 1
-    n: int = option(20, whole(3, 1000, "examples"))
-    q: int = option(5, count("examples"))  # of the minority
-    noise_eta: float = option(5.0, positive(1e3))  # Example 2
-    spurious_eta: float = option(10.0, positive(1e3))  # Example 3
-    core: float = option(1.0, positive(1e3))  # lambda of Example 3
-    rotations: int = option(20, whole(0, 1000, "rotations"))
-    seed: int = option(0, SEED)
-    levels: list[float] = option([0.4, 0.3, 0.2, 0.1], each(LEVEL))
-    points: int = option(300, whole(10, 100_000, "times"))
+    sigma: float = option(1e-3, positive(0.1), "squared weights at the start")
+    mu: list[float] = option(
+        [9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "Example 1: squared singular values"
+    )
+    n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
+    q: int = option(5, count("examples"), "examples of the minority")
+    noise_eta: float = option(5.0, positive(1e3), "Example 2: size of the noise")
+    spurious_eta: float = option(10.0, positive(1e3), "Example 3: size of the spurious feature")
+    core: float = option(1.0, positive(1e3), "Example 3: size of the true feature")
+    rotations: int = option(20, whole(0, 1000, "rotations"), "Example 2: random bases")
+    seed: int = option(0, SEED, "the start of all random numbers")
+    levels: list[float] = option(
+        [0.4, 0.3, 0.2, 0.1], each(LEVEL), "losses at which both models are compared"
+    )
+    points: int = option(300, whole(10, 100_000, "times"), "times of a curve")
 
     def check(self, config: Any = None) -> None:
         if self.mu != sorted(self.mu, reverse=True) or not self.mu:

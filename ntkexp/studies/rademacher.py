@@ -70,20 +70,22 @@ class Rademacher(Study):
     small: ClassVar = {"seeds": 3, "draws": 300, "sampled_weights": 500}
     tables: ClassVar = (LINEAR, FLOW, MULTICLASS)
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a draw of features and metrics
-    seeds: int = option(20, count("draws of features", most=MOST_SEEDS))
-    # The n of which all 2^n signs are enumerated.
-    sizes: list[int] = option([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], each(ENUMERATED))
-    features: int = option(5, count("features", most=10_000))  # P
-    radius: float = option(1.0, positive(1e6))  # M of the ball; a flow of T steps has m_t = M / T
-    draws: int = option(2000, whole(2, MANY, "draws"))  # one has no standard error
-    flow_steps: int = option(5, count("steps", most=10_000))  # T metrics of the learning flow
-    classes: int = option(3, whole(2, 1000, "classes"))  # one has no margins
-    multiclass_sizes: list[int] = option([2, 4, 6, 8], each(ENUMERATED))
-    multiclass_features: int = option(3, count("features", most=10_000))
-    margin: float = option(1.0, positive(1e6, least=1e-6))  # gamma of the ramp
-    # Weights on the sphere that bound the margin loss class from below.
-    sampled_weights: int = option(5000, count("weights"))
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(20, count("draws of features", most=MOST_SEEDS), "draws of features")
+    sizes: list[int] = option(
+        [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], each(ENUMERATED), "numbers of examples"
+    )
+    features: int = option(5, count("features", most=10_000), "features, P")
+    radius: float = option(1.0, positive(1e6), "radius of the ball, M")
+    draws: int = option(2000, whole(2, MANY, "draws"), "random signs of an estimate")
+    flow_steps: int = option(5, count("steps", most=10_000), "metrics of the learning flow, T")
+    classes: int = option(3, whole(2, 1000, "classes"), "classes of Theorem 13")
+    multiclass_sizes: list[int] = option(
+        [2, 4, 6, 8], each(ENUMERATED), "numbers of examples in Theorem 13"
+    )
+    multiclass_features: int = option(3, count("features", most=10_000), "features in Theorem 13")
+    margin: float = option(1.0, positive(1e6, least=1e-6), "margin of the ramp loss")
+    sampled_weights: int = option(5000, count("weights"), "weights that bound its class from below")
 
     def check(self, config: Any = None) -> None:
         for key in ("sizes", "multiclass_sizes"):

@@ -57,18 +57,20 @@ class RelaxedAccuracy(Study):
     tables: ClassVar = (ACCURACY,)
     small: ClassVar = {"seeds": 1, "width": 64, "iterations": 50}
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
-    seeds: int = option(10, count("seeds", most=MOST_SEEDS))
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(10, count("seeds", most=MOST_SEEDS), "networks of each size")
     sizes: list[int] = option(
-        [125, 250, 500, 1000, 2000], each(whole(1, MOST_DIGITS, "training points"))
+        [125, 250, 500, 1000, 2000],
+        each(whole(1, MOST_DIGITS, "training points")),
+        "numbers of training images",
     )
-    width: int = option(128, count("units"))
-    iterations: int = option(200, count("iterations"))
-    tolerance: float = option(1e-5, positive(1))
-    error: float = option(1e-3, positive(1e6))  # at which the network's training ends
-    lr: float = option(0.2, positive())
-    batch_size: int = option(100, count("examples"))
-    epochs: int = option(500, count("epochs"))  # at most
+    width: int = option(128, count("units"), "units of a hidden layer")
+    iterations: int = option(200, count("iterations"), "iterations of the solver")
+    tolerance: float = option(1e-5, positive(1), "gain below which the solver stops")
+    error: float = option(1e-3, positive(1e6), "the mean error at which training ends")
+    lr: float = option(0.2, positive(), "learning rate")
+    batch_size: int = option(100, count("examples"), "images of an update")
+    epochs: int = option(500, count("epochs"), "passes over the training images")
 
     def check(self, config: Any = None) -> None:
         if not self.sizes:

@@ -10,7 +10,7 @@ compare the modes with the algorithm written in matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from itertools import product
@@ -115,23 +115,27 @@ class Supernat(Study):
         "kernel_alignment": ("ratio", "noise_left"),
     }
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ..., each a regression of its own
-    seeds: int = option(50, count("regressions", most=MOST_SEEDS))
-    n: int = option(50, count("training examples"))  # training examples; more than d
-    d: int = option(10, count("noise features"))  # noise features
-    sigma2: float = option(0.1, not_negative(1e6))  # a variance
-    # Printed: phi_noise phi_noise^T | orthogonal: onto its span.
-    noise_projector: NoiseProjector = NoiseProjector.printed
-    kappa: Kappa = Kappa.grad_norm  # of SuperNat: grad_norm | grad_max | const | none
-    # Whose gradient rescales the kernel: mean, of (f - y)^2 | half_sum, |f - y|^2 / 2.
-    loss: Loss = option(Loss.mean, neutral=Loss.half_sum)
-    compared_kappas: list[Kappa] = field(default_factory=lambda: list(Kappa))
-    compared_losses: list[Loss] = field(default_factory=lambda: list(Loss))
-    # In units of 1 / lambda_max of K_0; gradient descent converges below 2.
-    lr: float = option(0.5, Rule(lambda rate: 0 < rate < 2, "a number above 0 and below 2"))
-    iterations: int = option(1000, count("iterations"))
-    # Log-spaced steps at which eigenvalues and compared kappas are kept.
-    recorded: int = option(120, count("steps", most=1_000_000))
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(50, count("regressions", most=MOST_SEEDS), "regressions")
+    n: int = option(50, count("training examples"), "training examples, more than d")
+    d: int = option(10, count("noise features"), "noise features")
+    sigma2: float = option(0.1, not_negative(1e6), "variance of the noise in labels")
+    noise_projector: NoiseProjector = option(
+        NoiseProjector.printed, about="how that noise is put along the noise features"
+    )
+    kappa: Kappa = option(Kappa.grad_norm, about="how SuperNat rescales its kernel")
+    loss: Loss = option(
+        Loss.mean, about="the loss whose gradient rescales it", neutral=Loss.half_sum
+    )
+    compared_kappas: list[Kappa] = option(list(Kappa), about="rescalings to compare")
+    compared_losses: list[Loss] = option(list(Loss), about="losses to compare")
+    lr: float = option(
+        0.5,
+        Rule(lambda rate: 0 < rate < 2, "a number above 0 and below 2"),
+        "learning rate in units of 1 / lambda_max",
+    )
+    iterations: int = option(1000, count("iterations"), "steps of gradient descent")
+    recorded: int = option(120, count("steps", most=1_000_000), "log-spaced steps that are kept")
 
     def check(self, config: Any = None) -> None:
         """Refuse what makes no regression."""

@@ -39,9 +39,9 @@ class ThresholdTargets(Study):
     tables: ClassVar = (TARGETS,)
     small: ClassVar = {"seeds": 3}
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
-    seeds: int = option(10, count("draws", most=MOST_SEEDS))
-    train_examples: int = option(500, count("examples"))
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(10, count("draws", most=MOST_SEEDS), "draws of the random features")
+    train_examples: int = option(500, count("examples"), "training images")
 
     def files(self) -> Mapping[str, str]:
         return FittedDigits().files()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ import torch
 from ntkexp.data.disk import lattice
 from ntkexp.data.yin_yang import groups
 from ntkexp.errors import UserError
+from ntkexp.options import option
 from ntkexp.references import FromRun
 from ntkexp.results.table import Column, Table, float64, int64, string
 from ntkexp.studies.base import Found, Study
@@ -81,9 +81,11 @@ CURVE_STEPS = 200
 class RunOfMembers:
     """The tables of one regime's run, an ensemble over seeds."""
 
-    snapshot: FromRun = field(default_factory=partial(FromRun, file="snapshot.parquet"))
-    events: FromRun = field(default_factory=partial(FromRun, file="events.parquet"))
-    steps: FromRun = field(default_factory=partial(FromRun, file="steps.parquet"))
+    snapshot: FromRun = option(
+        FromRun(file="snapshot.parquet"), about="outputs where losses were passed"
+    )
+    events: FromRun = option(FromRun(file="events.parquet"), about="steps where losses were passed")
+    steps: FromRun = option(FromRun(file="steps.parquet"), about="losses along training")
 
 
 @dataclass

@@ -53,9 +53,15 @@ class AlphaScale(Transform):
 
     hides: ClassVar = frozenset({"layers"})
 
-    alpha: float = option(1.0, positive(LARGEST_ALPHA, least=0))
-    offset: Offset = Offset.f0
-    batch_norm: BatchNorm = BatchNorm.train
+    alpha: float = option(
+        1.0, positive(LARGEST_ALPHA, least=0), "factor of all change: large is lazy"
+    )
+    offset: Offset = option(
+        Offset.f0, about="whether it begins at the network's outputs (f0) or at zero"
+    )
+    batch_norm: BatchNorm = option(
+        BatchNorm.train, about="with statistics of minibatches, or running ones (eval)"
+    )
 
     def check(self, config: Any = None) -> None:
         refuse_batch_statistics(self.name, self.batch_norm, config)

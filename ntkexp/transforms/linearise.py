@@ -24,6 +24,7 @@ from torch.func import functional_call
 from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.models.base import BatchNorm
+from ntkexp.options import option
 from ntkexp.transforms.alpha_scale import Offset, refuse_batch_statistics
 from ntkexp.transforms.base import Transform, Transformed
 from ntkexp.transforms.function import (
@@ -59,9 +60,11 @@ class Linearise(Transform):
     hides: ClassVar = frozenset({"layers", "activations"})
     how: ClassVar = frozenset({"route"})
 
-    offset: Offset = Offset.f0
-    batch_norm: BatchNorm = BatchNorm.train
-    route: Route = Route.auto
+    offset: Offset = option(
+        Offset.f0, about="whether it begins at the network's outputs (f0) or at zero"
+    )
+    batch_norm: BatchNorm = option(BatchNorm.train, about="eval is with running statistics")
+    route: Route = option(Route.auto, about="how it is computed; results agree up to rounding")
 
     def check(self, config: Any = None) -> None:
         refuse_batch_statistics(self.name, self.batch_norm, config)

@@ -44,13 +44,17 @@ class Images(Data):
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "difficult_examples": 20}
     images: ClassVar[ImageKind]
 
-    train_examples: int | None = option(None, count("examples", null="for all"))
-    test_examples: int | None = option(None, count("examples", null="for all"))
-    noise: float = option(0.0, share("a share"))
-    noise_excludes_true: bool = False
-    difficult: Difficult = Difficult.none
-    difficult_examples: int = option(0, whole(0, MANY, "examples"))
-    augment: Augment = Augment.none
+    train_examples: int | None = option(None, count("examples", null="for all"), "training images")
+    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
+    noise: float = option(0.0, share("a share"), "the share of training labels that are random")
+    noise_excludes_true: bool = option(False, about="a random label is never the right one")
+    difficult: Difficult = option(
+        Difficult.none, about="difficult training examples: with random labels, or of KMNIST"
+    )
+    difficult_examples: int = option(
+        0, whole(0, MANY, "examples"), "how many of those, beside train_examples"
+    )
+    augment: Augment = option(Augment.none, about="crop and flip training images at random")
 
     @classmethod
     def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:

@@ -9,8 +9,8 @@ from ntkexp.options import count, option, positive
 
 @dataclass
 class Spirals(Data):
-    examples: int = option(200, count("examples"))
-    turns: float = option(1.5, positive(10))
+    examples: int = option(200, count("examples"), "points of each split")
+    turns: float = option(1.5, positive(10), "turns of an arm")
 
     def shape(self) -> Shape:
         return Shape(inputs=(2,), outputs=1, examples=self.examples)

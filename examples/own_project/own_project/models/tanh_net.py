@@ -11,7 +11,7 @@ from ntkexp.options import count, option
 class TanhNet(Model):
     small: ClassVar = {"units": 16}
 
-    units: int = option(64, count("units"))
+    units: int = option(64, count("units"), "units of the hidden layer")
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> Any:
         from torch import nn

@@ -11,7 +11,7 @@ from ntkexp.results.table import STEP, Table, float64
 class WeightNorm(Probe):
     tables = (Table("weight_norm", "|w|_p at a step", {"step": STEP, "norm": float64("|w|_p")}),)
 
-    p: float = option(2.0, positive(100))
+    p: float = option(2.0, positive(100), "power of the norm")
 
     def measure(self, view: View) -> Rows:
         powers = sum((w.abs() ** self.p).sum() for w in view.network().parameters())
