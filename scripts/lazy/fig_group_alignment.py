@@ -15,8 +15,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.claims.group_alignment import NOISE, TITLES, family, looks
-from ntkexp.papers.lazy.spurious_curves import at_level
+from ntkexp.papers.lazy.claims.group_alignment import NOISE, TITLES, looks
+from ntkexp.papers.lazy.curves import at_losses, family
 from ntkexp.results.record import FULL_BASE, Record
 from ntkexp.scripts import drawing, runs
 
@@ -43,7 +43,7 @@ def make(given: drawing.Options) -> Figure:
         runs.stop(runs.missing(name, given.runs, tables) for name in given.experiments)
     by_panel: dict[str, list[Record]] = {}
     for record in (record for own in found for record in own):
-        by_panel.setdefault(family(record), []).append(record)
+        by_panel.setdefault(family(record.experiment), []).append(record)
     size = (drawing.PAGE if len(by_panel) > 1 else drawing.COLUMN * 1.3, 2.7)
     figure, panels = drawing.subplots(1, len(by_panel), figsize=size, squeeze=False)
     told: set[str] = set()
@@ -89,7 +89,7 @@ def _panel(
         low = max(float(frame["loss"].min()) for frame in frames)
         levels = np.linspace(high, low, POINTS)[1:]
         for group, (_, colour) in groups.items():
-            values = np.stack([_along(frame, group, levels) for frame in frames])
+            values = np.stack([at_losses(frame, group, "loss", levels) for frame in frames])
             drawing.mean_and_band(axes, levels, values, colour=colour, linestyle=STYLES[alpha])
     top = max(float(frame[group].max()) for frame in every for group in groups)
     axes.set(xlim=(high, 0), ylim=(0, LEGEND * top if legend else None))
@@ -100,11 +100,6 @@ def _panel(
             axes.plot([], [], color="black", linestyle=style, label=f"α = {alpha:g}")
     if legend:
         axes.legend(loc="upper left")
-
-
-def _along(frame: pd.DataFrame, group: str, levels: np.ndarray) -> np.ndarray:
-    progress, value = -frame["loss"].to_numpy(), frame[group].to_numpy()
-    return np.array([at_level(progress, value, -level) for level in levels])
 
 
 EXPERIMENTS = (

@@ -13,12 +13,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.spurious_curves import at_level, curves, losses
+from ntkexp.papers.lazy.curves import at_losses
+from ntkexp.papers.lazy.spurious_curves import curves
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
@@ -47,7 +47,7 @@ def epoch_of(record: Record) -> int | None:
 
 
 def looks_of(record: Record) -> pd.DataFrame:
-    accuracy, loss = curves([record]), losses([record])
+    accuracy, loss = curves([record]), curves([record], "loss")
     return accuracy.merge(loss, on="step", suffixes=("", "_loss")).sort_values("step")
 
 
@@ -93,8 +93,7 @@ def at_loss(frame: pd.DataFrame, level: float) -> float:
     """Training loss without the attribute where the mean one first comes down to `level`; not a
     number if that is before the first look after the start."""
     frame = frame[frame["step"] > 0]
-    fallen = -frame["train_all_loss"].to_numpy()
-    return at_level(fallen, np.asarray(frame["train_without_loss"]), -level)
+    return float(at_losses(frame, "train_without_loss", "train_all_loss", [level])[0])
 
 
 main = drawing.main(__file__, __doc__, f"{NETWORK},{KERNELS}", make)

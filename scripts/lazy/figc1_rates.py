@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ntkexp.papers.lazy.noise_curves import networks
+from ntkexp.papers.lazy.curves import networks
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import (
     STYLES,

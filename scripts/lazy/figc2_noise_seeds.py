@@ -9,7 +9,7 @@ import sys
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.noise_curves import looks
+from ntkexp.papers.lazy.curves import WRONG_LABELS, looks
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import draw, note, records_of
 
@@ -18,7 +18,7 @@ FIGURE = "C.2"
 
 def make(given: drawing.Options) -> Figure:
     found = records_of(given)
-    by_seed = looks(found).groupby("seed")
+    by_seed = looks(found, WRONG_LABELS).groupby("seed")
     figure = draw({f"seed {seed}": own for seed, own in by_seed}, seeds=True)
     note(figure, found)
     return figure

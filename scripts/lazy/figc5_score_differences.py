@@ -12,8 +12,8 @@ import sys
 import numpy as np
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.claims.scores import title
-from ntkexp.papers.lazy.score_curves import TENTHS, at_mean_loss, looks, pairs
+from ntkexp.papers.lazy.claims.noise import LAZY, PLAIN, title
+from ntkexp.papers.lazy.curves import BY_SCORE, TENTHS, at_losses, looks, pairs
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.score_panels import colours, note, records_of, tenths_legend
 
@@ -23,7 +23,7 @@ POINTS = 60
 
 def make(given: drawing.Options) -> Figure:
     found = records_of(given)
-    every = list(pairs(looks(found)))
+    every = list(pairs(looks(found, BY_SCORE), LAZY, PLAIN))
     names = list(dict.fromkeys(name for name, *_ in every))
     size = (drawing.PAGE if len(names) > 1 else drawing.COLUMN * 1.3, 2.9)
     figure, panels = drawing.subplots(1, max(1, len(names)), figsize=size, squeeze=False)
@@ -36,7 +36,7 @@ def make(given: drawing.Options) -> Figure:
         for tenth, colour in zip(TENTHS, colours(), strict=True):
             gaps = np.stack(
                 [
-                    at_mean_loss(plain, tenth, levels) - at_mean_loss(lazy, tenth, levels)
+                    at_losses(plain, tenth, "all", levels) - at_losses(lazy, tenth, "all", levels)
                     for lazy, plain in both
                 ]
             )

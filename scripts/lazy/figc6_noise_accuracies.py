@@ -10,7 +10,7 @@ import sys
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.noise_curves import networks
+from ntkexp.papers.lazy.curves import networks
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import REGIMES, ROW, note, records_of, rows
 

@@ -10,7 +10,7 @@ import sys
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.score_curves import TENTHS, networks
+from ntkexp.papers.lazy.curves import TENTHS, networks
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.score_panels import (
     NAMES,
@@ -33,7 +33,7 @@ def make(given: drawing.Options) -> Figure:
         len(by_row), 2, figsize=size, squeeze=False, sharex=True, sharey=True
     )
     for panels, (name, every) in zip(grid, by_row.items(), strict=True):
-        by_alpha = {alpha: frame for (_, alpha, _), frame in networks(every)}
+        by_alpha = {alpha: frame for (_, alpha, _, _), frame in networks(every)}
         for axes, (alpha, told) in zip(panels, NAMES.items(), strict=True):
             if alpha in by_alpha:
                 frame = by_alpha[alpha]

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.noise_curves import MEASURES, looks, networks, onset, smoothed
+from ntkexp.papers.lazy.curves import MEASURES, WRONG_LABELS, looks, networks, onset, smoothed
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
@@ -37,7 +37,7 @@ def records_of(given: drawing.Options) -> list[Record]:
 
 def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The looks of every network, by its title."""
-    every = looks(found)
+    every = looks(found, WRONG_LABELS)
     titles = every["experiment"].map(TITLES)
     return {str(title): frame for title, frame in every.groupby(titles, sort=False)}
 
@@ -45,7 +45,7 @@ def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
 def note(figure: Figure, found: Sequence[Record]) -> None:
     """Below the figure: on how much each row was trained, for how long, and instead of what."""
     lines, instead = [], []
-    drawn = looks(found)
+    drawn = looks(found, WRONG_LABELS)
     for record in found:
         config, title = record.config, TITLES.get(record.experiment, record.experiment)
         size = config.get("model.width") or config.get("model.base")

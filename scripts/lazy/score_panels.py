@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.claims.scores import title
-from ntkexp.papers.lazy.score_curves import TENTHS, looks, networks
+from ntkexp.papers.lazy.claims.noise import title
+from ntkexp.papers.lazy.curves import BY_SCORE, TENTHS, looks, networks
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.lazy.noise_panels import REGIMES, linearity, measures_legend
@@ -28,7 +28,7 @@ def records_of(given: drawing.Options) -> list[Record]:
 
 def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The looks of the networks by their title, of the first seed."""
-    every = looks(found)
+    every = looks(found, BY_SCORE)
     titles = every["experiment"].map(title)
     return {
         str(name): frame[frame["seed"] == frame["seed"].min()]
@@ -56,7 +56,7 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     size = (drawing.PAGE, ROW * len(by_row) + 0.3)
     figure, grid = drawing.subplots(len(by_row), 2, figsize=size, squeeze=False)
     for panels, (name, frame) in zip(grid, by_row.items(), strict=True):
-        by_alpha = [(alpha, own) for (_, alpha, _), own in networks(frame)]
+        by_alpha = [(alpha, own) for (_, alpha, _, _), own in networks(frame)]
         losses(panels[0], by_alpha)
         linearity(panels[1], ((own, REGIMES[alpha][1]) for alpha, own in by_alpha), against="all")
         panels[0].set_title(name)

@@ -76,5 +76,5 @@ def test_a_width_none_of_whose_networks_came_so_far_decides_nothing() -> None:
 
 def test_values_are_taken_between_two_looks() -> None:
     losses, values = pd.Series([2.0, 1.2, 0.7]), pd.Series([1.0, 0.9, 0.7], name="kernel")
-    assert at_loss(losses, values, 1.0) == pytest.approx(0.9 - 0.2 * 0.2 / 0.5)
-    assert np.isnan(at_loss(losses, values, 0.5))
+    assert at_loss(losses, values) == pytest.approx(0.9 - 0.2 * 0.2 / 0.5)
+    assert np.isnan(at_loss(losses + 0.5, values))

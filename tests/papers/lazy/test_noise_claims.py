@@ -10,7 +10,7 @@ import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims import noise, rates
-from ntkexp.papers.lazy.noise_curves import at_clean, looks, onset
+from ntkexp.papers.lazy.curves import WRONG_LABELS, at_losses, looks, onset
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id.partition("-noise-")[2]: claim for claim in (*noise.CLAIMS, *rates.CLAIMS)}
@@ -109,7 +109,7 @@ def test_what_was_not_reached_is_undecided() -> None:
     still = tables(0.5, 0.97, turns=False)
     one = ensemble(plain=tables(0.5, 0.3), lazy=still)
     assert verdict("onset", one) is Verdict.no_runs
-    assert np.isnan(onset(looks([one]).query("alpha == 100")))
+    assert np.isnan(onset(looks([one], WRONG_LABELS).query("alpha == 100")))
     assert verdict("onset", ensemble(plain=tables(0.5, 0.3))) is Verdict.no_runs
 
 
@@ -153,7 +153,7 @@ def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
     found = judge(LEDGER["best-test"], [one, other])
     assert found.verdict is Verdict.holds
     assert len(judge(LEDGER["phase-1"], [one, other]).cases) == 2  # a case a network
-    every = looks([one, other])
+    every = looks([one, other], WRONG_LABELS)
     assert set(every.loc[every["alpha"] == 100, "experiment"]) == {longer}
     assert set(every.loc[every["alpha"] == 1, "experiment"]) == {MLP}
 
@@ -163,7 +163,7 @@ def test_a_spike_of_one_look_is_no_peak() -> None:
     evals = spiked["evals"]
     here = (evals["subset"] == "noisy") & (evals["step"] == 50)
     evals.loc[here, "loss"] = 50.0
-    frame = looks([ensemble(plain=spiked)])
+    frame = looks([ensemble(plain=spiked)], WRONG_LABELS)
     assert onset(frame) == pytest.approx(1.0, abs=0.15)
 
 
@@ -206,7 +206,7 @@ def test_alpha_parts_what_rates_leave_together() -> None:
     assert verdict("alpha-apart", short, apart) is not Verdict.fails
 
 
-def test_at_clean_is_on_the_line_between_looks() -> None:
+def test_a_value_at_a_loss_is_on_the_line_between_looks() -> None:
     frame = pd.DataFrame({"clean": [2.0, 1.0, 0.5], "noisy": [2.0, 4.0, 3.0]})
-    assert at_clean(frame, "noisy", (1.5, 0.75)) == pytest.approx([3.0, 3.5])
-    assert np.isnan(at_clean(frame, "noisy", (0.4,))).all()
+    assert at_losses(frame, "noisy", "clean", (1.5, 0.75)) == pytest.approx([3.0, 3.5])
+    assert np.isnan(at_losses(frame, "noisy", "clean", (0.4,))).all()

@@ -8,7 +8,7 @@ import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims import group_alignment, left_out, scores
-from ntkexp.papers.lazy.score_curves import TENTHS
+from ntkexp.papers.lazy.curves import TENTHS
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id.partition("-scores-")[2]: claim for claim in scores.CLAIMS}

@@ -8,7 +8,8 @@ import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.lazy.claims.spurious import CLAIMS
-from ntkexp.papers.lazy.spurious_curves import at_level, at_levels, curves
+from ntkexp.papers.lazy.curves import at_level, at_levels
+from ntkexp.papers.lazy.spurious_curves import curves
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id.removeprefix("lazy-fig53-"): claim for claim in CLAIMS}

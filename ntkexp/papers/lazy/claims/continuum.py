@@ -16,6 +16,7 @@ from scipy.stats import spearmanr
 
 from ntkexp.claims.claim import Case, Section, Statistic, above, sharing
 from ntkexp.claims.horizon import OWN_END
+from ntkexp.papers.lazy.curves import at_level
 from ntkexp.results.record import Record
 
 EXPERIMENTS = ("lazy/continuum",)
@@ -46,9 +47,7 @@ def points(record: Record) -> Iterator[Point]:
     for key, own in evals.groupby(keys):
         losses = own.pivot(index="step", columns="subset", values="loss")
         looked = measured[str(key)]
-        kernel, relus = (
-            at_loss(losses["intact"], looked[name], CLEAN_LOSS) for name in ("kernel", "relus")
-        )
+        kernel, relus = (at_loss(losses["intact"], looked[name]) for name in ("kernel", "relus"))
         alpha, seed = (float(str(one)) for one in key)
         width = int(record.config["model.width"])
         yield Point(width, alpha, int(seed), onset(losses), kernel, relus)
@@ -62,14 +61,10 @@ def onset(losses: pd.DataFrame) -> float:
     return float(intact[peak]) if begun else np.nan
 
 
-def at_loss(losses: pd.Series, values: pd.Series, level: float) -> float:
-    """The value, between two looks, where a loss first falls to `level`."""
+def at_loss(losses: pd.Series, values: pd.Series) -> float:
+    """The value, between two looks, where a loss first falls to `CLEAN_LOSS`."""
     both = pd.concat([losses, values], axis=1, join="inner").dropna().to_numpy(dtype=float)
-    below = np.flatnonzero(both[:, 0] <= level)
-    if not len(below) or below[0] == 0:
-        return np.nan
-    (high, before), (low, after) = both[below[0] - 1], both[below[0]]
-    return float(before + (high - level) / (high - low) * (after - before))
+    return at_level(-both[:, 0], both[:, 1], -CLEAN_LOSS)
 
 
 def means(records: Sequence[Record], what: str) -> pd.DataFrame:

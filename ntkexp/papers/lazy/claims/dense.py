@@ -15,6 +15,7 @@ from scipy.stats import spearmanr
 from ntkexp.claims.claim import Case, Statistic, above, below, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.lazy.claims.quadratic import HALF
+from ntkexp.papers.lazy.curves import at_level
 from ntkexp.results.record import Record
 from ntkexp.theory.lazy.quadratic_model import minority
 
@@ -46,13 +47,7 @@ def first_below(losses: pd.Series, level: float) -> float:
     >>> first_below(pd.Series([1.0, 0.5, 0.25], index=[0, 10, 20]), 0.75)
     5.0
     """
-    values, steps = losses.to_numpy(dtype=float), losses.index.to_numpy(dtype=float)
-    below_ = np.flatnonzero(values <= level)
-    if not len(below_) or below_[0] == 0:
-        return np.nan
-    after = int(below_[0])
-    share = (values[after - 1] - level) / (values[after - 1] - values[after])
-    return float(steps[after - 1] + share * (steps[after] - steps[after - 1]))
+    return at_level(-losses.to_numpy(dtype=float), losses.index.to_numpy(dtype=float), -level)
 
 
 def groups(losses: pd.DataFrame, few: int) -> tuple[pd.Series, pd.Series]:

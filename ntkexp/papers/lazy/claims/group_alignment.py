@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Claim, Section, above
 from ntkexp.papers.lazy.claims.noise import ANY
-from ntkexp.papers.lazy.noise_curves import keyed
-from ntkexp.papers.lazy.spurious_curves import at_level
+from ntkexp.papers.lazy.curves import at_losses, family, keyed, mean
 from ntkexp.results.record import Record
 
 NOISE, MLP, VGG = "lazy/group_alignment_mlp", "lazy/c_scores_mlp", "lazy/c_scores_vgg11"
@@ -36,7 +34,7 @@ AT = ["alpha", "seed", "step"]
 
 def looks(record: Record) -> Iterator[tuple[float, int, pd.DataFrame]]:
     """(alpha, seed, frame): a row a look with `loss`, and the CKA of every group, class-centred."""
-    progress = PAIRS[family(record)][2]
+    progress = PAIRS[family(record.experiment)][2]
     evals = keyed(record, record.tables["evals"])
     of = (evals["split"] == "train") & (evals["subset"] == progress)
     losses = evals[of].set_index(AT)["loss"]
@@ -49,27 +47,20 @@ def looks(record: Record) -> Iterator[tuple[float, int, pd.DataFrame]]:
         yield float(alpha), int(float(seed)), frame.sort_values("step")
 
 
-def family(record: Record) -> str:
-    return record.experiment.removesuffix("_lazy")
-
-
 def preference(frame: pd.DataFrame, hard: str, easy: str) -> float:
     """The rise of the easy group's CKA since the start less that of the difficult one, mean over
     loss levels."""
-    rises = [frame[name].to_numpy() - float(frame[name].iloc[0]) for name in (easy, hard)]
-    progress = -frame["loss"].to_numpy()
-    gaps = np.array([at_level(progress, rises[0] - rises[1], -level) for level in LEVELS])
-    measured = gaps[~np.isnan(gaps)]
-    return float(measured.mean()) if len(measured) else float("nan")
+    risen_easy, risen_hard = (frame[name] - float(frame[name].iloc[0]) for name in (easy, hard))
+    return mean(at_losses(frame.assign(gap=risen_easy - risen_hard), "gap", "loss", LEVELS))
 
 
 def preferred(records: Sequence[Record]) -> Iterable[Case]:
     """At alpha = 1, where the kernel moves."""
     for record in records:
-        hard, easy, _ = PAIRS[family(record)]
+        hard, easy, _ = PAIRS[family(record.experiment)]
         for alpha, seed, frame in looks(record):
             if alpha == 1:
-                yield Case(TITLES[family(record)], seed, preference(frame, hard, easy))
+                yield Case(TITLES[family(record.experiment)], seed, preference(frame, hard, easy))
 
 
 CLAIMS = (

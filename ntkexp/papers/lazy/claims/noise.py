@@ -6,7 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,30 @@ from scipy.stats import spearmanr
 
 from ntkexp.claims.claim import Case, Statistic, above, below, percent, sharing, times
 from ntkexp.claims.horizon import Horizon, either
-from ntkexp.papers.lazy import noise_curves
-from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, networks, pairs, smoothed
+from ntkexp.papers.lazy.curves import (
+    MEASURES,
+    WRONG_LABELS,
+    Columns,
+    at_losses,
+    family,
+    keyed,
+    looks,
+    mean,
+    networks,
+    onset,
+    pairs,
+    smoothed,
+)
 from ntkexp.results.record import Record
 from ntkexp.results.select import reached_its_end
 
 MLP, MLP_LAZY = "lazy/noise_mlp", "lazy/noise_mlp_lazy"
 RESNET, VGG = "lazy/noise_resnet18", "lazy/noise_vgg11"
 BOTH = (RESNET, f"{RESNET}_lazy", VGG, f"{VGG}_lazy", MLP, MLP_LAZY)
-TITLES = {RESNET: "ResNet18, CIFAR-10", VGG: "VGG11, CIFAR-10", MLP: "MLP, MNIST"}
+TITLES = {
+    RESNET: "ResNet18, CIFAR-10", VGG: "VGG11, CIFAR-10", MLP: "MLP, MNIST",
+    "lazy/c_scores_mlp": "MLP, MNIST", "lazy/c_scores_vgg11": "VGG11, CIFAR-10",
+}  # fmt: skip
 RATE = 0.01
 PLAIN, LAZY = {"alpha": 1.0, "lr": RATE}, {"alpha": 100.0, "lr": RATE}
 CLEAN = (2.0, 1.5, 1.0, 0.5, 0.25, 0.1)
@@ -51,7 +66,7 @@ def has_learned(record: Record) -> bool:
 
 def has_left(record: Record) -> bool:
     """Says whether a measure of linearity fell below `NEAR_1` at alpha = 100, at any look."""
-    seen = noise_curves.keyed(record, record.tables["linearity"])
+    seen = keyed(record, record.tables["linearity"])
     lazy = seen[(seen["alpha"] == 100) & (seen["split"] == "train")]
     return bool((lazy[[*MEASURES]] < NEAR_1).any(axis=None))
 
@@ -77,37 +92,40 @@ def stays_linear(lazy: pd.DataFrame) -> bool:
     return not bool((lazy[[*MEASURES]].mean(axis=1) < NEAR_1).any())
 
 
-def of_each(value: Value, only: float | None = None) -> Statistic:
+def of_each(value: Value, only: float | None = None, columns: Columns = WRONG_LABELS) -> Statistic:
     """A case a network at the thesis' rate; `only`: those of one alpha."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for (name, alpha, lr, seed), frame in each(records):
-            if np.isclose(lr, RATE) and only in (None, alpha):
+        for name, alpha, seed, frame in at_the_rate(records, columns):
+            if only in (None, alpha):
                 panel = f"{title(name)}, alpha = {alpha:g}" if only is None else title(name)
                 yield Case(panel, seed, value(frame))
 
     return cases
 
 
-def of_regimes(gap: Gap) -> Statistic:
+def at_the_rate(
+    records: Sequence[Record], columns: Columns
+) -> Iterator[tuple[str, float, int, pd.DataFrame]]:
+    """(experiment, alpha, seed, looks) of the networks at the thesis' rate."""
+    for (name, alpha, lr, seed), frame in networks(looks(records, columns)):
+        if np.isclose(lr, RATE):
+            yield name, alpha, seed, frame
+
+
+def of_regimes(gap: Gap, columns: Columns = WRONG_LABELS) -> Statistic:
     """A case for the two networks of a seed, alpha = 100 and alpha = 1."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        if records:
-            for name, seed, lazy, plain in pairs(noise_curves.looks(records), LAZY, PLAIN):
-                if stays_linear(lazy):
-                    yield Case(title(name), seed, gap(lazy, plain))
+        for name, seed, lazy, plain in pairs(looks(records, columns), LAZY, PLAIN):
+            if stays_linear(lazy):
+                yield Case(title(name), seed, gap(lazy, plain))
 
     return cases
 
 
-def each(records: Sequence[Record]) -> Iterable[tuple[tuple[str, float, float, int], pd.DataFrame]]:
-    return networks(noise_curves.looks(records)) if records else ()
-
-
 def title(name: str) -> str:
-    family = noise_curves.family(name)
-    return TITLES.get(family, family)
+    return TITLES.get(family(name), family(name))
 
 
 def rise(frame: pd.DataFrame) -> float:
@@ -116,7 +134,7 @@ def rise(frame: pd.DataFrame) -> float:
 
 
 def later_onset(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
-    return noise_curves.onset(lazy) - noise_curves.onset(plain)
+    return onset(lazy) - onset(plain)
 
 
 def best_test(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
@@ -151,38 +169,37 @@ def least_linear(frame: pd.DataFrame) -> float:
     return float(frame[[*MEASURES]].min().min())
 
 
-def decrease(records: Sequence[Record]) -> Iterable[Case]:
+def decrease(columns: Columns = WRONG_LABELS) -> Statistic:
     """Rank correlation of each measure with the iteration, at alpha = 1."""
-    for (name, alpha, lr, seed), frame in each(records):
-        if alpha == 1 and np.isclose(lr, RATE):
-            for measure in MEASURES:
-                found = float(spearmanr(frame["step"], frame[measure]).statistic)
-                yield Case(f"{title(name)}, {measure}", seed, found)
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        for name, alpha, seed, frame in at_the_rate(records, columns):
+            if alpha == 1:
+                for measure in MEASURES:
+                    order = float(spearmanr(frame["step"], frame[measure]).statistic)
+                    yield Case(f"{title(name)}, {measure}", seed, order)
+
+    return cases
 
 
 def higher_noisy_loss(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
-    return _mean(at_clean(plain, "noisy", CLEAN) - at_clean(lazy, "noisy", CLEAN))
-
-
-def _mean(gaps: np.ndarray) -> float:
-    known = gaps[~np.isnan(gaps)]
-    return float(known.mean()) if len(known) else float("nan")
+    losses = (at_losses(frame, "noisy", "clean", CLEAN) for frame in (plain, lazy))
+    return mean(np.subtract(*losses))
 
 
 SIGN = "the sign of the text's word"
-EVALS, WITH_LINEARITY = ("evals",), ("evals", "linearity")
-
-
+WITH_LINEARITY = ("evals", "linearity")
 COMMON = {
     "experiments": BOTH,
-    "tables": EVALS,
+    "tables": ("evals",),
     "holds": above(0.0),
     "threshold": SIGN,
     "horizon": ANY,
 }
-fig52 = sharing("lazy-fig52-noise-", figure="5.2", **COMMON)
-figc1 = sharing("lazy-figc1-noise-", figure="C.1", **COMMON)
-figc6 = sharing("lazy-figc6-noise-", figure="C.6", **COMMON)
+fig52, figc1, figc6 = (
+    sharing(f"lazy-{figure}-noise-", figure=name, **COMMON)
+    for figure, name in (("fig52", "5.2"), ("figc1", "C.1"), ("figc6", "C.6"))
+)
 
 
 CLAIMS = (
@@ -211,8 +228,7 @@ CLAIMS = (
         "non-linear regime",
         paper="remains higher",
         number="loss of noisy examples at clean losses from 2 to .1, alpha = 1 less alpha = 100, "
-        "mean over levels"
-        f"{PREMISE}",
+        f"mean over levels{PREMISE}",
         statistic=of_regimes(higher_noisy_loss),
         seen=f"{PREMISE_SEEN}; and when this was written",
     ),
@@ -240,7 +256,7 @@ CLAIMS = (
         says="For alpha = 1 the measures of linearity fall steadily",
         paper="decrease steadily",
         number="rank correlation of a measure with the iteration",
-        statistic=decrease,
+        statistic=decrease(),
         tables=WITH_LINEARITY,
         horizon=THROUGHOUT,
         holds=below(-0.9),
@@ -251,12 +267,10 @@ CLAIMS = (
         says="The non-linear regime begins to memorise later",
         paper="later",
         number="clean accuracy where the accuracy on noisy examples is back at chance, a ninth, "
-        "alpha = 1 less alpha = 100"
-        f"{PREMISE}",
+        f"alpha = 1 less alpha = 100{PREMISE}",
         statistic=of_regimes(begins_later),
-        seen=f"{PREMISE_SEEN}; and when "
-        "this took the place of the accuracy on noisy examples at clean accuracies of .8 to "
-        ".95, where nothing is memorised yet and by which it holds",
+        seen=f"{PREMISE_SEEN}; and when this took the place of the accuracy on noisy examples at "
+        "clean accuracies of .8 to .95, where nothing is memorised yet and by which it holds",
         unit=percent,
     ),
     figc6(

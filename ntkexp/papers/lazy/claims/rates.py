@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Statistic, below, between, percent
-from ntkexp.papers.lazy import noise_curves
 from ntkexp.papers.lazy.claims.noise import (
     CLEAN,
     LAZY,
@@ -25,7 +24,7 @@ from ntkexp.papers.lazy.claims.noise import (
     figc1,
     title,
 )
-from ntkexp.papers.lazy.noise_curves import MEASURES, at_clean, pairs
+from ntkexp.papers.lazy.curves import MEASURES, WRONG_LABELS, at_losses, looks, networks, pairs
 from ntkexp.results.record import Record
 
 RATES, RATES_VGG = "lazy/rates_mlp", "lazy/rates_vgg11"
@@ -41,9 +40,9 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
     """The largest difference of an accuracy at equal clean losses, a rate and .01."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        looks = noise_curves.looks(records) if records else None
-        for rate in other_rates(looks):
-            for name, seed, gaps in differences(looks, column, at_rate(rate), PLAIN, levels):
+        seen = looks(records, WRONG_LABELS)
+        for rate in other_rates(seen):
+            for name, seed, gaps in differences(seen, column, at_rate(rate), PLAIN, levels):
                 yield Case(f"{title(name)}, rate {rate:g}", seed, furthest(gaps))
 
     return cases
@@ -52,13 +51,13 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
 def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
     """Change of an accuracy from alpha = 1 to alpha = 100, less the largest by any rate, at the
     clean losses that alpha = 100 comes to."""
-    looks = noise_curves.looks(records) if records else None
+    seen = looks(records, WRONG_LABELS)
     for column, told in ACCURACIES.items():
         of_rates: dict[tuple[str, int], list[np.ndarray]] = {}
-        for rate in other_rates(looks):
-            for name, seed, gaps in differences(looks, column, at_rate(rate), PLAIN):
+        for rate in other_rates(seen):
+            for name, seed, gaps in differences(seen, column, at_rate(rate), PLAIN):
                 of_rates.setdefault((name, seed), []).append(gaps)
-        for name, seed, gaps in differences(looks, column, LAZY, PLAIN):
+        for name, seed, gaps in differences(seen, column, LAZY, PLAIN):
             there = ~np.isnan(gaps)
             if by_rates := [of[there] for of in of_rates.get((name, seed), ())]:
                 further = furthest(gaps) - furthest(np.concatenate(by_rates))
@@ -67,25 +66,24 @@ def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
 
 def more_linear(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure at a smaller rate less that at .01, at the lowest clean loss both reach."""
-    looks = noise_curves.looks(records) if records else None
-    for rate in other_rates(looks):
+    seen = looks(records, WRONG_LABELS)
+    for rate in other_rates(seen):
         for measure in MEASURES:
-            for name, seed, gaps in differences(looks, measure, at_rate(rate), PLAIN):
+            for name, seed, gaps in differences(seen, measure, at_rate(rate), PLAIN):
                 yield Case(f"{title(name)}, rate {rate:g}, {measure}", seed, lowest(gaps))
 
 
 def less_linear(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure at alpha = 100 less that at rate 1e-6, at the lowest clean loss both reach."""
-    found = noise_curves.looks(records) if records else None
+    seen = looks(records, WRONG_LABELS)
     for measure in MEASURES:
-        for name, seed, gaps in differences(found, measure, LAZY, at_rate(SMALLEST)):
+        for name, seed, gaps in differences(seen, measure, LAZY, at_rate(SMALLEST)):
             yield Case(f"{title(name)}, {measure}", seed, lowest(gaps))
 
 
 def at_the_end(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure of linearity where training at rate 1e-6 ends."""
-    found = noise_curves.looks(records) if records else None
-    for (name, _, lr, seed), frame in noise_curves.networks(found) if found is not None else ():
+    for (name, _, lr, seed), frame in networks(looks(records, WRONG_LABELS)):
         if np.isclose(lr, SMALLEST):
             for measure in MEASURES:
                 yield Case(f"{title(name)}, {measure}", seed, float(frame[measure].iloc[-1]))
@@ -95,22 +93,20 @@ def at_rate(rate: float) -> dict[str, float]:
     return {"alpha": 1.0, "lr": rate}
 
 
-def other_rates(found: pd.DataFrame | None) -> list[float]:
-    every = sorted(set(found["lr"])) if found is not None else []
-    return [rate for rate in every if not np.isclose(rate, RATE)]
+def other_rates(seen: pd.DataFrame) -> list[float]:
+    return [rate for rate in sorted(set(seen["lr"])) if not np.isclose(rate, RATE)]
 
 
 def differences(
-    found: pd.DataFrame | None,
+    seen: pd.DataFrame,
     column: str,
     first: Mapping[str, float],
     second: Mapping[str, float],
     levels: Sequence[float] = CLEAN,
 ) -> Iterator[tuple[str, int, np.ndarray]]:
     """(experiment, seed, a column of the one network less that of the other at each clean loss)."""
-    if found is not None:
-        for name, seed, one, other in pairs(found, first, second):
-            yield name, seed, at_clean(one, column, levels) - at_clean(other, column, levels)
+    for name, seed, *both in pairs(seen, first, second):
+        yield name, seed, np.subtract(*(at_losses(own, column, "clean", levels) for own in both))
 
 
 def furthest(gaps: np.ndarray) -> float:

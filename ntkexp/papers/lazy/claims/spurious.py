@@ -13,6 +13,7 @@ import pandas as pd
 
 from ntkexp.claims.claim import Case, Statistic, above, below, percent, plain, sharing
 from ntkexp.claims.horizon import OWN_END, Horizon, either
+from ntkexp.papers.lazy.curves import at_levels, mean
 from ntkexp.papers.lazy.spurious_curves import (
     CELEBA_KIND,
     EXPERIMENTS,
@@ -20,7 +21,6 @@ from ntkexp.papers.lazy.spurious_curves import (
     LINEARISED,
     TITLES,
     WATERBIRDS_KIND,
-    at_levels,
     curves,
     networks,
 )
@@ -59,27 +59,21 @@ def of_networks(value: Callable[[str, Looks], float]) -> Statistic:
     """One case for the networks of a seed, that differ in alpha alone."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        if not records:
-            return
         for experiment, seed, looks in networks(curves(records)):
             yield Case(TITLES[experiment], seed, value(experiment, looks))
 
     return cases
 
 
-def gaps(
+def gap(
     looks: Looks, of: str, against: str, levels: Sequence[float], pair: tuple[float, float]
-) -> np.ndarray:
-    """The accuracy `of` for the first alpha less that for the second, at levels both come to."""
-    if any(alpha not in looks for alpha in pair):
-        return np.array([])
+) -> float:
+    """The accuracy `of` for the first alpha less that for the second, mean over the levels of the
+    accuracy `against` that both come to."""
+    if not {*pair} <= looks.keys():
+        return float("nan")
     first, second = (at_levels(looks[alpha], of, against, levels) for alpha in pair)
-    difference = first - second
-    return np.asarray(difference[~np.isnan(difference)])
-
-
-def mean(found: np.ndarray) -> float:
-    return float(found.mean()) if len(found) else float("nan")
+    return mean(first - second)
 
 
 def fitted(looks: Looks) -> Looks | None:
@@ -102,7 +96,7 @@ def apart_at_the_end(records: Sequence[Record]) -> Iterable[Case]:
     """A case for the networks of a seed: how far their last test accuracies are apart, in standard
     deviations of such an accuracy over seeds. Nothing where there is one seed."""
     last: dict[str, dict[int, dict[float, float]]] = {}
-    for experiment, seed, looks in networks(curves(records)) if records else ():
+    for experiment, seed, looks in networks(curves(records)):
         if (three := fitted(looks)) is not None:
             ends = {alpha: float(frame["test_all"].iloc[-1]) for alpha, frame in three.items()}
             last.setdefault(experiment, {})[seed] = ends
@@ -133,13 +127,11 @@ def advantage(other: float) -> Statistic:
 
 def _robust(split: str, pair: tuple[float, float]) -> Statistic:
     of, against = f"{split}_without", f"{split}_with"
-    return of_networks(lambda _, looks: mean(gaps(looks, of, against, WITH, pair)))
+    return of_networks(lambda _, looks: gap(looks, of, against, WITH, pair))
 
 
 def _phase_1(pair: tuple[float, float]) -> Statistic:
-    return of_networks(
-        lambda name, looks: mean(gaps(looks, "test_all", "train_all", PHASE_1[name], pair))
-    )
+    return of_networks(lambda name, looks: gap(looks, "test_all", "train_all", PHASE_1[name], pair))
 
 
 SIGN = "the sign of the text's word"
