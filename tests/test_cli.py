@@ -31,7 +31,7 @@ BAD = [
     (("train", "data=mnits"), ("data=mnits", "did you mean mnist?", "cifar10")),
     (("train", "data.noise=1.5", "optim.steps=1"), ("data.noise=1.5", "from 0 to 1")),
     (("train", "model.base=8"), ("model.base", "width")),
-    (("train", "optim.schedule=linear"), ("optim.schedule=linear", "cosine")),
+    (("train", "optim.schedule=stairs"), ("optim.schedule=stairs", "cosine")),
     (("train", "+exp=dsk"), ("exp=dsk", "did you mean disk?")),
     (("train", "+exp=disk", "device=tpu"), ("device=tpu", "cpu")),
     (("train", "+exp=mlp_mnist", "probe.alignment.subsets=true"), ("difficult", "mnist")),

@@ -21,7 +21,8 @@ class Batches:
     """Minibatches of `examples` training examples, in a new random order every epoch.
 
     Every example is seen once an epoch: where batch_size does not divide their number, the last
-    batch of an epoch is smaller and is kept. `batch_size=None` is full-batch descent.
+    batch of an epoch is smaller. `drop_last` leaves it out where there are others; the examples in
+    it wait for an epoch that has them earlier. `batch_size=None` is full-batch descent.
 
     >>> batches = Batches(examples=5, batch_size=2, seed=0)
     >>> batches.steps_per_epoch, [len(batches.indices(step)) for step in range(3)]
@@ -32,11 +33,15 @@ class Batches:
     batch_size: int | None
     seed: int
     device: torch.device | str = "cpu"
+    drop_last: bool = False
     _kept: dict[int, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def steps_per_epoch(self) -> int:
-        return 1 if self.batch_size is None else -(-self.examples // self.batch_size)
+        if self.batch_size is None:
+            return 1
+        whole, left = divmod(self.examples, self.batch_size)
+        return max(whole, 1) if self.drop_last else whole + (left > 0)
 
     def epoch(self, step: int) -> int:
         """The epoch, from 0, that the update after `step` updates belongs to."""

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 class Init(StrEnum):
-    """kaiming: normal weights (fan-in, ReLU gain), zero biases. default: PyTorch's own."""
+    """kaiming: normal weights (fan-in, ReLU gain), zero biases. lecun: normal weights of variance
+    1 / fan_in, zero biases. default: PyTorch's own."""
 
     kaiming = "kaiming"
+    lecun = "lecun"
     default = "default"
 
 
@@ -45,7 +47,8 @@ class Model(Component):
     size_key: ClassVar[str] = ""
 
     init: Init = option(
-        Init.kaiming, about="how weights are drawn: kaiming, with zero biases, or as PyTorch does"
+        Init.kaiming,
+        about="how weights are drawn: kaiming or lecun, with zero biases, or as PyTorch does",
     )
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import nn
 
@@ -14,6 +16,7 @@ def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None
     """Draw the weights of all linear and convolution layers anew, in network order.
 
     kaiming: W ~ N(0, 2 / fan_in), b = 0 (He et al. 2015, https://arxiv.org/abs/1502.01852).
+    lecun: W ~ N(0, 1 / fan_in), b = 0 (LeCun et al. 1998, "Efficient BackProp").
     default: what PyTorch's constructors left, W and b ~ U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
     Zero biases make a ReLU network positively homogeneous; Figures 1 and 8 need `default`.
 
@@ -24,9 +27,10 @@ def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None
     """
     if init is Init.default:
         return
+    gain: Literal["relu", "linear"] = "relu" if init is Init.kaiming else "linear"
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Conv2d):
-            nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
+            nn.init.kaiming_normal_(module.weight, nonlinearity=gain, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
 

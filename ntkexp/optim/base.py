@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Schedule(StrEnum):
     constant = "constant"
     cosine = "cosine"
+    linear = "linear"
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Optimiser(Component):
         100, count("examples", null="for the full batch"), "examples of an update"
     )
     schedule: Schedule = option(
-        Schedule.constant, about="a constant rate, or one that falls to 0 along a cosine"
+        Schedule.constant, about="a constant rate, or one that falls to 0 along a cosine or a line"
     )
     epochs: int | None = option(None, count("epochs", null=""), "passes over the training examples")
     steps: int | None = option(None, count("steps", null=""), "updates")
@@ -47,6 +48,7 @@ class Optimiser(Component):
         2, count("evaluations"), "how many evaluations in a row must find the loss below it"
     )
     stop_after_losses: bool = option(False, about="training ends below the last of probing.losses")
+    drop_last: bool = option(False, about="an epoch's last batch is left out if it is smaller")
 
     def check(self, config: Any = None) -> None:
         if self.epochs is None and self.steps is None:

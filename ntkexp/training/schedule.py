@@ -91,7 +91,10 @@ def _limits(config: Optimiser, steps_per_epoch: int) -> dict[str, int]:
 
 
 def learning_rate(config: Optimiser, step: int, last: int) -> float:
-    """eta of the update from `step` to `step + 1`; cosine falls from lr towards 0 at `last`."""
+    """eta of the update from `step` to `step + 1`; cosine and linear fall from lr to 0 at
+    `last`."""
     if config.schedule is Schedule.constant:
         return config.lr
+    if config.schedule is Schedule.linear:
+        return config.lr * (1 - step / last)
     return config.lr * (1 + math.cos(math.pi * step / last)) / 2

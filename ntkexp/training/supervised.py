@@ -285,9 +285,8 @@ def batches_of(prepared: Prepared) -> Batches | Endless:
     """The examples of each update: minibatches of the training set, or of a stream."""
     optim, dataset = prepared.config.optim, prepared.dataset
     if dataset.stream is None:
-        train = dataset.train
-        seed = prepared.config.seed
-        return Batches(len(train.targets), optim.batch_size, seed, train.inputs.device)
+        count, device = len(dataset.train), dataset.train.inputs.device
+        return Batches(count, optim.batch_size, prepared.config.seed, device, optim.drop_last)
     if optim.batch_size is None or optim.epochs is not None:
         key, wanted = ("batch_size", "a number") if optim.batch_size is None else ("epochs", "null")
         raise UserError(

@@ -22,6 +22,17 @@ def test_every_epoch_sees_every_example_once(examples: int, batch_size: int) -> 
     assert not torch.equal(orders[0], orders[1]) or not torch.equal(orders[1], orders[2])
 
 
+def test_the_smaller_last_batch_of_an_epoch_can_be_left_out() -> None:
+    whole, batches = Batches(10, 4, seed=0), Batches(10, 4, seed=0, drop_last=True)
+    assert (whole.steps_per_epoch, batches.steps_per_epoch) == (3, 2)
+    assert [len(batches.indices(step)) for step in range(6)] == [4] * 6
+    # The order of an epoch stays as it is: its third batch alone is gone.
+    assert torch.equal(batches.indices(2), whole.indices(3))
+    assert Batches(12, 4, seed=0, drop_last=True).steps_per_epoch == 3
+    alone = Batches(3, 4, seed=0, drop_last=True)
+    assert alone.steps_per_epoch == 1 and len(alone.indices(0)) == 3
+
+
 def test_a_step_can_be_asked_for_in_any_order() -> None:
     forward = [Batches(50, 7, seed=3).indices(step) for step in range(30)]
     for step in (29, 0, 15, 8):

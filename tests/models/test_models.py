@@ -146,13 +146,14 @@ def test_weights_depend_on_the_seed_and_not_on_the_global_stream(
     assert not torch.equal(first, weights(1))
 
 
-def test_kaiming_weights_are_normal_with_variance_two_over_fan_in() -> None:
-    model = build(Vgg(depth=11, base=32), CIFAR, 10, seed=0)
+@pytest.mark.parametrize(("init", "variance"), [(Init.kaiming, 2), (Init.lecun, 1)])
+def test_weights_are_normal_with_a_variance_over_fan_in(init: Init, variance: int) -> None:
+    model = build(Vgg(depth=11, base=32, init=init), CIFAR, 10, seed=0)
     for name in layers(model):
         layer = model.get_submodule(name)
         assert isinstance(layer, nn.Linear | nn.Conv2d)
         fan_in = layer.weight[0].numel()
-        scaled = layer.weight.detach() / math.sqrt(2 / fan_in)
+        scaled = layer.weight.detach() / math.sqrt(variance / fan_in)
         assert scaled.std().item() == pytest.approx(1, abs=5 / math.sqrt(2 * scaled.numel()))
         assert scaled.abs().max() > 2.5  # a uniform law would end at sqrt(3)
         assert layer.bias is not None

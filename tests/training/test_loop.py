@@ -78,6 +78,12 @@ def test_a_look_at_every_step_of_a_long_run_costs_nothing() -> None:
     assert looks.due(10**11) and looks.after(10**11) == 10**11 + 1
 
 
+def test_a_line_falls_from_the_rate_to_nothing() -> None:
+    config = Sgd(lr=0.1, schedule=Schedule.linear)
+    rates = [learning_rate(config, step, last=4) for step in range(5)]
+    assert rates == pytest.approx([0.1, 0.075, 0.05, 0.025, 0.0])
+
+
 def test_a_cosine_falls_from_the_rate_to_nothing() -> None:
     config = Sgd(lr=0.1, schedule=Schedule.cosine)
     assert learning_rate(config, 0, 100) == pytest.approx(0.1)
