@@ -37,13 +37,15 @@ from ntkexp.transforms.function import (
 class Route(StrEnum):
     """forward: by forward-mode differentiation. function: in function space, by the kernel of the
     training examples. disk: the same with a kernel larger than memory, in a file under
-    `paths.outputs`. auto: function space where it fits into memory and updates outnumber training
+    `paths.outputs`. factors: by the gradients of all examples, kept in memory as factors of their
+    layers. auto: function space where it fits into memory and updates outnumber training
     examples, else forward (ntkexp/training/function_space/routes.py)."""
 
     auto = "auto"
     forward = "forward"
     function = "function"
     disk = "disk"
+    factors = "factors"
 
 
 @dataclass

@@ -5,6 +5,9 @@ training examples once, and then reads b c rows of n c numbers an update. So `au
 space where the kernels fit into memory and there are more updates than training examples, and for
 the members of one run, which share kernels; there with the kernel on disk, where memory is too
 small. Function space needs plain SGD, and images that nothing augments.
+
+Factors (ntkexp/training/factors) are taken where `transform.route` says so: the gradients of one
+output at all examples, for any optimiser.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
 from ntkexp.machine import available_bytes, free_gpu_bytes, on_gpu
 from ntkexp.optim.sgd import Sgd
+from ntkexp.training.factors.learner import FactorLearner
 from ntkexp.training.function_space.learner import (
     FunctionLearner,
     FunctionLearnerOnDisk,
@@ -36,11 +40,13 @@ ROUTES: Mapping[str, MakeLearner] = {
     NetworkLearner.route: NetworkLearner,
     FunctionLearner.route: FunctionLearner,
     FunctionLearnerOnDisk.route: FunctionLearnerOnDisk,
+    FactorLearner.route: FactorLearner,
 }
 NAMES = {
     Route.forward: NetworkLearner.route,
     Route.function: FunctionLearner.route,
     Route.disk: FunctionLearnerOnDisk.route,
+    Route.factors: FactorLearner.route,
 }
 # The share of the free memory, and of the free disk, that kernels may take; the rest of the memory
 # is for computing them.
@@ -75,20 +81,33 @@ def choose(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Route, str
     if one_of_many:
         return Route.function, "many networks in one run"
     examples = len(prepared.dataset.train)
-    batches = Batches(examples, config.optim.batch_size, config.seed)
+    batches = Batches(
+        examples, config.optim.batch_size, config.seed, drop_last=config.optim.drop_last
+    )
     if last_step(config.optim, batches.steps_per_epoch) > examples:
         return Route.function, "more updates than training examples"
     return Route.forward, "no more updates than training examples"
 
 
 def obstacles_to(prepared: Prepared) -> dict[Route, str | None]:
-    """Why a run cannot be trained in function space with its kernels in memory, or on disk; None
-    where it can."""
+    """Why a run cannot be trained by a route, in function space with its kernels in memory or on
+    disk, or on gradients; None where it can."""
     always = obstacle_to_function_space(prepared)
     return {
         Route.function: always or beyond_memory(prepared),
         Route.disk: always or beyond_disk(prepared),
+        Route.factors: obstacle_to_factors(prepared),
     }
+
+
+def obstacle_to_factors(prepared: Prepared) -> str | None:
+    """Why a run cannot be trained on the gradients of all examples, if it cannot."""
+    outputs, dataset = prepared.objective.outputs, prepared.dataset
+    if outputs != 1:
+        return f"gradients are kept of one output, and there are {outputs}"
+    if not dataset.sees_examples_as_they_are:
+        return f"data={dataset.name} makes new examples at every step"
+    return None
 
 
 def obstacle_to_function_space(prepared: Prepared) -> str | None:

@@ -59,7 +59,7 @@ def refuse_other_transforms(works: Sequence[Supervised]) -> None:
     if len({work.config.transform.name for work in works}) > 1:
         raise UserError("members.transform: differs; expected one transform for all")
     for work in works:
-        if isinstance(work.learner, NetworkLearner) and isinstance(work.model, Linearised):
+        if work.learner.route == NetworkLearner.route and isinstance(work.model, Linearised):
             raise UserError(
                 "members: transform=linearise by forward mode has one network a run; expected a "
                 "sweep (-m)"
@@ -101,7 +101,8 @@ def refuse_forward_observers(work: Supervised) -> None:
 
 
 def refuse_other_numbers_of_examples(works: Sequence[Supervised]) -> None:
-    if len({(work.batches.examples, work.batches.batch_size) for work in works}) > 1:
+    batches = [work.batches for work in works]
+    if len({(of.examples, of.batch_size, of.steps_per_epoch) for of in batches}) > 1:
         raise UserError(
             "members: train in step, so all have one optim.batch_size and as many training "
             "examples; take a sweep (-m)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from ntkexp.members import Columns
 from ntkexp.optim import Schedule
 from ntkexp.probes import View
 from ntkexp.results.table import Table
+from ntkexp.training.factors.learner import FactorLearner
+from ntkexp.training.factors.stack import FactorStack
 from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.function_space.stack import FunctionStack
 from ntkexp.training.members.side_by_side import Members
@@ -31,6 +33,8 @@ from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
 from ntkexp.transforms.alpha_scale import Heads
 
+AnyStack: TypeAlias = Stack | FunctionStack | FactorStack
+
 
 class StackedMembers(Members[Supervised]):
     """Each member is a `Supervised` of its own, with its data, batches and probes: it looks,
@@ -42,7 +46,7 @@ class StackedMembers(Members[Supervised]):
         super().__init__(works, columns, tables)
         refuse_unlike(works)
         self._stacked_members: list[int] = []
-        self._stack: Stack | FunctionStack | None = None
+        self._stack: AnyStack | None = None
         self._batches: StackedBatches | None = None
         self._heads: Heads | None = None
         self._rates: Sequence[float] | None = None
@@ -114,6 +118,12 @@ class StackedMembers(Members[Supervised]):
             numbers = None if full else self._batches.numbers(step)
             outputs, loss = self._stack.compute(numbers, targets)
             return outputs, targets, loss
+        if isinstance(self._stack, FactorStack):
+            targets = self._batches.targets(step)
+            outputs, loss = self._stack.compute(
+                self._batches.works[0].batches.indices(step), targets
+            )
+            return outputs, targets, loss
         assert self._stack is not None
         inputs, targets = self._batches.take(step)
         head = None if self._heads is None else self._heads.at(self._batches.numbers(step))
@@ -154,7 +164,7 @@ class StackedMembers(Members[Supervised]):
         )
 
     @staticmethod
-    def _stacked(works: Sequence[Supervised]) -> tuple[Stack | FunctionStack, Heads | None]:
+    def _stacked(works: Sequence[Supervised]) -> tuple[AnyStack, Heads | None]:
         objective = works[0].objective
         learners = [work.learner for work in works]
         in_function_space = [
@@ -164,6 +174,9 @@ class StackedMembers(Members[Supervised]):
             return FunctionStack(
                 [learner.coefficients for learner in in_function_space], objective
             ), None
+        on_factors = [learner for learner in learners if isinstance(learner, FactorLearner)]
+        if on_factors:
+            return FactorStack(on_factors, objective), None
         scaled = [scaling for work in works if (scaling := scaled_of(work)) is not None]
         models = [network_in_stack(work) for work in works]
         kind = StackedMLP if all(map(is_mlp, models)) else Stack

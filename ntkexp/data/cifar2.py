@@ -1,0 +1,80 @@
+"""CIFAR-10 in two classes: its first five kinds are 1, the others 0.
+
+ntkexp train +exp=linearised/cifar2_mlp
+
+The two-class task of Ortiz-Jimenez et al. 2021, section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ntkexp.data.base import Data, Shape
+from ntkexp.data.cifar10 import Cifar10
+from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.images.dataset import chosen_rows
+from ntkexp.data.images.files import Labels
+from ntkexp.data.images.first import first_images
+from ntkexp.data.images.options import SplitName
+from ntkexp.data.images.sources import files_here
+from ntkexp.options import count, option
+
+HALF = 5
+
+
+@dataclass
+class Cifar2(Data):
+    """A smaller training set has equally many images of each of the ten kinds, up to one, and is
+    part of the larger ones of its seed."""
+
+    small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
+    tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
+
+    train_examples: int | None = option(None, count("examples", null="for all"), "training images")
+    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
+
+    def shape(self) -> Shape:
+        return Shape(Cifar10.images.shape, 1, self.train_examples or 50_000)
+
+    def files(self) -> Mapping[str, str]:
+        return files_here(Cifar10.images)
+
+    def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        images = first_images("cifar10", {"train": None, "test": None}, device, progress=progress)
+
+        def split(name: SplitName, purpose: str, wanted: int | None) -> Split:
+            labels = images.labels[name]
+            order = chosen_rows(seed, purpose, len(labels)).numpy()
+            rows = torch.from_numpy(in_turns(labels, order)[:wanted]).to(device)
+            targets = torch.from_numpy((labels < HALF).astype(np.int64)).to(device)
+            return Split.clean(images.inputs[name][rows], targets[rows])
+
+        return Dataset(
+            name=self.name,
+            train=split("train", "subset", self.train_examples),
+            test=split("test", "test_subset", self.test_examples),
+            classes=2,
+            input_shape=images.shape,
+            checksums=images.checksums,
+            remarks=images.remarks,
+            mean=images.mean,
+            std=images.std,
+        )
+
+
+def in_turns(labels: Labels, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of `order`, one of every class in turn; within a class their order stays.
+
+    >>> in_turns(np.array([0, 0, 0, 1, 1, 1]), np.array([2, 1, 0, 3, 5, 4])).tolist()
+    [2, 3, 1, 5, 0, 4]
+    """
+    turn, seen = np.empty(len(order), dtype=np.int64), dict[int, int]()
+    for place, label in enumerate(labels[order].tolist()):
+        turn[place] = seen[label] = seen.get(label, -1) + 1
+    return order[np.lexsort((np.arange(len(order)), turn))]

@@ -1,0 +1,89 @@
+"""The leading eigenpairs of a large symmetric matrix by block Krylov iteration.
+
+The basis is that of span{X, K X, K^2 X, ...}, X random (n, b), made orthonormal block by block:
+
+    W = K Q_k,   W <- W - Q (Q^T W),  twice,   Q_(k+1) R = W,
+
+each time against the whole basis Q, since in float32 a vector that was made orthogonal once still
+has a part in the leading directions, whose eigenvalues are 10^4 times larger. Eigenpairs of
+T = Q^T K Q, which the coefficients give, lead to those of K (Ritz; Golub and Van Loan, "Matrix
+Computations", 10.3). On spectra that fall slowly, lambda_j ~ 1 / j, a basis of 3 to 3.5 times as
+many vectors as pairs is needed, where subspace iteration needs ten times the products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ntkexp.errors import UserError
+from ntkexp.progress import Progress
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Eigenvalues (k,) in float64, falling; unit eigenvectors (n, k); |K v - mu v| of each."""
+
+    values: Tensor
+    vectors: Tensor
+    residuals: Tensor
+
+
+def leading_pairs(
+    product: Callable[[Tensor], Tensor],
+    first: Tensor,
+    count: int,
+    basis: int,
+) -> Pairs:
+    """The `count` leading eigenpairs of the matrix whose `product` with (n, b) is given.
+
+    Args:
+        first: X (n, b), random.
+        basis: how many vectors the Krylov space has; the products are one with each, and `count`
+            more for the residuals.
+
+    >>> matrix = torch.diag(torch.tensor([1.0, 5.0, 3.0, 2.0]).double())
+    >>> pairs = leading_pairs(matrix.matmul, torch.ones(4, 1).double(), count=2, basis=4)
+    >>> [round(value, 6) for value in pairs.values.tolist()]
+    [5.0, 3.0]
+    """
+    size, block = first.shape
+    if not count <= basis <= size or basis % block:
+        raise UserError(
+            f"{count} eigenpairs by a basis of {basis} vectors in blocks of {block}: expected a "
+            f"multiple of {block} from {count} to {size}"
+        )
+    q, projected = first.new_empty(size, basis), torch.zeros(basis, basis, dtype=torch.float64)
+    q[:, :block] = torch.linalg.qr(first)[0]
+    with Progress("eigenpairs", basis + count, shown=False) as bar:
+        for start in range(0, basis, block):
+            known, here = q[:, : start + block], slice(start, start + block)
+            new = product(q[:, here])
+            for _ in range(2):
+                coefficients = known.t() @ new
+                new -= known @ coefficients
+                projected[: start + block, here] += coefficients
+            bar.advance(block)
+            if start + block < basis:
+                q[:, start + block : start + 2 * block] = torch.linalg.qr(new)[0]
+        # Only the columns' upper blocks are filled; the matrix is symmetric.
+        values, vectors = torch.linalg.eigh(projected, UPLO="U")
+        chosen = vectors[:, -count:].flip(1).to(q)
+        leading = values[-count:].flip(0)
+        found = q @ chosen
+        del q
+        residuals = torch.cat(
+            [
+                (product(found[:, part]) - found[:, part] * leading[part].to(found)).norm(dim=0)
+                for part in _parts(count, block)
+            ]
+        )
+        bar.advance(count)
+    return Pairs(leading, found, residuals.double())
+
+
+def _parts(count: int, block: int) -> list[slice]:
+    return [slice(start, min(start + block, count)) for start in range(0, count, block)]

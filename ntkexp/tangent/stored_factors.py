@@ -1,0 +1,173 @@
+"""The gradients of a network's one output at many examples, as a few matrices that stay in memory.
+
+A linear layer's weight has the gradient v_i u_i^T at example i, u_i its inputs and v_i the gradient
+of its outputs; a convolution's gradient is kept as it is. From these matrices come the kernel,
+
+    K_ij = sum over linear layers <u_i, u_j> <v_i, v_j> + <d_i, d_j>,
+
+the function's change along dw, <dw, grad f_i>, and sums of gradients, sum_i s_i grad f_i: nothing
+goes through the network again. MLPs and small convolutional networks have some 4,000 numbers an
+example, for 10^5 weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.errors import UserError
+from ntkexp.machine import available_bytes
+from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.features import Features
+from ntkexp.tangent.positions import everything
+from ntkexp.tangent.tangent_features import TangentFeatures
+
+EXAMPLES_AT_ONCE = 500
+# Of the free memory.
+SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A weight and its bias, "" without one: u (n, K) and v (n, O)."""
+
+    weight: str
+    bias: str
+    u: Tensor
+    v: Tensor
+
+
+@dataclass(frozen=True)
+class StoredFactors:
+    """Gradients of n examples: of linear layers, and outright `d` (n, P) of all other parameters,
+    side by side in the order of `direct`, which has their shapes.
+
+    >>> net = nn.Linear(2, 1)
+    >>> stored = StoredFactors.of(net, torch.tensor([[3.0, 4.0], [1.0, 0.0]]))
+    >>> stored.gram(slice(0, 2), slice(0, 2))       # <x, x'> + 1
+    tensor([[26.,  4.],
+            [ 4.,  2.]])
+    >>> stored.push({"weight": torch.ones(1, 1, 2), "bias": torch.zeros(1, 1)})
+    tensor([[7., 1.]])
+    """
+
+    linear: tuple[Linear, ...]
+    direct: Mapping[str, tuple[int, ...]]
+    d: Tensor
+
+    @classmethod
+    def of(cls, network: nn.Module, inputs: Tensor) -> StoredFactors:
+        """The gradients at `inputs` (n, ...). Their size is counted first."""
+        features = TangentFeatures(network, check=False)
+        with torch.no_grad():
+            outputs = network(inputs[:2]).shape[1]
+        if outputs != 1:
+            raise UserError(f"factors are kept of one output, the network has {outputs}")
+        shapes = {name: tuple(p.shape) for name, p in network.named_parameters() if p.requires_grad}
+        first = _matrices(features.factors(inputs[:2]), shapes)
+        refuse_beyond_memory(len(inputs) * sum(part[0].nbytes for part in first.tensors()))
+        whole = replace(
+            first,
+            linear=tuple(
+                replace(layer, u=_room(layer.u, len(inputs)), v=_room(layer.v, len(inputs)))
+                for layer in first.linear
+            ),
+            d=_room(first.d, len(inputs)),
+        )
+        for start in range(0, len(inputs), EXAMPLES_AT_ONCE):
+            rows = slice(start, start + EXAMPLES_AT_ONCE)
+            part = _matrices(features.factors(inputs[rows]), shapes)
+            for room, values in zip(whole.tensors(), part.tensors(), strict=True):
+                room[rows] = values
+        return whole
+
+    def tensors(self) -> Iterator[Tensor]:
+        for layer in self.linear:
+            yield from (layer.u, layer.v)
+        yield self.d
+
+    def __len__(self) -> int:
+        return len(self.d)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self.tensors())
+
+    def at(self, numbers: Tensor | slice) -> StoredFactors:
+        """Those of some examples."""
+        linear = tuple(replace(of, u=of.u[numbers], v=of.v[numbers]) for of in self.linear)
+        return replace(self, linear=linear, d=self.d[numbers])
+
+    def gram(self, rows: slice, columns: slice) -> Tensor:
+        """The kernel of examples `rows` with `columns`."""
+        total = self.d[rows] @ self.d[columns].t()
+        for of in self.linear:
+            inputs = of.u[rows] @ of.u[columns].t()
+            total.addcmul_(inputs.add_(1 if of.bias else 0), of.v[rows] @ of.v[columns].t())
+        return total
+
+    def push(self, changes: Mapping[str, Tensor]) -> Tensor:
+        """(M, n): the change of f_i to first order, <dw_m, grad f_i>, for M changes of the weights,
+        which have shapes (M, ...)."""
+        many = len(next(iter(changes.values())))
+        total = self.d.new_zeros(len(self), many)
+        if self.direct:
+            total += self.d @ torch.cat([changes[name].flatten(1) for name in self.direct], 1).t()
+        for of in self.linear:
+            moved = (of.u @ changes[of.weight].flatten(0, 1).t()).view(len(self), many, -1)
+            if of.bias:
+                moved += changes[of.bias]
+            total += torch.bmm(moved, of.v.unsqueeze(2)).squeeze(2)
+        return total.t()
+
+    def pull(self, slopes: Tensor) -> dict[str, Tensor]:
+        """sum_i s_mi grad f_i by parameter, (M, ...), from `slopes` (M, n)."""
+        many, summed = len(slopes), dict[str, Tensor]()
+        if self.direct:
+            parts = torch.split(slopes @ self.d, [prod(shape) for shape in self.direct.values()], 1)
+            for (name, shape), part in zip(self.direct.items(), parts, strict=True):
+                summed[name] = part.reshape(many, *shape)
+        for of in self.linear:
+            weighted = slopes.t().unsqueeze(2) * of.v.unsqueeze(1)  # (n, M, O)
+            products = weighted.flatten(1).t() @ of.u
+            summed[of.weight] = products.view(many, of.v.shape[1], of.u.shape[1])
+            if of.bias:
+                summed[of.bias] = weighted.sum(0)
+        return summed
+
+
+def refuse_beyond_memory(needed_bytes: float) -> None:
+    room = SHARE * available_bytes()
+    if needed_bytes > room:
+        raise UserError(
+            f"the gradients of all examples take {needed_bytes / 2**30:.1f} GiB of memory, there "
+            f"are {room / 2**30:.1f} for them; expected fewer examples or a smaller network"
+        )
+
+
+def _room(like: Tensor, examples: int) -> Tensor:
+    return like.new_empty(examples, like.shape[1])
+
+
+def _matrices(features: Features, shapes: Mapping[str, tuple[int, ...]]) -> StoredFactors:
+    """The factors of some examples as matrices."""
+    factors = {name: of for layer in features.layers.values() for name, of in layer.items()}
+    weights = {n: of for n, of in factors.items() if isinstance(of, Outer) and _is_linear(of)}
+    biases = {of.bias for of in weights.values() if of.bias}
+    linear = tuple(
+        Linear(name, of.bias, everything(of.u).flatten(1).contiguous(), of.v.flatten(1))
+        for name, of in weights.items()
+    )
+    direct = [name for name in factors if name not in weights and name not in biases]
+    gradients = [factors[name].jacobian().flatten(1) for name in direct]
+    d = torch.cat(gradients, 1) if direct else linear[0].v.new_empty(features.examples, 0)
+    return StoredFactors(linear, {name: shapes[name] for name in direct}, d)
+
+
+def _is_linear(factor: Outer) -> bool:
+    """True for one outer product an example, stored as (outputs, inputs)."""
+    return factor.v.shape[2] == factor.v.shape[4] == 1 and not factor.swapped

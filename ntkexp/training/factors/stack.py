@@ -1,0 +1,98 @@
+"""Linearised networks of one initialisation, trained on its gradients: M of them read each once.
+
+    f_m(x_i) = f_0(x_i) + <w_m - w_0, g_i>,   gradient of the loss by w_m: sum_i s_mi g_i,
+
+with g_i the gradient of the first network at example i and s = dl/df. Both are products with the
+factors of the g_i (ntkexp/tangent/stored_factors.py); whatever the optimiser makes of the gradient,
+it is that of the linearised network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from ntkexp.errors import UserError
+from ntkexp.objectives.base import Loss
+from ntkexp.optim.update import WeightUpdate, one_or_each
+from ntkexp.training.factors.frozen_factors import FrozenFactors
+
+
+class OnFactors(Protocol):
+    """A run: `trained` are its weights by name, `first` what they were, and `order` tells which
+    minibatches it sees."""
+
+    update: WeightUpdate
+
+    @property
+    def order(self) -> object: ...
+
+    @property
+    def trained(self) -> dict[str, nn.Parameter]: ...
+
+    @property
+    def first(self) -> dict[str, Tensor]: ...
+
+    @property
+    def factors(self) -> FrozenFactors: ...
+
+
+class FactorStack:
+    """M runs and one optimiser for all; each run's own weights become views into the common ones.
+
+    `compute` and `apply` are the two halves of an update, as a `Stack` of networks has them.
+    """
+
+    def __init__(self, runs: Sequence[OnFactors], objective: Loss) -> None:
+        self.runs, self.objective = runs, objective
+        self.factors = runs[0].factors
+        if any(run.factors is not self.factors or run.order != runs[0].order for run in runs):
+            raise UserError(
+                "members: with transform.route=factors all begin with the same weights and see the "
+                "same minibatches; expected members that differ in labels alone, or a sweep (-m)"
+            )
+        self.first = runs[0].first
+        trained = [run.trained for run in runs]
+        self.weights = {
+            name: torch.stack([of[name].detach() for of in trained]).requires_grad_()
+            for name in self.first
+        }
+        for place, of in enumerate(trained):
+            for name, weight in of.items():
+                weight.data = self.weights[name].detach()[place]
+        updates = [run.update for run in runs]
+        self.update = type(updates[0]).of_members(updates, [*self.weights.values()])
+
+    @torch.no_grad()
+    def compute(self, numbers: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Take in the gradient of every run on the training examples `numbers` (b,).
+
+        `targets` are (M, b); returns the outputs (M, b, 1) and mean losses (M,), both of before the
+        update.
+        """
+        gradients = self.factors.gradients.at(numbers)
+        moved = gradients.push({name: w - self.first[name] for name, w in self.weights.items()})
+        outputs = (moved + self.factors.start[numbers]).unsqueeze(2)
+        losses, slopes = self.objective.losses_and_slopes(outputs, targets)
+        pulled = gradients.pull(slopes.squeeze(2) / len(numbers))
+        self.update.take([pulled[name] for name in self.weights])
+        for run in self.runs:
+            run.update.updates = self.update.updates
+        return outputs, losses.mean(1)
+
+    def apply(self, lrs: Sequence[float]) -> None:
+        """Change the weights, every run's by its own rate."""
+        self.update.apply(one_or_each(lrs, next(iter(self.weights.values()))))
+
+    def release(self) -> None:
+        """Give the runs tensors of their own again."""
+        for run in self.runs:
+            for weight in run.trained.values():
+                weight.data = weight.data.clone()
+            run.update.part_of = None
+            run.update.memory = {
+                name: [part.clone() for part in parts] for name, parts in run.update.memory.items()
+            }
