@@ -114,8 +114,7 @@ class Scores:
 def read_scores(config: Scored, labels: Labels, images: str) -> Scores:
     """Scores for images with these labels, in this order."""
     if config.score_file is None:
-        columns = ("example", "label", "score", "probability")
-        table = config.score.table(*columns).sort_values("example")
+        table = config.score.table().sort_values("example")
         where = f"{config.score.path}"
         scores = Scores(
             table["score"].to_numpy(float),

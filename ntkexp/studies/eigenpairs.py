@@ -1,0 +1,134 @@
+"""The leading eigenpairs of a network's tangent kernel at its initialisation, on all images of a
+set: the eigenfunctions that tasks are made of (data=eigenfunctions).
+
+ntkexp study +exp=linearised/pairs_mlp
+
+    K_ij = <grad f(x_i), grad f(x_j)>,  K v_j = mu_j v_j,  lambda_j = mu_j / n,  phi_j = sqrt(n) v_j
+
+on training and test images together, n of them (Ortiz-Jimenez et al. 2021, section 2). Up to
+DENSE images all eigenpairs are computed and the leading ones kept; of more, block Krylov iteration
+finds them from the kernel's lower triangle (ntkexp/tangent/krylov.py), in memory alone: a run that
+is stopped begins again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.linalg
+import torch
+from torch import Tensor
+
+from ntkexp import models
+from ntkexp.data.images.first import first_images
+from ntkexp.data.images.sources import files_here, kind_of
+from ntkexp.machine import available_bytes, refuse_beyond
+from ntkexp.models import Model
+from ntkexp.models.base import Init
+from ntkexp.models.mlp import Mlp
+from ntkexp.options import SEED, count, one_of, option
+from ntkexp.results.table import Table, float64, int64
+from ntkexp.seeds import generator
+from ntkexp.studies.base import Found, Study
+from ntkexp.tangent.krylov import Pairs, leading_pairs
+from ntkexp.tangent.stored_factors import StoredFactors
+from ntkexp.tangent.triangle import Triangle, triangle_bytes
+
+EIGENPAIRS = Table(
+    "eigenpairs",
+    "an eigenpair of the tangent kernel at initialisation, on all images",
+    {
+        "index": int64("j, from 1: the largest eigenvalue first"),
+        "eigenvalue": float64("lambda_j = mu_j / n"),
+        "residual": float64("|K v - mu v| of the unit eigenvector, in units of its mu"),
+    },
+)
+# So many images, and all eigenpairs are computed: 1.2 GB, and two minutes of a core.
+DENSE = 12_000
+# The Krylov space has so many vectors for each eigenpair, and so many at a time.
+BASIS, BLOCK = 3.2, 0.1
+
+
+@dataclass
+class Eigenpairs(Study):
+    """The network has one output, and the weights that a training run of this `seed` begins with.
+    Images are the first of both files, None for all; eigenvectors are the rows of `vectors`."""
+
+    tables: ClassVar = (EIGENPAIRS,)
+    small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
+    tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "count": 20}
+
+    images: str = option("cifar10", one_of("cifar10", "mnist"), "the images")
+    network: Model = option(
+        Mlp(depth=2, width=100, init=Init.lecun), about="the network whose kernel it is"
+    )
+    seed: int = option(0, SEED, "the start of all random numbers")
+    train_examples: int | None = option(
+        None, count("examples", null="for all"), "training images of the kernel"
+    )
+    test_examples: int | None = option(
+        None, count("examples", null="for all"), "test images of the kernel"
+    )
+    count: int = option(1000, count("eigenpairs"), "how many leading pairs are kept")
+
+    def files(self) -> Mapping[str, str]:
+        return files_here(kind_of(self.images))
+
+    def compute(self) -> Found:
+        images = first_images(
+            self.images,
+            {"train": self.train_examples, "test": self.test_examples},
+            torch.device("cpu"),
+            progress=False,
+        )
+        network = models.build(self.network, images.shape, 1, self.seed)
+        pairs = self.pairs(network, torch.cat([*images.inputs.values()]))
+        signed = pairs.vectors * signs(pairs.vectors)
+        table = {
+            "index": np.arange(1, len(pairs.values) + 1),
+            "eigenvalue": pairs.values.numpy() / len(signed),
+            "residual": (pairs.residuals / pairs.values).numpy(),
+        }
+        return {
+            "eigenpairs": EIGENPAIRS.frame(table),
+            "vectors": signed.t().contiguous().float().numpy(),
+        }
+
+    def pairs(self, network: torch.nn.Module, inputs: Tensor) -> Pairs:
+        """The leading eigenpairs of K on these inputs."""
+        examples = len(inputs)
+        if examples <= DENSE:
+            everyone = slice(0, examples)
+            return dense(StoredFactors.of(network, inputs).gram(everyone, everyone), self.count)
+        block = round(BLOCK * self.count)
+        basis = round(BASIS * self.count / block) * block
+        # The basis and the eigenvectors; the gradients are gone by then, and take less.
+        needed = triangle_bytes(examples, 4) + 4 * examples * (basis + 2 * self.count)
+        refuse_beyond(
+            f"study.train_examples={self.train_examples}",
+            f"the kernel of {examples:,} images and {self.count:,} eigenpairs",
+            needed,
+            available_bytes(),
+        )
+        kernel = Triangle(StoredFactors.of(network, inputs))
+        first = torch.randn(examples, block, generator=generator(self.seed, "krylov"))
+        return leading_pairs(kernel.__matmul__, first, self.count, basis)
+
+
+def dense(kernel: Tensor, count: int) -> Pairs:
+    """The leading eigenpairs among all, in float64."""
+    gram = kernel.double().numpy()
+    last = len(gram)
+    values, vectors = scipy.linalg.eigh(gram, subset_by_index=[last - count, last - 1])
+    values, vectors = values[::-1].copy(), vectors[:, ::-1].copy()
+    residuals = np.linalg.norm(gram @ vectors - vectors * values, axis=0)
+    return Pairs(*map(torch.from_numpy, (values, vectors, residuals)))
+
+
+def signs(vectors: Tensor) -> Tensor:
+    """The sign of each column's largest entry: an eigenvector has none of its own."""
+    largest = vectors.abs().argmax(0)
+    return vectors.gather(0, largest[None])[0].sign()

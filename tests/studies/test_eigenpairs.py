@@ -1,0 +1,104 @@
+"""Eigenpairs of a network's kernel on images, and the tasks that are made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from ntkexp import models
+from ntkexp.data.eigenfunctions import Eigenfunctions
+from ntkexp.data.images.dataset import channel_moments, normalised
+from ntkexp.data.images.sources import read
+from ntkexp.errors import UserError
+from ntkexp.models.base import Init
+from ntkexp.models.mlp import Mlp
+from ntkexp.references import FromRun
+from ntkexp.studies import eigenpairs
+from ntkexp.studies.eigenpairs import Eigenpairs
+from ntkexp.tangent import tangent_kernel
+from tests.tiny_runs import train
+
+pytestmark = pytest.mark.usefixtures("made_images")
+
+SMALL = Mlp(depth=2, width=12, init=Init.lecun)
+
+
+def images() -> torch.Tensor:
+    """All of the made images of mnist as networks see them, made without the study's help."""
+    pixels = [read("mnist", split).pixels for split in ("train", "test")]
+    return normalised(np.concatenate(pixels), *channel_moments(pixels[0]), torch.device("cpu"))
+
+
+@pytest.mark.parametrize("most", [10, 12_000])
+def test_pairs_are_those_of_the_kernel_of_all_images(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By Krylov iteration as by all eigenpairs. T2 of the paper's inventory is among it."""
+    monkeypatch.setattr(eigenpairs, "DENSE", most)
+    found = Eigenpairs(images="mnist", network=SMALL, seed=3, count=20).compute()
+    table, vectors = found["eigenpairs"], found["vectors"]
+    assert isinstance(table, pd.DataFrame) and isinstance(vectors, np.ndarray)
+    network = models.build(SMALL, (1, 28, 28), 1, seed=3).double()
+    gram = tangent_kernel(network, images().double(), layers=False).gram.numpy()
+    values = np.linalg.eigvalsh(gram)[::-1][:20]
+    assert len(gram) == 360 and vectors.shape == (20, 360)
+    np.testing.assert_allclose(table["eigenvalue"] * 360, values, rtol=1e-5)
+    assert table["index"].tolist() == list(range(1, 21))
+    assert (table["residual"] < 1e-4).all()
+    for value, vector in zip(values, vectors.astype(np.float64), strict=True):
+        assert np.linalg.norm(gram @ vector - value * vector) < 1e-4 * value
+        assert vector[np.abs(vector).argmax()] > 0
+
+
+def test_memory_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eigenpairs, "DENSE", 10)
+    monkeypatch.setattr(eigenpairs, "available_bytes", lambda: 1000)
+    with pytest.raises(UserError, match=r"study\.train_examples=None: needs .* 360 images"):
+        Eigenpairs(images="mnist", network=SMALL, count=20).compute()
+
+
+STUDY = ("study=eigenpairs", "study.images=mnist", "study.count=20", "study.network.width=12")
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> FromRun:
+    folder = train(tmp_path, *STUDY, command="study")
+    return FromRun("given", None, "vectors.npy", "", str(folder))
+
+
+def test_labels_are_the_signs_of_an_eigenfunction(pairs: FromRun) -> None:
+    task = Eigenfunctions(images="mnist", pairs=pairs, index=7)
+    dataset = task.build(0, torch.device("cpu"), progress=False)
+    vector = np.load(pairs.path)[6]
+    labels = torch.cat([dataset.train.targets, dataset.test.targets]).numpy()
+    assert (labels == (vector > 0)).all() and 0 < labels.sum() < 360
+    inputs = torch.cat([dataset.train.inputs, dataset.test.inputs])
+    torch.testing.assert_close(inputs, images(), rtol=0, atol=0)
+    assert (len(dataset.train), dataset.classes) == (300, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"index": 21}, r"data\.index=21: .* has 20 eigenfunctions"),
+        ({"test_examples": 40}, r"is about 360 images; expected 300 training and 40 test"),
+        # As many in all, and others of them.
+        ({"train_examples": 300}, r"is about 360 images; expected 300 training and 60 test"),
+        ({"train_examples": 301}, r"train_examples=301: mnist has 300 train images"),
+    ],
+)
+def test_other_tasks_than_the_run_has_are_refused(
+    pairs: FromRun, options: dict[str, int], why: str
+) -> None:
+    task = Eigenfunctions(images="mnist", pairs=pairs, **options)
+    with pytest.raises(UserError, match=why):
+        task.build(0, torch.device("cpu"), progress=False)
+
+
+def test_a_task_without_eigenfunctions_is_refused_before_anything_is_read() -> None:
+    with pytest.raises(UserError, match=r"data\.pairs\.run: has no value"):
+        Eigenfunctions().check()
