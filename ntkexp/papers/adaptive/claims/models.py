@@ -137,7 +137,8 @@ def entries_ratio(kind: str) -> Statistic:
 
 CLAIMS = (
     of_networks(
-        "eq9-kernel",
+        id="adaptive-eq9-kernel",
+        figure=None,
         says="Real networks illustrate Theorem 1: their kernel comes to have a multiple of the "
         "label kernel (9)",
         paper="illustrate",
@@ -149,7 +150,8 @@ CLAIMS = (
         seen="this was written",
     ),
     of_networks(
-        "s32-larger-b",
+        id="adaptive-s32-larger-b",
+        figure=None,
         says="Binarised targets require larger values of the solution B",
         paper="larger",
         number="least penalty of (16), sign task less linear task",
@@ -161,18 +163,21 @@ CLAIMS = (
         also=("|β|² of Theorem 1", of_pairs("adapted_premise", premise("initial"))),
     ),
     of_networks(
-        "s32-more-change",
+        id="adaptive-s32-more-change",
+        figure=None,
         says="Larger values of B on binarised targets result in more change to the adapted kernel",
         paper="more",
         number="norm of K - K0, sign task less linear task",
         tables=("adapted_sizes",),
         statistic=of_pairs("adapted_sizes", change),
         holds=above(0.0),
+        threshold="the sign of the text's word",
         seen="this was written",
         also=("the two norms", of_tasks("adapted_sizes", change, (LINEAR, SIGN))),
     ),
     of_networks(
-        "s32-only-last",
+        id="adaptive-s32-only-last",
+        figure=None,
         says="On the linear task the solution should have large values only in the final layer's B",
         paper="only",
         number="the last layer's share of the squared norm of B, solution of (16)",
@@ -185,7 +190,7 @@ CLAIMS = (
         also=("of the network's own change of weights", last_share("network")),
     ),
     of_networks(
-        "eq4-premise",
+        id="adaptive-eq4-premise",
         figure="ours",
         says="Ours: the network is the least solution in its own average features, as in (4) for "
         "a fixed M",
@@ -200,7 +205,8 @@ CLAIMS = (
         section=Section.ours,
     ),
     of_networks(
-        "thm2-kernel",
+        id="adaptive-thm2-kernel",
+        figure=None,
         says="The theoretical adaptive feature model reflects real networks",
         paper="reflects",
         number="cosine of the adapted kernel with that of Theorem 2, less that with the initial",
@@ -213,7 +219,8 @@ CLAIMS = (
     ),
     *(
         of_networks(
-            f"thm2-low-rank-{layer}",
+            id=f"adaptive-thm2-low-rank-{layer}",
+            figure=None,
             says=f"Learning is group approximately low rank: the change of {layer} is of lower "
             "rank than that of the tangent model",
             paper="approximately low rank",
@@ -227,7 +234,8 @@ CLAIMS = (
         for layer in HIDDEN
     ),
     of_networks(
-        "a1-sparse",
+        id="adaptive-a1-sparse",
+        figure=None,
         says="A diagonal M, a scale for every parameter, makes changes of weights sparser",
         paper="sparsity",
         number="entries that matter over those of the least-norm solution, of three layers the "

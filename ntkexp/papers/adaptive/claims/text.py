@@ -96,7 +96,8 @@ def least_shared(rows: pd.DataFrame) -> float:
 
 CLAIMS = (
     of_networks(
-        "eq19-last-layer",
+        id="adaptive-eq19-last-layer",
+        figure=None,
         says="On the linear task only the final layer should contribute to the change of the "
         "kernel (19)",
         paper="only",
@@ -113,7 +114,8 @@ CLAIMS = (
         ),
     ),
     of_networks(
-        "eq19-last-proportional",
+        id="adaptive-eq19-last-proportional",
+        figure=None,
         says="On the sign task the final layer's contribution to the prediction should be "
         "proportional to y",
         paper="proportional",
@@ -127,18 +129,21 @@ CLAIMS = (
         also=("with y", of_tasks("adapted_layers", at_layer("with_linear", LAST), (SIGN,))),
     ),
     of_networks(
-        "s32-residual-near-zero",
+        id="adaptive-s32-residual-near-zero",
+        figure=None,
         says="The residual sign(y) - αy is largest for points with y near 0",
         paper="largest",
         number="its mean size over the fifth nearest to y = 0 over that over the farthest",
         tables=("adapted_examples",),
         statistic=of_tasks("adapted_examples", residual_near_zero, (SIGN,)),
         holds=above(1.0),
+        threshold="the sign of the text's word",
         seen="this was written",
         unit=times,
     ),
     of_networks(
-        "eq19-rest-residual",
+        id="adaptive-eq19-rest-residual",
+        figure=None,
         says="The remainder of the weights only fit the residual sign(y) - αy",
         paper="only",
         number="correlation of what the hidden layers add together with the residual less that "
@@ -151,18 +156,21 @@ CLAIMS = (
         also=("each alone", hidden_prefer_residual),
     ),
     of_networks(
-        "s4-final-larger",
+        id="adaptive-s4-final-larger",
+        figure=None,
         says="The final tangent features are larger than the average ones (section 4)",
         paper="larger",
         number="norm of the final kernel over that of the adapted one",
         tables=("adapted_cosines",),
         statistic=of_tasks("adapted_cosines", ratio, (LINEAR, SIGN)),
         holds=above(1.0),
+        threshold="the sign of the text's word",
         seen="this was written: pilots had 3.2 to 3.7 ×",
         unit=times,
     ),
     of_networks(
-        "s4-rescaled",
+        id="adaptive-s4-rescaled",
+        figure=None,
         says="The final feature kernel closely resembles a re-scaled version of the average one",
         paper="closely",
         number="cosine of the two",
@@ -173,7 +181,8 @@ CLAIMS = (
         seen="this was written: pilots had 0.96 to 0.99",
     ),
     of_networks(
-        "s4-same-subspace",
+        id="adaptive-s4-same-subspace",
+        figure=None,
         says="All M along the path have the same principal subspace, with other eigenvalues",
         paper="the same",
         number="mean cosine of 5 principal angles of K_t - K0 with K - K0, least of ten points",

@@ -87,6 +87,7 @@ claim = sharing(
     paper="sign of the difference",
     experiments=EXPERIMENTS,
     tables=("yin_yang_areas",),
+    threshold="the sign of the text's word",
     horizon=OWN_END,
 )
 

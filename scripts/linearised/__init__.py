@@ -1,0 +1,1 @@
+"""The figures of linearised, one file each."""

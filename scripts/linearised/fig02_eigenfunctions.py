@@ -1,0 +1,35 @@
+"""Test accuracy of networks and of their linearisations on eigenfunctions of their kernel.
+
+Labels are the signs of the j-th eigenfunction of the network's own tangent kernel at its
+initialisation. Points are runs; those of the first seed are joined. Dotted: accuracy on two halves
+of CIFAR-10's classes (CIFAR2).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.linearised.task_panels import accuracies, records_of
+
+FIGURE = "2"
+EXPERIMENTS = (
+    "linearised/mlp",
+    "linearised/mlp_linear",
+    "linearised/mlp_seeds",
+    "linearised/mlp_seeds_linear",
+    "linearised/cifar2_mlp",
+    "linearised/cifar2_mlp_linear",
+)
+
+
+def make(given: drawing.Options) -> Figure:
+    return accuracies(records_of(given, ("evals",)))
+
+
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Panels with a point an eigenfunction: networks and their linearisations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.claims.effort import line
+from ntkexp.papers.linearised.tasks import LINEAR, TITLES, TRAINED, each_task, last_looks, pairs
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+
+# In every figure of this paper networks are blue, linearisations vermilion.
+LOOKS = {
+    "network": ("network", drawing.BLUE, "o"),
+    "linear": ("linearisation", drawing.VERMILION, "s"),
+}
+# The lines of CIFAR2 in the panels of an architecture.
+CIFAR2 = "linearised/cifar2_"
+PANEL = 2.6
+
+
+def records_of(given: drawing.Options, tables: Sequence[str]) -> list[Record]:
+    """The runs of the experiments that have some; without any the commands that make them."""
+    found = [runs.chosen(name, given.runs, tables) for name in given.experiments]
+    if not any(found):
+        runs.stop(runs.missing(name, given.runs, tables) for name in given.experiments)
+    for name, own in zip(given.experiments, found, strict=True):
+        if not own:
+            print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
+    return [record for own in found for record in own]
+
+
+def accuracies(found: Sequence[Record]) -> Figure:
+    """A panel a kind of network: test accuracy by j, and that on CIFAR2 as lines."""
+    both = list(pairs([one for one in found if not one.experiment.startswith(CIFAR2)]))
+    if not both:
+        runs.stop(["no network with its linearisation on eigenfunctions of one kernel"])
+    every = each_task(both)
+    titles = dict.fromkeys(pair.title for pair in both)
+    size = (PANEL * len(titles) + 0.4, PANEL + 0.4)
+    size = (max(size[0], drawing.COLUMN), size[1] + 0.3)
+    figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False)
+    for axes, title in zip(grid[0], titles, strict=True):
+        own = every[every["experiment"].map(TITLES) == title]
+        _accuracy(axes, own)
+        net = title.partition(",")[0].lower()
+        for record in found:
+            if record.experiment.removesuffix(LINEAR) == CIFAR2 + net:
+                _baseline(axes, record)
+        axes.set(title=title, xlabel="index of the eigenfunction")
+    grid[0][0].set_ylabel("test accuracy")
+    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    drawing.note(figure, notes(found, every))
+    return figure
+
+
+def _accuracy(axes: Axes, own: pd.DataFrame) -> None:
+    """The first seed's points are joined; those of further seeds stand alone. A network that is
+    not trained at its end has an open point."""
+    first = own["seed"].min()
+    for whose, (label, colour, marker) in LOOKS.items():
+        mine = own[own["whose"] == whose]
+        joined = mine[mine["seed"] == first]
+        axes.plot(joined["data.index"], joined["accuracy"], color=colour, label=label)
+        for done, frame in mine.groupby((mine["train_loss"] <= TRAINED) | (whose == "linear")):
+            face = colour if done else "none"
+            axes.plot(frame["data.index"], frame["accuracy"], marker, markersize=3, color=colour,
+                      markerfacecolor=face)  # fmt: skip
+    axes.set_xscale("log")
+
+
+def _baseline(axes: Axes, record: Record) -> None:
+    linear = record.experiment.endswith(LINEAR)
+    label, colour, _ = LOOKS["linear" if linear else "network"]
+    evals = record.tables["evals"]
+    last = evals[(evals["split"] == "test") & (evals["subset"] == "all")].sort_values("step")
+    axes.axhline(last["accuracy"].iloc[-1], color=colour, linestyle=":", label=f"{label}, CIFAR2")
+
+
+def movements(found: Sequence[Record]) -> Figure:
+    """Steps to the loss, distance and cosine distance of networks, by j."""
+    every = each_task(pairs(found))
+    columns = {
+        "steps": f"steps to a training loss of {TRAINED:g}",
+        "distance": "|θ − θ₀|",
+        "cosine_distance": "cosine distance of θ and θ₀",
+    }
+    figure, grid = drawing.subplots(1, 3, figsize=(drawing.PAGE, PANEL))
+    for axes, (column, label) in zip(grid, columns.items(), strict=True):
+        for whose, (name, colour, marker) in LOOKS.items():
+            mine = every[(every["whose"] == whose) & (every[column] < float("inf"))]
+            axes.plot(mine["data.index"], mine[column], marker + "-", markersize=3, color=colour,
+                      label=name)  # fmt: skip
+        axes.set(xscale="log", xlabel="index of the eigenfunction", ylabel=label)
+    grid[0].set_yscale("log")
+    drawing.legend_above(figure, *grid[1].get_legend_handles_labels())
+    drawing.letter_panels(grid)
+    drawing.note(figure, notes(found, every))
+    return figure
+
+
+def notes(found: Sequence[Record], every: pd.DataFrame) -> list[str]:
+    """Where the tasks come from, how many are not trained, and what the images are."""
+    record = next(one for one in found if "data.index" in one.tables["evals"])
+    train, test = (record.config.get(f"data.{split}_examples") for split in ("train", "test"))
+    images = {"mnist": (60_000, 10_000), "cifar10": (50_000, 10_000)}[record.config["data.images"]]
+    counts = [own or whole for own, whole in zip((train, test), images, strict=True)]
+    network = every[every["whose"] == "network"]
+    untrained = int((network["train_loss"] > TRAINED).sum())
+    steps = int(last_looks(record)["step"].max())
+    lines = [
+        f"eigenfunctions of the kernel at initialisation on {sum(counts):,} images, {counts[0]:,} "
+        f"of them for training; {steps:,} steps"
+    ]
+    if untrained:
+        lines.append(
+            f"{untrained} of {len(network)} networks end above a training loss of {TRAINED:g} "
+            "(open points)"
+        )
+    return [
+        *lines,
+        *dict.fromkeys(remark for one in found for remark in one.life.get("remarks", ())),
+    ]

@@ -1,0 +1,139 @@
+"""The claims on eigenfunctions see networks that are worse than their linearisations, or better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.linearised.claims.eigenfunctions import CLAIMS
+from ntkexp.papers.linearised.tasks import pairs, tasks
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id.removeprefix("linearised-"): claim for claim in CLAIMS}
+ALL = (1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500, 700, 1000)
+FOUR = (20, 100, 400, 1000)
+
+
+def record(
+    name: str,
+    accuracies: Sequence[float],
+    *,
+    js: Sequence[int] = ALL,
+    losses: Sequence[float] | None = None,
+    steps: Sequence[float] | None = None,
+    seed: int = 0,
+) -> Record:
+    """A run with a task for each j; who has infinite steps never came to the loss."""
+    losses = losses or [0.001] * len(js)
+    steps = steps or [100.0 * place for place in range(1, len(js) + 1)]
+    evals = [
+        {"step": step, "split": split, "subset": "all", "loss": loss if step else 0.7,
+         "accuracy": (accuracy if split == "test" else 1.0) if step else 0.5, "data.index": j}
+        for j, accuracy, loss in zip(js, accuracies, losses, strict=True)
+        for step in (0, 390, 39000)
+        for split in ("train", "test")
+    ]  # fmt: skip
+    events = [
+        {"step": int(step), "event": "train_loss", "threshold": 0.01, "data.index": j}
+        for j, step in zip(js, steps, strict=True)
+        if np.isfinite(step)
+    ]
+    distance = [
+        {"step": step, "start": 14.0, "distance": step * place, "data.index": j,
+         "cosine_distance": step * place / 1e6}
+        for place, j in enumerate(js, 1)
+        for step in (0, 39000)
+    ]  # fmt: skip
+    columns = ["step", "event", "threshold", "data.index"]
+    tables = {
+        "evals": pd.DataFrame(evals),
+        "events": pd.DataFrame(events, columns=columns),
+        "distance": pd.DataFrame(distance),
+    }
+    config = {"name": name, "recipe": "paper", "seed": seed, "scale.name": "paper"}
+    return Record(name, f"run{seed}", config, tables)
+
+
+FALLING = np.linspace(0.95, 0.65, len(ALL)).tolist()
+BETTER = [accuracy + 0.1 for accuracy in FALLING]
+
+
+def verdict(name: str, *records: Record) -> Verdict:
+    return judge(LEDGER[name], records).verdict
+
+
+def test_a_network_that_is_worse_than_its_linearisation() -> None:
+    never = [np.inf] * len(ALL)
+    both = record("linearised/mlp", FALLING), record("linearised/mlp_linear", BETTER, steps=never)
+    for name in ("fig02-falls", "fig02-gap", "fig02-mean-gap", "fig12-steps", "fig12-distance",
+                 "fig12-cosine", "sec43-sooner"):  # fmt: skip
+        assert verdict(name, *both) is Verdict.holds, name
+    (case,) = judge(LEDGER["fig02-mean-gap"], both).cases
+    assert (case.panel, case.seed) == ("MLP", 0) and case.value == pytest.approx(-0.1)
+    panels = {case.panel for case in judge(LEDGER["fig02-falls"], both).cases}
+    assert panels == {"MLP, network", "MLP, linearisation"}
+
+
+def test_a_network_that_is_better() -> None:
+    both = (
+        record("linearised/mlp", BETTER[::-1], steps=list(range(900, 900 - len(ALL), -1))),
+        record("linearised/mlp_linear", FALLING[::-1], steps=[5.0] * len(ALL)),
+    )
+    for name in ("fig02-falls", "fig02-gap", "fig02-mean-gap", "fig12-steps", "sec43-sooner"):
+        assert verdict(name, *both) is Verdict.fails, name
+
+
+def test_one_task_from_the_tenth_on_is_enough_to_fail_and_earlier_ones_do_not_count() -> None:
+    ahead = {j: accuracy + 0.2 * (j == where) for where in (5,) for j, accuracy in
+             zip(ALL, FALLING, strict=True)}  # fmt: skip
+    linear = record("linearised/mlp_linear", BETTER)
+    assert verdict("fig02-gap", record("linearised/mlp", [*ahead.values()]), linear) is (
+        Verdict.holds
+    )
+    ahead[10] += 0.2
+    assert verdict("fig02-gap", record("linearised/mlp", [*ahead.values()]), linear) is (
+        Verdict.fails
+    )
+
+
+def test_a_network_that_is_not_trained_leaves_its_task_undecided() -> None:
+    accuracies = [*FALLING[:-1], 0.99]
+    losses = [*[0.001] * (len(ALL) - 1), 0.02]
+    both = (
+        record("linearised/mlp", accuracies, losses=losses),
+        record("linearised/mlp_linear", BETTER),
+    )
+    assert verdict("fig02-gap", *both) is Verdict.holds
+    assert verdict("fig02-falls", *both) is Verdict.holds
+    assert 1000 not in next(pairs(both)).gap
+
+
+def test_each_seed_is_judged_with_its_own_linearisation() -> None:
+    worse, better = [0.9, 0.8, 0.7, 0.6], [0.99, 0.95, 0.9, 0.85]
+    runs = [
+        record("linearised/mlp_seeds", worse, js=FOUR, seed=1),
+        record("linearised/mlp_seeds_linear", better, js=FOUR, seed=1),
+        record("linearised/mlp_seeds", better, js=FOUR, seed=2),
+        record("linearised/mlp_seeds_linear", worse, js=FOUR, seed=2),
+    ]
+    assert verdict("fig02-seeds-gap", *runs) is Verdict.partly
+    assert verdict("fig02-falls-seeds", *runs) is Verdict.holds
+    values = {case.seed: case.value for case in judge(LEDGER["fig02-seeds-mean-gap"], runs).cases}
+    assert values[1] == pytest.approx(-values[2])
+
+
+def test_without_its_linearisation_nothing_is_said_of_the_gap() -> None:
+    assert verdict("fig02-gap", record("linearised/mlp", FALLING)) is Verdict.no_runs
+
+
+def test_the_numbers_of_a_task() -> None:
+    steps = [100.0, np.inf, *[300.0] * (len(ALL) - 2)]
+    found = tasks(record("linearised/mlp", FALLING, steps=steps))
+    assert found.loc[1, "accuracy"] == pytest.approx(0.95)
+    assert found.loc[2, "steps"] == np.inf and found.loc[1, "steps"] == 100
+    assert found.loc[5, "distance"] == 39000 * 3
+    assert found.index.tolist() == list(ALL)
