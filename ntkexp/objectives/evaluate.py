@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -47,33 +48,21 @@ METRICS = Table(
 ALWAYS = ("all", "easy", "difficult")
 
 
-@torch.no_grad()
 def evaluate(
     model: nn.Module,
     split: Split,
     objective: Loss,
     *,
-    examples: int | None,
-    batch_size: int,
-    subsets: Collection[str] = (),
-    metrics: Sequence[Metric] = (),
     layout: torch.memory_format = torch.contiguous_format,
+    **asked: Any,
 ) -> dict[str, tuple[float, ...]]:
-    """Mean loss, accuracy and `metrics` of a network on the first `examples`, by subset."""
+    """Mean loss, accuracy and metrics of a network by subset; `asked` is what `judged` takes."""
 
     def outputs_of(chosen: slice) -> Tensor:
         outputs: Tensor = model(split.inputs[chosen].contiguous(memory_format=layout))
         return outputs
 
-    return judged(
-        outputs_of,
-        split,
-        objective,
-        examples=examples,
-        batch_size=batch_size,
-        subsets=subsets,
-        metrics=metrics,
-    )
+    return judged(outputs_of, split, objective, **asked)
 
 
 @torch.no_grad()
