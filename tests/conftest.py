@@ -208,3 +208,12 @@ def made_images(images_on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small images of every kind, made up, for this process and its children."""
     monkeypatch.setenv("NTKEXP_DATA", str(images_on_disk / "data"))
     monkeypatch.setenv("NTKEXP_CACHE", str(images_on_disk / "cache"))
+
+
+@pytest.fixture(scope="module")
+def module_images(images_on_disk: Path) -> Iterator[None]:
+    """The same for a whole file, and for its fixtures that live as long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NTKEXP_DATA", str(images_on_disk / "data"))
+        patch.setenv("NTKEXP_CACHE", str(images_on_disk / "cache"))
+        yield

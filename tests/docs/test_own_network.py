@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import runpy
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conftest import Ntkexp
 from tests.docs.pages import TOP, blocks
+from tests.forked import Forked
 
 
 def test_the_page_leads_to_figures(inside: Ntkexp, tmp_path: Path) -> None:
@@ -19,10 +20,18 @@ def test_the_page_leads_to_figures(inside: Ntkexp, tmp_path: Path) -> None:
     (commands,) = [block for block in page if block.kind == "bash"]
     trains, *ours = commands.text.splitlines()
     assert trains == "python train.py"
-    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, check=True, env=os.environ)
+    trained = Forked(["train.py"], tmp_path, function=as_python).done()
+    assert trained.returncode == 0, trained.stderr
     for line in ours:
         done = inside(*[word.strip("'") for word in line.split()[1:]])
         assert done.returncode == 0, done.stderr
     drawn = tmp_path / "outputs" / "figures" / "own" / "mine"
     assert (drawn / "fig02_spectrum.pdf").exists()
     assert (drawn / "fig03_alignment.csv").exists()
+
+
+def as_python(words: Sequence[str]) -> int:
+    """`python FILE`."""
+    sys.path.insert(0, "")
+    runpy.run_path(words[0], run_name="__main__")
+    return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import torch
 import ntkexp
 from ntkexp.errors import UserError
 from ntkexp.results import Record
-from tests.tiny_runs import TINY, make_images
+from tests.tiny_runs import TINY
 
 WORDS = ("model.depth=2", "model.width=8", "data.noise=0.5",
          "optim.steps=12", "keep.weights=[4]", "probing.spacing=list",
@@ -21,13 +20,8 @@ WORDS = ("model.depth=2", "model.width=8", "data.noise=0.5",
 
 
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("remade")
-    make_images(folder / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NTKEXP_DATA", str(folder / "data"))
-        patch.setenv("NTKEXP_CACHE", str(folder / "cache"))
-        yield folder
+def outputs(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("remade")
 
 
 def made(outputs: Path, *words: str) -> Record:

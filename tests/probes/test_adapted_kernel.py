@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
 from tests.tiny_runs import composed, train
 
+pytestmark = pytest.mark.usefixtures("module_images")
 WORDS = (
     "data=fitted_digits",
     "data.targets=sign",
@@ -84,16 +84,8 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.sum(one * other) / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def images(images_on_disk: Path) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NTKEXP_DATA", str(images_on_disk / "data"))
-        patch.setenv("NTKEXP_CACHE", str(images_on_disk / "cache"))
-        yield
-
-
 @pytest.fixture(scope="module")
-def run(images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(tmp_path_factory.mktemp("outputs"), *WORDS)
 
 
@@ -265,7 +257,7 @@ def test_members_have_kernels_of_their_own(run: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def pairs(images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pairs(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three seeds of networks that fit linear targets, and of networks that fit their signs."""
     kept = ("data=", "model=", "objective=", "probe=", "prob", "optim.stop", "progress", "device")
     words = [word for word in WORDS if word.startswith(kept) and ".adapted_kernel." not in word]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from ntkexp.theory.adaptive.solver import Dense, adapt
 from ntkexp.theory.adaptive.theorems import joint_penalty
 from tests.tiny_runs import composed, train
 
+pytestmark = pytest.mark.usefixtures("module_images")
 WORDS = (
     "data=fitted_digits",
     "data.train_examples=30",
@@ -44,16 +44,8 @@ WORDS = (
 )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def images(images_on_disk: Path) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NTKEXP_DATA", str(images_on_disk / "data"))
-        patch.setenv("NTKEXP_CACHE", str(images_on_disk / "cache"))
-        yield
-
-
 @pytest.fixture(scope="module")
-def run(images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(tmp_path_factory.mktemp("outputs"), *WORDS)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,7 +14,7 @@ from matplotlib.figure import Figure
 from ntkexp import figures
 from ntkexp.errors import UserError
 from ntkexp.results import Record, read
-from tests.tiny_runs import make_images, train
+from tests.tiny_runs import train
 
 TINY = ("data.train_examples=60", "data.test_examples=30", "probing.examples=8",
         "optim.batch_size=20", "optim.steps=12", "probing.growth=1.5", "model.depth=2",
@@ -26,18 +25,14 @@ ONE_LOOK = ("+exp=disk", "name=look", "probe=[spectrum,alignment]", "model.width
 
 
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def outputs(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seeds of an experiment of one's own, clean and with noise; one look at a disk."""
     folder = tmp_path_factory.mktemp("own")
-    make_images(folder / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NTKEXP_DATA", str(folder / "data"))
-        patch.setenv("NTKEXP_CACHE", str(folder / "cache"))
-        for seed in (0, 1):
-            for noise in (0, 0.5):
-                train(folder / "outputs", "+exp=mlp_mnist", "name=mine", *TINY,
-                      f"seed={seed}", f"data.noise={noise}")  # fmt: skip
-        train(folder / "outputs", *ONE_LOOK)
+    for seed in (0, 1):
+        for noise in (0, 0.5):
+            train(folder / "outputs", "+exp=mlp_mnist", "name=mine", *TINY,
+                  f"seed={seed}", f"data.noise={noise}")  # fmt: skip
+    train(folder / "outputs", *ONE_LOOK)
     return folder / "outputs"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 from ntkexp.results.record import Record
 from ntkexp.scripts import trained
 from tests.conftest import Script
-from tests.tiny_runs import make_images, train
+from tests.tiny_runs import train
 
 # Enough steps for a curve from iteration 10 on, of networks as small as they come.
 SMALL = (
@@ -68,10 +68,9 @@ MANY_RUNS = {"fig06_complexity", "fig13_depth", "fig14_low_rate"}
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+def runs(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a figure's own runs, which are trained when it is first asked for."""
     folder = tmp_path_factory.mktemp("runs")
-    make_images(folder / "data")
 
     @cache
     def trained(name: str) -> Path:
@@ -79,10 +78,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], P
             train(folder / name, *words)
         return folder / name
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NTKEXP_DATA", str(folder / "data"))
-        patch.setenv("NTKEXP_CACHE", str(folder / "cache"))
-        yield trained
+    return trained
 
 
 @pytest.mark.parametrize(

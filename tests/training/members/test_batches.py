@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -12,7 +10,7 @@ from ntkexp.config import TrainConfig
 from ntkexp.training import experiment
 from ntkexp.training.members.stacked import StackedBatches
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import TINY, composed, make_images
+from tests.tiny_runs import TINY, composed
 
 NET = ("model=mlp", "data=mnist", "model.depth=1", "model.width=3", "probe=[]")
 STEPS = ("optim.batch_size=25", "optim.steps=8")
@@ -24,13 +22,6 @@ SWEEPS = {
 }
 
 
-@pytest.fixture
-def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_images(tmp_path / "data")
-    monkeypatch.setenv("NTKEXP_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("NTKEXP_CACHE", str(tmp_path / "cache"))
-
-
 def network(words: list[str]) -> Supervised:
     config = OmegaConf.to_object(composed([*TINY, *NET, *STEPS, *words]))
     assert isinstance(config, TrainConfig)
@@ -39,7 +30,7 @@ def network(words: list[str]) -> Supervised:
     return work
 
 
-@pytest.mark.usefixtures("images")
+@pytest.mark.usefixtures("made_images")
 @pytest.mark.parametrize("axis", SWEEPS)
 def test_every_member_sees_its_own_minibatch(axis: str) -> None:
     members, common = SWEEPS[axis]
