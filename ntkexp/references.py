@@ -59,6 +59,8 @@ class FromRun:
     file: str = option("weights.pt", FILE, "the file of that run")
     id: str = option("", about="its id, filled in")
     folder: str = option("", about="its folder, filled in")
+    # Its own key in the config, for messages; no option, so without a type.
+    key = "a file of another run"
 
     @property
     def path(self) -> Path:
@@ -85,10 +87,14 @@ class FromRun:
                 f"{', '.join(sorted(here))}; expected the data of that run"
             )
 
-    def checked(self) -> Path:
-        """The path of the file, if it is as its run wrote it."""
+    def checked(self, suffix: str) -> Path:
+        """The path of the file, if its name ends so and it is as its run wrote it."""
         from ntkexp.results.files import refuse_changed
 
+        if self.path.suffix != suffix:
+            raise UserError(
+                f"{self.key}: {self.path} is read; expected a file *{suffix} of that run"
+            )
         refuse_changed(self.path, checksum(Path(self.folder), self.file))
         return self.path
 
@@ -96,21 +102,29 @@ class FromRun:
         """The tensors of a file such as weights.pt."""
         import torch
 
-        content = io.BytesIO(self.checked().read_bytes())
+        content = io.BytesIO(self.checked(".pt").read_bytes())
         tensors: dict[str, Tensor] = torch.load(content, map_location="cpu", weights_only=True)
         return tensors
 
-    def table(self) -> pd.DataFrame:
-        """A table, from a parquet file."""
+    def table(self, *columns: str) -> pd.DataFrame:
+        """A table, from a parquet file, that has these columns at least."""
         from ntkexp.results.table import frame_of
 
-        return frame_of(self.checked().read_bytes())
+        frame = frame_of(self.checked(".parquet").read_bytes())
+        if lacking := [name for name in columns if name not in frame]:
+            raise UserError(
+                f"{self.key}: {self.path} has no column {lacking[0]}, but "
+                f"{', '.join(map(str, frame))}; expected a table with {', '.join(columns)}"
+            )
+        return frame
 
     def array(self) -> NDArray[np.generic]:
         """An array of a .npy file, as a read-only memory map."""
         import numpy as np
 
-        array: NDArray[np.generic] = np.load(self.checked(), mmap_mode="r", allow_pickle=False)
+        array: NDArray[np.generic] = np.load(
+            self.checked(".npy"), mmap_mode="r", allow_pickle=False
+        )
         return array
 
 
@@ -142,7 +156,9 @@ class FilesFromRun(FromRun):
         """One of the files beside `file`."""
         if file not in self.also:
             raise ValueError(f"{file} is not among {self.also}: no provenance would have it")
-        return replace(self, file=file)
+        other = replace(self, file=file)
+        other.key = self.key
+        return other
 
 
 def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictConfig]]:
@@ -171,6 +187,16 @@ def _unset(config: DictConfig, name: str, kind: type) -> DictConfig:
     factory = factories.get(name, MISSING)
     unset: DictConfig = OmegaConf.structured(kind if factory is MISSING else factory())
     return unset
+
+
+def name_references(plain: object, config: DictConfig) -> None:
+    """Tell the references of a plain config their keys."""
+    for key, _ in references(config):
+        place = plain
+        for name in key.split("."):
+            place = place[name] if isinstance(place, Mapping) else getattr(place, name)
+        assert isinstance(place, FromRun)
+        place.key = key
 
 
 def hashed_reference(value: Mapping[str, Any]) -> Any:

@@ -108,6 +108,10 @@ class Section(StrEnum):
     ours = "Our own questions"
 
 
+# Where an interval comes from, unless a claim says otherwise.
+SIGN = "the sign of the text's word"
+
+
 @dataclass(frozen=True)
 class Claim:
     """One statement of the paper, one curve of its authors' notebooks, or one identity.
@@ -130,8 +134,8 @@ class Claim:
     tables: tuple[str, ...]
     statistic: Statistic
     holds: Interval
-    threshold: str
     horizon: Horizon
+    threshold: str = SIGN
     seen: str = ""
     unit: Unit = plain
     section: Section = Section.paper

@@ -114,7 +114,8 @@ class Scores:
 def read_scores(config: Scored, labels: Labels, images: str) -> Scores:
     """Scores for images with these labels, in this order."""
     if config.score_file is None:
-        table = config.score.table().sort_values("example")
+        columns = ("example", "label", "score", "probability")
+        table = config.score.table(*columns).sort_values("example")
         where = f"{config.score.path}"
         scores = Scores(
             table["score"].to_numpy(float),

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp import members
 from ntkexp.compose.finalise import located, parents
 from ntkexp.config import StudyConfig, TrainConfig
+from ntkexp.references import name_references
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
@@ -94,4 +95,5 @@ def _files_of_runs(config: DictConfig) -> Mapping[str, str]:
 def _plain(config: DictConfig) -> TrainConfig | StudyConfig:
     plain = OmegaConf.to_object(config)
     assert isinstance(plain, TrainConfig | StudyConfig)
+    name_references(plain, config)
     return plain

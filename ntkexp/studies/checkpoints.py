@@ -32,7 +32,7 @@ from ntkexp.results.table import Table
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Study
 from ntkexp.studies.stepped import SteppedWork
-from ntkexp.tangent import TangentFeatures, TangentKernel
+from ntkexp.tangent import TangentFeatures, TangentKernel, summed_kernel
 
 if TYPE_CHECKING:
     from ntkexp.training.place import Place
@@ -44,7 +44,6 @@ PICKED = Rule(
     "all, label, trace or how many outputs",
 )
 EVALUATED_AT_ONCE = 500
-OUTPUTS_AT_ONCE = 16
 
 
 @dataclass
@@ -166,9 +165,7 @@ class PickedView(NetworkView):
     def _kernels_of_module(self) -> Mapping[str, TangentKernel]:
         inputs = {name: batch.inputs for name, batch in self.batches.items()}
         if self.picked == "trace":
-            return {
-                name: summed(self._model, x, self._objective.outputs) for name, x in inputs.items()
-            }
+            return {name: summed_kernel(self._model, x) for name, x in inputs.items()}
         if self.picked == "label":
             return {
                 name: TangentFeatures(self._model, outputs=_own_label(batch.targets)).kernel(
@@ -177,24 +174,6 @@ class PickedView(NetworkView):
                 for name, batch in self.batches.items()
             }
         return TangentFeatures(self._model, outputs=self._some).kernels(inputs)
-
-
-def summed(model: nn.Module, inputs: Tensor, outputs: int) -> TangentKernel:
-    """(n, n): the tangent kernel summed over outputs, a few of which are in memory at once."""
-    total: TangentKernel | None = None
-    for start in range(0, outputs, OUTPUTS_AT_ONCE):
-        some = list(range(start, min(start + OUTPUTS_AT_ONCE, outputs)))
-        part = TangentFeatures(model, outputs=some, check=total is None).kernel(inputs)
-        grams = {
-            name: gram.view(part.shape).diagonal(dim1=1, dim2=3).sum(-1)
-            for name, gram in {"": part.gram, **part.layers}.items()
-        }
-        if total is not None:
-            before = {"": total.gram, **total.layers}
-            grams = {name: before[name] + gram for name, gram in grams.items()}
-        total = replace(part, gram=grams.pop(""), layers=grams, outputs=1)
-    assert total is not None
-    return total
 
 
 def _own_label(targets: Tensor) -> Any:

@@ -115,14 +115,14 @@ class YinYangMaps(Study):
 
 def reached(run: RunOfMembers) -> pd.DataFrame:
     """Columns seed, level and step: when each run first was below each level."""
-    events = run.events.table()
+    events = run.events.table("seed", "event", "threshold", "step")
     chosen = events[events["event"] == "train_loss"].rename(columns={"threshold": "level"})
     return chosen[["seed", "level", "step"]].sort_values(["level", "seed"])
 
 
 def at_levels(run: RunOfMembers) -> dict[float, pd.DataFrame]:
     """Level -> test losses (seeds, points) at the step where a run came below it."""
-    crossed, snapshot = reached(run), run.snapshot.table()
+    crossed, snapshot = reached(run), run.snapshot.table("seed", "step", "example", "loss")
     losses = {}
     for level, rows in crossed.groupby("level"):
         seen = rows.merge(snapshot, on=["seed", "step"])

@@ -4,10 +4,11 @@ A library of its own: it knows tensors and modules, no runs and no configs.
 """
 
 from ntkexp.tangent.average_features import AverageFeatures, average_features
+from ntkexp.tangent.diagonal import summed_kernel, tangent_blocks, tangent_diagonal
 from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.kernel import TangentKernel
-from ntkexp.tangent.products import pull_back, push_forward
+from ntkexp.tangent.products import pull_back, push_forward, tangent_operator
 from ntkexp.tangent.tangent_features import (
     TangentFeatures,
     layer_factors,
@@ -30,8 +31,12 @@ __all__ = [
     "layer_factors",
     "pull_back",
     "push_forward",
+    "summed_kernel",
+    "tangent_blocks",
+    "tangent_diagonal",
     "tangent_kernel",
     "tangent_kernel_tiles",
     "tangent_kernels",
+    "tangent_operator",
     "tangent_trace",
 ]

@@ -145,8 +145,10 @@ def chosen(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
     picked = select(raw, outputs, indices) if callable(outputs) else _matrix(raw)
     whose = "outputs= of the model's output" if callable(outputs) else "the model's output"
     if picked.dim() != 2 or picked.shape[0] != len(indices) or picked.shape[1] == 0:
+        way_out = "; outputs=lambda f: f.flatten(1) takes all of them, lambda f: f[:, -1] the last"
         raise UserError(
             f"{whose} has shape {tuple(picked.shape)} for {len(indices)} inputs; (n, c) is needed"
+            + way_out * (picked.dim() > 2 and not callable(outputs))
         )
     if not picked.is_floating_point():
         raise UserError(f"{whose} has type {picked.dtype}; a real float is needed")

@@ -39,6 +39,10 @@ class Direct:
     def part(self, examples: slice) -> Direct:
         return replace(self, values=self.values[examples])
 
+    def summed(self) -> Direct:
+        """The feature of one output whose products are the sums of these over outputs."""
+        return replace(self, values=self.values.flatten(1).unsqueeze(1))
+
 
 @dataclass
 class Outer:
@@ -74,6 +78,10 @@ class Outer:
 
     def part(self, examples: slice) -> Outer:
         return replace(self, u=self.u.part(examples), v=self.v[examples])
+
+    def summed(self) -> Outer:
+        """The feature of one output whose products are the sums of these over outputs."""
+        return replace(self, v=self.v.transpose(1, 2).flatten(2, 3).unsqueeze(1))
 
 
 Factor: TypeAlias = Direct | Outer

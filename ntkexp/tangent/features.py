@@ -54,6 +54,14 @@ class Features:
         }
         return replace(self, layers=parts, examples=len(range(self.examples)[examples]))
 
+    def summed(self) -> Features:
+        """Features of one output, whose kernel is the sum of this one over outputs."""
+        summed = {
+            layer: {name: factor.summed() for name, factor in factors.items()}
+            for layer, factors in self.layers.items()
+        }
+        return replace(self, layers=summed, outputs=1)
+
 
 def layer_of(parameter: str) -> str:
     """The module that owns a parameter; a parametrisation belongs to the module it serves.
@@ -255,6 +263,18 @@ class CheckedFeatures:
             if name in factors:
                 layer[name] = factors[name]
         return Features(layers, len(batch), k, reading.slow, reading.flops)
+
+
+class Summed:
+    """Features of one output, whose kernel is the sum over the outputs of those of `features`."""
+
+    def __init__(self, features: CheckedFeatures) -> None:
+        self.features, self.function = features, features.function
+        self.sizes = replace(features.sizes, outputs=1)
+        self.budget_bytes = features.budget_bytes
+
+    def of(self, batch: Batch) -> Features:
+        return self.features.of(batch).summed()
 
 
 def few_of(batch: Batch) -> Batch:

@@ -5,8 +5,8 @@ Models that have no kernel as this package means it are refused, each in one lin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ from torch.func import functional_call
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, meant
 from ntkexp.tangent.batch import Batch, Inputs, Outputs, chosen, mapped, parts_of, select
 from ntkexp.tangent.graph import walk
 from ntkexp.tangent.lstm import LSTMByStep
@@ -167,6 +167,32 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
     if not parameters:
         raise UserError("the model has no trainable parameters: there is no tangent kernel")
     return parameters
+
+
+@contextmanager
+def alone(model: nn.Module, names: Sequence[str] | None) -> Iterator[None]:
+    """Inside the block only these parameters are trained: names of parameters or of modules."""
+    if names is None:
+        yield
+        return
+    every = [(name, p) for name, p in model.named_parameters(remove_duplicate=False)]
+    wanted: set[int] = set()
+    for asked in [names] if isinstance(names, str) else names:
+        some = {id(p) for name, p in every if f"{name}.".startswith(f"{asked}.")}
+        if not some:
+            raise UserError(
+                f"parameters={asked!r}: no parameter or module of this name"
+                f"{meant(asked, [name for name, _ in every])}"
+            )
+        wanted |= some
+    others = [p for p in trainable(model).values() if id(p) not in wanted]
+    for parameter in others:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in others:
+            parameter.requires_grad_(True)
 
 
 def check_shapes(

@@ -12,7 +12,7 @@ from torch import Tensor
 from ntkexp.machine import on_gpu
 from ntkexp.tangent.batch import Batch, check_finite
 from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.features import CheckedFeatures, Features, layer_of
+from ntkexp.tangent.features import CheckedFeatures, Features, Summed, layer_of
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.memory import (
     Workspace,
@@ -60,7 +60,7 @@ class Plan:
         return {step.layer for step in self.steps if step.half}
 
 
-@dataclass
+@dataclass(repr=False)
 class TangentKernel:
     """K[(i,y),(j,z)] = <grad_w f_w(x_i)[y], grad_w f_w(x_j)[z]>, rows example-major: i c + y.
 
@@ -80,6 +80,11 @@ class TangentKernel:
         rows, columns = self.gram.shape
         return rows // self.outputs, self.outputs, columns // self.outputs, self.outputs
 
+    def __repr__(self) -> str:
+        rows, outputs, columns, _ = self.shape
+        of = f"{rows} x {columns} inputs, {outputs} outputs, {len(self.layers)} layers"
+        return f"TangentKernel({of}, {self.gram.dtype}, {self.gram.device})"
+
     def times(self, factor: float) -> TangentKernel:
         """The kernel of sqrt(factor) f."""
         layers = {name: factor * k for name, k in self.layers.items()}
@@ -89,7 +94,7 @@ class TangentKernel:
 class Request:
     """One request: what to compute, in which memory, and the plan as it is carried out."""
 
-    def __init__(self, features: CheckedFeatures, layers: bool) -> None:
+    def __init__(self, features: CheckedFeatures | Summed, layers: bool) -> None:
         self.features, self.layers = features, layers
         self.sizes, self.budget_bytes = features.sizes, features.budget_bytes
         self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)

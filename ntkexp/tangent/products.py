@@ -1,25 +1,32 @@
-"""Phi v and Phi^T u, without Phi."""
+"""Phi v and Phi^T u, without Phi, and both as an operator of scipy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.backwards import drawn
+from ntkexp.tangent.backwards import drawn, first_line
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.function import (
     NetworkFunction,
+    alone,
     check_examples_independent,
     check_shapes,
     trainable,
 )
 from ntkexp.tangent.memory import default_budget
 from ntkexp.tangent.state import preserve_model_state
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 
 def push_forward(
@@ -62,29 +69,47 @@ def _twice_differentiated(
     values: Tensor, points: list[nn.Parameter], tangents: list[Tensor]
 ) -> Tensor | None:
     """Phi v; None where an operation's derivative has no derivative of its own."""
-    u = torch.zeros_like(values, requires_grad=True)
     try:
-        pulled = torch.autograd.grad(
-            values, points, u, create_graph=True, allow_unused=True, materialize_grads=True
-        )
-        moving = [(g, v) for g, v in zip(pulled, tangents, strict=True) if g.requires_grad]
-        if moving:
-            moved = torch.autograd.grad(
-                [g for g, _ in moving], u, [v for _, v in moving], retain_graph=True
-            )[0].detach()
-        else:
-            moved = torch.zeros_like(values)
+        moved = _Adjoint(values, points).moved(tangents)
     except RuntimeError:
         return None
     # A derivative computed outside of autograd's sight looks like a constant: <u, Phi v> tells.
     w = drawn(values)
-    pulled = torch.autograd.grad(
-        values, points, w, retain_graph=True, allow_unused=True, materialize_grads=True
-    )
+    pulled = _pulled_back(values, points, w)
     parts = torch.stack([(g * v).sum().double() for g, v in zip(pulled, tangents, strict=True)])
     sizes = torch.stack([(g * v).abs().sum() for g, v in zip(pulled, tangents, strict=True)])
     rounding = 1e3 * torch.finfo(values.dtype).eps * (sizes.sum() + (w * moved).abs().sum())
     return moved if (parts.sum() - (w * moved).sum()).abs() <= rounding + 1e-30 else None
+
+
+class _Adjoint:
+    """Phi^T u as a graph in u, which is differentiated by u for every Phi v."""
+
+    def __init__(self, values: Tensor, points: list[nn.Parameter]) -> None:
+        self.u = torch.zeros_like(values, requires_grad=True)
+        self.pulled = _pulled_back(values, points, self.u, create_graph=True)
+
+    def moved(self, tangents: Sequence[Tensor]) -> Tensor:
+        pairs = [(g, v) for g, v in zip(self.pulled, tangents, strict=True) if g.requires_grad]
+        if not pairs:
+            return torch.zeros_like(self.u)
+        graphs, along = zip(*pairs, strict=True)
+        return torch.autograd.grad(graphs, self.u, along, retain_graph=True)[0].detach()
+
+
+def _pulled_back(
+    values: Tensor, points: list[nn.Parameter], cotangent: Tensor, *, create_graph: bool = False
+) -> tuple[Tensor, ...]:
+    """Phi^T u, a tensor a parameter."""
+    return torch.autograd.grad(
+        values,
+        points,
+        cotangent,
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
+        materialize_grads=True,
+    )
 
 
 def pull_back(
@@ -110,12 +135,62 @@ def _pulled(
             f"cotangent has shape {tuple(cotangent.shape)}; expected that of the outputs, "
             f"{tuple(values.shape)}, or flat"
         )
-    grads = torch.autograd.grad(
-        values,
-        list(parameters.values()),
-        cotangent.reshape(values.shape).to(values),
-        retain_graph=True,
-        allow_unused=True,
-        materialize_grads=True,
-    )
+    grads = _pulled_back(values, [*parameters.values()], cotangent.reshape(values.shape).to(values))
     return {name: grad.detach() for name, grad in zip(parameters, grads, strict=True)}
+
+
+def tangent_operator(
+    model: nn.Module,
+    inputs: Inputs,
+    *,
+    outputs: Outputs = None,
+    parameters: Sequence[str] | None = None,
+) -> LinearOperator:
+    """Phi as scipy's LinearOperator, (n c, P): rows as in the kernel, columns the trainable
+    parameters one after the other. The forward is kept, so that a product is one backward; once
+    weights have changed, the operator is to be made anew.
+
+    `scipy.sparse.linalg.svds(phi, k=5)` has the leading directions, and sigma^2 are the leading
+    eigenvalues of K = `phi @ phi.T`.
+
+    >>> phi = tangent_operator(nn.Linear(2, 1, bias=False), torch.tensor([[3.0, 4.0]]))
+    >>> phi.shape, (phi @ [1.0, 1.0]).tolist(), (phi.T @ [2.0]).tolist()
+    ((1, 2), [7.0], [6.0, 8.0])
+    """
+    from scipy.sparse.linalg import LinearOperator
+
+    check_examples_independent(model)
+    with preserve_model_state(model), sdpa_kernel(SDPBackend.MATH), alone(model, parameters):
+        function = NetworkFunction(model, outputs)
+        values, points = function(Batch.of(inputs)), [*function.parameters.values()]
+        if _twice_differentiated(values, points, [*map(drawn, points)]) is None:
+            raise UserError(
+                "an operation of the model has no second derivative; push_forward and pull_back "
+                "do without"
+            )
+        adjoint = _Adjoint(values, points)
+    sizes = [point.numel() for point in points]
+
+    def product(vector: NDArray[Any], of: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+        given = torch.as_tensor(np.asarray(vector).ravel()).to(values)
+        with preserve_model_state(model):
+            try:
+                return of(given).cpu().numpy()
+            except RuntimeError as error:
+                raise UserError(f"{first_line(error)}: make the operator anew") from error
+
+    def pushed(vector: Tensor) -> Tensor:
+        parts = zip(torch.split(vector, sizes), points, strict=True)
+        return adjoint.moved([part.view_as(point) for part, point in parts]).flatten()
+
+    def pulled(vector: Tensor) -> Tensor:
+        return torch.cat(
+            [g.flatten() for g in _pulled_back(values, points, vector.view_as(values))]
+        )
+
+    return LinearOperator(
+        (values.numel(), sum(sizes)),
+        matvec=lambda vector: product(vector, pushed),
+        rmatvec=lambda vector: product(vector, pulled),
+        dtype=str(values.dtype).removeprefix("torch."),
+    )

@@ -7,18 +7,19 @@ features.kernel(x)      # checks nothing again: weights and inputs may be others
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
-from ntkexp.tangent.factors import norm_workspace, squared_norms
-from ntkexp.tangent.features import CheckedFeatures, Features, Findings
+from ntkexp.tangent.factors import Factor, norm_workspace, squared_norms
+from ntkexp.tangent.features import CheckedFeatures, Features, Findings, Summed
 from ntkexp.tangent.function import (
     NetworkFunction,
+    alone,
     coupling_modules,
     refuse_coupling,
     trainable,
@@ -51,6 +52,8 @@ class TangentFeatures:
         tf32: True lets a GPU round the factors of products to 10 bits.
         check: that outputs are not random and that each depends on its own example alone. True
             refuses, "warn" warns, False does not look. Once for each form of inputs.
+        parameters: names of the parameters to vary, or of modules, all of whose parameters vary;
+            None is all that are trainable.
 
     >>> features = TangentFeatures(nn.Linear(1, 1))
     >>> features.kernel(torch.tensor([[2.0], [3.0]])).gram        # x x' + 1
@@ -68,8 +71,9 @@ class TangentFeatures:
         budget_bytes: int | None = None,
         tf32: bool = False,
         check: Check = True,
+        parameters: Sequence[str] | None = None,
     ) -> None:
-        self._couplers = coupling_modules(model)
+        self._couplers, self.parameters = coupling_modules(model), parameters
         refuse_coupling(self._couplers)
         self.model, self.outputs, self.budget_bytes = model, outputs, budget_bytes
         self.tf32, self.check = tf32, check
@@ -77,21 +81,29 @@ class TangentFeatures:
         self._findings: dict[Hashable, Findings] = {}
 
     def kernel(
-        self, inputs: Inputs, other: Inputs | None = None, *, layers: bool = True
+        self,
+        inputs: Inputs,
+        other: Inputs | None = None,
+        *,
+        layers: bool = True,
+        summed: bool = False,
     ) -> TangentKernel:
-        """K of `inputs` with themselves, or with `other`; `layers` splits it by layer."""
-        if other is None:
-            return self._symmetric([inputs], layers)[0]
+        """K of `inputs` with themselves, or with `other`; `layers` splits it by layer, `summed` is
+        the sum of K over outputs, (n, n')."""
         with self._looking():
-            batches = Batch.several([inputs, other])
-            return Request(self._checked(batches), layers).cross(*batches)
+            batches = Batch.several([inputs] if other is None else [inputs, other])
+            checked = self._checked(batches)
+            request = Request(Summed(checked) if summed else checked, layers)
+            return request.symmetric(batches)[0] if other is None else request.cross(*batches)
 
     def kernels(
         self, batches: Mapping[str, Inputs], *, layers: bool = True
     ) -> dict[str, TangentKernel]:
         """The kernel of each batch with itself, from one forward and one set of backwards."""
-        kernels = self._symmetric([*batches.values()], layers)
-        return dict(zip(batches, kernels, strict=True))
+        with self._looking():
+            several = Batch.several([*batches.values()])
+            kernels = Request(self._checked(several), layers).symmetric(several)
+            return dict(zip(batches, kernels, strict=True))
 
     def factors(self, inputs: Inputs) -> Features:
         """The factors of every parameter. The batch is not cut: it must fit into memory."""
@@ -101,28 +113,26 @@ class TangentFeatures:
 
     def trace(self, inputs: Inputs) -> Tensor:
         """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
+        workspace, norms = norm_workspace(next(self.model.parameters()).detach()), []
+        for factors in self.in_blocks(inputs):
+            norms.append(squared_norms(factors, workspace))
+        return torch.stack(norms).sum()
+
+    def in_blocks(self, inputs: Inputs) -> Iterator[list[Factor]]:
+        """The factors of every parameter, for as many examples at a time as fit into memory."""
         with self._looking():
             batch = Batch.of(inputs)
             checked = self._checked([batch])
-            like = checked.sizes.like
-            workspace, total = norm_workspace(like), like.new_zeros((), dtype=torch.float64)
-            parts = blocks(len(batch), checked.sizes.bytes_per_example, checked.budget_bytes)
-            for rows in parts:
-                features = checked.of(batch[rows])
-                factors = [
-                    factor for layer in features.layers.values() for factor in layer.values()
-                ]
-                total += squared_norms(factors, workspace)
-            return total
+            each = checked.sizes.bytes_per_example
+            for rows in blocks(len(batch), each, checked.budget_bytes):
+                layers = checked.of(batch[rows]).layers.values()
+                yield [factor for layer in layers for factor in layer.values()]
 
-    def _symmetric(self, inputs: list[Inputs], layers: bool) -> list[TangentKernel]:
-        with self._looking():
-            batches = Batch.several(inputs)
-            return Request(self._checked(batches), layers).symmetric(batches)
-
-    def _looking(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
         refuse_coupling(self._couplers)
-        return preserve_model_state(self.model, tf32=self.tf32)
+        with preserve_model_state(self.model, tf32=self.tf32), alone(self.model, self.parameters):
+            yield
 
     def _checked(self, batches: list[Batch]) -> CheckedFeatures:
         if not batches:
@@ -154,6 +164,7 @@ def tangent_kernel(
     batch_function: bool = False,
     tf32: bool = False,
     check: Check = True,
+    parameters: Sequence[str] | None = None,
 ) -> TangentKernel:
     """The kernel of `inputs` with themselves, or with `other`: K = Phi Phi'^T.
 
@@ -161,7 +172,7 @@ def tangent_kernel(
         layers: False leaves out the split by layer.
         batch_function: True takes the batch as one function: the only meaning a kernel has with
             batch norm in training mode or active dropout, which are refused otherwise.
-        outputs, budget_bytes, tf32, check: as in `TangentFeatures`.
+        outputs, budget_bytes, tf32, check, parameters: as in `TangentFeatures`.
 
     >>> tangent_kernel(nn.Linear(1, 1), torch.tensor([[2.0], [3.0]])).gram    # x x' + 1
     tensor([[ 5.,  7.],
@@ -170,11 +181,16 @@ def tangent_kernel(
     if batch_function:
         if other is not None:
             raise UserError("batch_function=True: two batches have no common batch function")
-        with preserve_model_state(model, tf32=tf32):
+        with preserve_model_state(model, tf32=tf32), alone(model, parameters):
             function = NetworkFunction(model, outputs)
             return batch_kernel(function, Batch.of(inputs), layers, budget_bytes)
     features = TangentFeatures(
-        model, outputs=outputs, budget_bytes=budget_bytes, tf32=tf32, check=check
+        model,
+        outputs=outputs,
+        budget_bytes=budget_bytes,
+        tf32=tf32,
+        check=check,
+        parameters=parameters,
     )
     return features.kernel(inputs, other, layers=layers)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
+import pickle
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -218,9 +218,9 @@ def leaves(config: DictConfig, where: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(value, f"{where}{name}.")
 
 
-def outcome(config: DictConfig, key: str, value: object) -> str:
+def outcome(pickled: bytes, key: str, value: object) -> str:
     """What is said of a value, "" where it is taken; anything else than a refusal is raised."""
-    changed = copy.deepcopy(config)
+    changed = pickle.loads(pickled)  # a copy, in a seventh of the time of deepcopy
     try:
         OmegaConf.update(changed, key, value, merge=True)
         finalise(changed, frozenset({key}))
@@ -249,17 +249,18 @@ def test_no_value_of_any_key_of_training_ends_in_a_traceback(
 ) -> None:
     config = composed([*words, "optim.steps=1"])
     config.paths.outputs = "outputs"
+    pickled = pickle.dumps(config)
     for key, value in leaves(config):
         if nodes is not None and key.partition(".")[0] not in nodes:
             continue
         for wrong in NONSENSE:
-            said = outcome(config, key, wrong)
+            said = outcome(pickled, key, wrong)
             number = isinstance(value, int | float)
             assert said or not number, f"{key}={wrong} is taken"
             if isinstance(wrong, float) and not isinstance(value, str):
                 assert said, f"{key}={wrong} is taken"
         for maybe in () if isinstance(value, DictConfig) else NUMBERS:
-            outcome(config, key, maybe)
+            outcome(pickled, key, maybe)
 
 
 @pytest.mark.parametrize("name", sorted({*studies.names()} - {"checkpoints"}))  # of ntkexp probe

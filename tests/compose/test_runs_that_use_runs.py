@@ -246,6 +246,12 @@ def test_arrays_and_tables_of_a_study_serve_another(
     assert found["own"].item() == found["theirs"].item()
     lacking = inside(*read, "study.sums.file=summs.parquet")
     assert "has no file summs.parquet; it has draw0.npy, draw1.npy, draw2.npy, " in lacking.stderr
+    for kind, file in (("array", "sums.parquet"), ("sums", "draw1.npy")):
+        wrong = inside(*read, "study.sums.file=sums.parquet", f"study.{kind}.file={file}")
+        assert wrong.returncode == 2
+        assert wrong.stderr.splitlines()[-1].startswith(f"ntkexp: study.{kind}: outputs/draws/")
+    with pytest.raises(UserError, match="has no column nope, but part, sum; expected a table with"):
+        FromRun(file="sums.parquet", folder=str(only("draws"))).table("sum", "nope")
 
 
 def test_one_reference_gives_several_files_and_the_options_of_their_run(

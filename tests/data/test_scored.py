@@ -79,7 +79,7 @@ def study(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
             "probability": rng.random(100),
         }
     ).sample(frac=1, random_state=0)
-    monkeypatch.setattr(FromRun, "table", lambda needed: table)
+    monkeypatch.setattr(FromRun, "table", lambda needed, *columns: table)
     return table.set_index("example")
 
 

@@ -135,7 +135,7 @@ def test_a_study_stops_when_it_is_asked_to(start: Start, tmp_path: Path) -> None
 
 
 def test_a_study_goes_on_after_its_last_part(inside: Ntkexp, start: Start, tmp_path: Path) -> None:
-    words = ("study", "+exp=fourier_modes", "study.seeds=20", "study.width=8", "study.points=8")
+    words = ("study", "+exp=fourier_modes", "study.seeds=6", "study.width=8", "study.points=8")
     words += ("study.shown=[0]", "checkpoint.every_seconds=0", "progress=false")
 
     def commits() -> int:

@@ -15,7 +15,7 @@ from tests.tiny_runs import TINY, composed, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 SHORT = (
-    *TINY, "optim.epochs=null", "optim.steps=12", "probing.spacing=list", "probing.steps=[0,5,12]",
+    *TINY, "optim.epochs=null", "optim.steps=12", "probing.spacing=list", "probing.steps=[0,2,12]",
 )  # fmt: skip
 MLP = ("data=mnist", "model=mlp", "model.width=8", "model.depth=2", *SHORT)
 CONVOLUTIONS = ("data=cifar10", "model.base=2", *SHORT)
@@ -53,7 +53,7 @@ RUNS: dict[str, tuple[str, ...]] = {
     ),
     "augmentation": (*CONVOLUTIONS, "model=vgg11", "data.augment=crop_flip", "probe=[]"),
     "batch norm": (
-        *CONVOLUTIONS, "model=resnet18", "probe=[spectrum]", "optim.steps=6", "probing.steps=[0]",
+        *CONVOLUTIONS, "model=resnet18", "probe=[spectrum]", "optim.steps=3", "probing.steps=[0]",
     ),
     "adam and cosine": (*MLP, "optim=adam", "optim.schedule=cosine", "probe=[]"),
     "full batch": (*MLP, "optim.batch_size=null", "probe=[spectrum]"),
@@ -101,7 +101,7 @@ def test_a_run_goes_on_as_if_it_had_not_been_cut_short(name: str, tmp_path: Path
     command, words = ("study", STUDIES[name]) if name in STUDIES else ("train", RUNS[name])
     with pretended():
         whole = train(tmp_path / "whole", *words, command=command)
-        train(tmp_path / "cut", *words, stop_at=5, command=command)
+        train(tmp_path / "cut", *words, stop_at=2, command=command)
         cut = train(tmp_path / "cut", *words, command=command)
     tables = sorted(whole.glob("*.parquet"))
     assert len(tables) >= 2

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Statistic
+from ntkexp.claims.claim import Case, Statistic, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 TASK = "data.targets"
 LINEAR, SIGN = "linear", "sign"
 HIDDEN, LAST = ("hidden1", "hidden2"), "output"
-# A claim about the networks of Figure 1.
-of_networks = partial(Claim, experiments=("adaptive/label_kernel",), horizon=OWN_END)
+# A claim about the networks of Figure 1; most are of the text.
+of_networks = sharing(
+    "adaptive-", figure=None, experiments=("adaptive/label_kernel",), horizon=OWN_END
+)
 # Beyond this mean squared error a network has not fitted its targets, and decides nothing.
 FITTED = 1e-3
 

@@ -11,4 +11,5 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/equal": "1.8 hours for ten networks",
     "spectral/increasing": "1.8 hours for ten networks",
     "spectral/one_sine": "8 minutes for three networks",
+    "spectral/robustness": "35 minutes for three networks",
 }

@@ -108,3 +108,29 @@ def test_power_iterations_come_from_below(seed: int) -> None:
     few, many = power_iteration(W), power_iteration(W, 1000)
     assert 0.8 * exact < few <= exact * (1 + 1e-12)
     assert many == pytest.approx(exact)
+
+
+def made_zero_at_the_ends(layers: Layers) -> Pieces:
+    """f less the line through its ends."""
+    found = pieces(layers)
+    line = found.values[0] + found.x * (found.values[-1] - found.values[0])
+    return Pieces(found.x, found.values - line)
+
+
+def test_the_gradient_falls_one_power_more_slowly_than_the_transform() -> None:
+    """Equation (9) with Delta = 1: f~ = O(k^-2) and df~/dtheta = O(k^-1), no less."""
+    layers = network(3, depth=2, width=12)
+    k = 2 * np.pi * np.arange(1, 257) + 1.0
+    step = 1e-7
+
+    def nudged(by: float) -> Pieces:
+        (W, b), *others = layers
+        return made_zero_at_the_ends([(W, b + by * (np.arange(len(b)) == 4)), *others])
+
+    gradient = np.abs(nudged(step).transform(k) - nudged(-step).transform(k)) / (2 * step)
+    values = np.abs(made_zero_at_the_ends(layers).transform(k))
+    low, high = slice(16, 32), slice(128, 256)
+    # The largest of an octave: between zeros of the oscillation the envelope shows.
+    falls = {name: f[low].max() / f[high].max() for name, f in [("f", values), ("df", gradient)]}
+    assert 30 < falls["f"] < 130
+    assert 4 < falls["df"] < 16

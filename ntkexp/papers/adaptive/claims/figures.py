@@ -134,7 +134,6 @@ CLAIMS = (
         tables=("adapted_cosines",),
         statistic=of_pairs("adapted_cosines", cosine("average", "residual")),
         holds=above(0.0),
-        threshold="the sign of the text's word",
         seen="this was written: in pilots of three seeds it was so",
     ),
     _figure_1(
@@ -165,7 +164,7 @@ CLAIMS = (
         threshold="ours: each kernel counts with a positive sign",
     ),
     of_networks(
-        id="adaptive-fig3-near-zero",
+        "fig3-near-zero",
         figure="3",
         says="The kernel is highly influenced by difficult training points, near y = 0",
         paper="highly",
@@ -179,7 +178,7 @@ CLAIMS = (
         also=("the two ratios", of_tasks("adapted_fifths", fifths("diagonal"), (LINEAR, SIGN))),
     ),
     of_networks(
-        id="adaptive-fig3-larger-near-zero",
+        "fig3-larger-near-zero",
         figure="3",
         says="On the sign task the adapted kernel is very large for points with y near 0",
         paper="very large",
@@ -193,7 +192,7 @@ CLAIMS = (
         also=("on the linear task", of_tasks("adapted_fifths", fifths("diagonal"), (LINEAR,))),
     ),
     of_networks(
-        id="adaptive-fig3-remainder",
+        "fig3-remainder",
         figure="3",
         says="What initial and label kernel leave of the adapted kernel's diagonal is larger near "
         "y = 0 (the statistic of the authors' script)",
@@ -202,7 +201,6 @@ CLAIMS = (
         tables=("adapted_fifths",),
         statistic=of_tasks("adapted_fifths", remainder, (SIGN,)),
         holds=above(0.0),
-        threshold="the sign of the text's word",
         also=("on the linear task", of_tasks("adapted_fifths", remainder, (LINEAR,))),
     ),
     claim(

@@ -137,8 +137,7 @@ def entries_ratio(kind: str) -> Statistic:
 
 CLAIMS = (
     of_networks(
-        id="adaptive-eq9-kernel",
-        figure=None,
+        "eq9-kernel",
         says="Real networks illustrate Theorem 1: their kernel comes to have a multiple of the "
         "label kernel (9)",
         paper="illustrate",
@@ -150,8 +149,7 @@ CLAIMS = (
         seen="this was written",
     ),
     of_networks(
-        id="adaptive-s32-larger-b",
-        figure=None,
+        "s32-larger-b",
         says="Binarised targets require larger values of the solution B",
         paper="larger",
         number="least penalty of (16), sign task less linear task",
@@ -163,21 +161,18 @@ CLAIMS = (
         also=("|β|² of Theorem 1", of_pairs("adapted_premise", premise("initial"))),
     ),
     of_networks(
-        id="adaptive-s32-more-change",
-        figure=None,
+        "s32-more-change",
         says="Larger values of B on binarised targets result in more change to the adapted kernel",
         paper="more",
         number="norm of K - K0, sign task less linear task",
         tables=("adapted_sizes",),
         statistic=of_pairs("adapted_sizes", change),
         holds=above(0.0),
-        threshold="the sign of the text's word",
         seen="this was written",
         also=("the two norms", of_tasks("adapted_sizes", change, (LINEAR, SIGN))),
     ),
     of_networks(
-        id="adaptive-s32-only-last",
-        figure=None,
+        "s32-only-last",
         says="On the linear task the solution should have large values only in the final layer's B",
         paper="only",
         number="the last layer's share of the squared norm of B, solution of (16)",
@@ -190,7 +185,7 @@ CLAIMS = (
         also=("of the network's own change of weights", last_share("network")),
     ),
     of_networks(
-        id="adaptive-eq4-premise",
+        "eq4-premise",
         figure="ours",
         says="Ours: the network is the least solution in its own average features, as in (4) for "
         "a fixed M",
@@ -205,8 +200,7 @@ CLAIMS = (
         section=Section.ours,
     ),
     of_networks(
-        id="adaptive-thm2-kernel",
-        figure=None,
+        "thm2-kernel",
         says="The theoretical adaptive feature model reflects real networks",
         paper="reflects",
         number="cosine of the adapted kernel with that of Theorem 2, less that with the initial",
@@ -219,8 +213,7 @@ CLAIMS = (
     ),
     *(
         of_networks(
-            id=f"adaptive-thm2-low-rank-{layer}",
-            figure=None,
+            f"thm2-low-rank-{layer}",
             says=f"Learning is group approximately low rank: the change of {layer} is of lower "
             "rank than that of the tangent model",
             paper="approximately low rank",
@@ -234,8 +227,7 @@ CLAIMS = (
         for layer in HIDDEN
     ),
     of_networks(
-        id="adaptive-a1-sparse",
-        figure=None,
+        "a1-sparse",
         says="A diagonal M, a scale for every parameter, makes changes of weights sparser",
         paper="sparsity",
         number="entries that matter over those of the least-norm solution, of three layers the "

@@ -75,7 +75,6 @@ def claims(
             "adapted_cosines", {label: cosine("average", label) for label in LABELS}
         ),
         holds=above(0.0),
-        threshold="the sign of the text's word",
         horizon=OWN_END,
         seen=seen,
         also=("pairs that did not fit", undecided),

@@ -96,8 +96,7 @@ def least_shared(rows: pd.DataFrame) -> float:
 
 CLAIMS = (
     of_networks(
-        id="adaptive-eq19-last-layer",
-        figure=None,
+        "eq19-last-layer",
         says="On the linear task only the final layer should contribute to the change of the "
         "kernel (19)",
         paper="only",
@@ -114,8 +113,7 @@ CLAIMS = (
         ),
     ),
     of_networks(
-        id="adaptive-eq19-last-proportional",
-        figure=None,
+        "eq19-last-proportional",
         says="On the sign task the final layer's contribution to the prediction should be "
         "proportional to y",
         paper="proportional",
@@ -129,21 +127,18 @@ CLAIMS = (
         also=("with y", of_tasks("adapted_layers", at_layer("with_linear", LAST), (SIGN,))),
     ),
     of_networks(
-        id="adaptive-s32-residual-near-zero",
-        figure=None,
+        "s32-residual-near-zero",
         says="The residual sign(y) - αy is largest for points with y near 0",
         paper="largest",
         number="its mean size over the fifth nearest to y = 0 over that over the farthest",
         tables=("adapted_examples",),
         statistic=of_tasks("adapted_examples", residual_near_zero, (SIGN,)),
         holds=above(1.0),
-        threshold="the sign of the text's word",
         seen="this was written",
         unit=times,
     ),
     of_networks(
-        id="adaptive-eq19-rest-residual",
-        figure=None,
+        "eq19-rest-residual",
         says="The remainder of the weights only fit the residual sign(y) - αy",
         paper="only",
         number="correlation of what the hidden layers add together with the residual less that "
@@ -156,21 +151,18 @@ CLAIMS = (
         also=("each alone", hidden_prefer_residual),
     ),
     of_networks(
-        id="adaptive-s4-final-larger",
-        figure=None,
+        "s4-final-larger",
         says="The final tangent features are larger than the average ones (section 4)",
         paper="larger",
         number="norm of the final kernel over that of the adapted one",
         tables=("adapted_cosines",),
         statistic=of_tasks("adapted_cosines", ratio, (LINEAR, SIGN)),
         holds=above(1.0),
-        threshold="the sign of the text's word",
         seen="this was written: pilots had 3.2 to 3.7 ×",
         unit=times,
     ),
     of_networks(
-        id="adaptive-s4-rescaled",
-        figure=None,
+        "s4-rescaled",
         says="The final feature kernel closely resembles a re-scaled version of the average one",
         paper="closely",
         number="cosine of the two",
@@ -181,8 +173,7 @@ CLAIMS = (
         seen="this was written: pilots had 0.96 to 0.99",
     ),
     of_networks(
-        id="adaptive-s4-same-subspace",
-        figure=None,
+        "s4-same-subspace",
         says="All M along the path have the same principal subspace, with other eigenvalues",
         paper="the same",
         number="mean cosine of 5 principal angles of K_t - K0 with K - K0, least of ten points",

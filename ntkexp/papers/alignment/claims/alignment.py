@@ -188,7 +188,6 @@ CLAIMS = (
         tables=("alignment",),
         statistic=each_run(lambda record: last_over_first(record, "class"), NETWORKS),
         holds=above(1.0),
-        threshold="the sign of the text's word",
         horizon=iteration(EARLY),
         unit=times,
         recipes=PAPER_AND_RELEASED,

@@ -153,7 +153,6 @@ CLAIMS = (
         tables=("eigenfunctions", "points", "eigenvalues"),
         statistic=each_run(lambda r: label_share(r, near(r, 2000)) - label_share(r, 0)),
         holds=above(0.0),
-        threshold="the sign of the text's word",
     ),
     fig01(
         "class-share",

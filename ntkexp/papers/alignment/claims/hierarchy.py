@@ -167,7 +167,6 @@ CLAIMS = (
         number="highest easy over highest difficult CKA",
         statistic=each_run(highest_ratio, PANELS),
         holds=above(1.0),
-        threshold="the sign of the text's word",
         unit=times,
     ),
     claim(
@@ -223,7 +222,6 @@ CLAIMS = (
         experiments=(KMNIST,),
         statistic=each_run(delay),
         holds=above(1.0),
-        threshold="the sign of the text's word",
         unit=times,
     ),
     _depth(

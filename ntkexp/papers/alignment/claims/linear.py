@@ -136,7 +136,6 @@ CLAIMS = (
         number="last test error, SuperNat over gradient descent",
         statistic=each_seed("test_error", supernat_over_descent),
         holds=below(1.0),
-        threshold="the sign of the text's word",
     ),
     fig05(
         "letter-of-17",
@@ -174,7 +173,6 @@ CLAIMS = (
         tables=("kernel_alignment",),
         statistic=each_run(least_stretched),
         holds=above(1.0),
-        threshold="the sign of the text's word",
         seen="this was written",
         unit=times,
     ),

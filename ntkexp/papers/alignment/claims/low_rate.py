@@ -95,7 +95,6 @@ def _enhances(slow: str, fast: str) -> Claim:
         tables=("alignment",),
         statistic=ratio(slow, fast, highest_cka),
         holds=below(1.0),
-        threshold="the sign of the text's word",
         horizon=iteration(LONG),
         seen="this was written",
         jointly=True,
@@ -113,7 +112,6 @@ def _lowers(slow: str, fast: str) -> Claim:
         tables=("spectrum",),
         statistic=ratio(slow, fast, lambda record, step: lowest(record, min(step, EARLY))),
         holds=above(1.0),
-        threshold="the sign of the text's word",
         seen="this was written",
         jointly=True,
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Statistic, above, below, percent, sharing, times
+from ntkexp.claims.claim import SIGN, Case, Statistic, above, below, percent, sharing, times
 from ntkexp.claims.horizon import Horizon, either
 from ntkexp.papers.lazy.curves import (
     MEASURES,
@@ -187,13 +187,11 @@ def higher_noisy_loss(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
     return mean(np.subtract(*losses))
 
 
-SIGN = "the sign of the text's word"
 WITH_LINEARITY = ("evals", "linearity")
 COMMON = {
     "experiments": BOTH,
     "tables": ("evals",),
     "holds": above(0.0),
-    "threshold": SIGN,
     "horizon": ANY,
 }
 fig52, figc1, figc6 = (

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import Case, Statistic, above, below, sharing
+from ntkexp.claims.claim import SIGN, Case, Statistic, above, below, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
@@ -87,7 +87,6 @@ def _differences(record: Record, example: int, basis: str) -> pd.DataFrame:
     return wide.assign(gap=wide["non_linear"] - wide["linearised"]).reset_index()
 
 
-SIGN = "the sign of the text's word"
 LATER = "minority loss at equal majority losses of .4 to .1, non-linear less linearised, the least"
 # Of the modes that share a singular value: the text names none, and any is as good as another.
 BASES = {
@@ -156,6 +155,5 @@ CLAIMS = (
         paper="later",
         number=LATER,
         statistic=minority_later(3, {"lapack": ""}),
-        threshold=SIGN,
     ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Statistic, above, below, percent, plain, sharing
+from ntkexp.claims.claim import SIGN, Case, Statistic, above, below, percent, plain, sharing
 from ntkexp.claims.horizon import OWN_END, Horizon, either
 from ntkexp.papers.lazy.curves import at_levels, mean
 from ntkexp.papers.lazy.spurious_curves import (
@@ -134,7 +134,6 @@ def _phase_1(pair: tuple[float, float]) -> Statistic:
     return of_networks(lambda name, looks: gap(looks, "test_all", "train_all", PHASE_1[name], pair))
 
 
-SIGN = "the sign of the text's word"
 EQUAL_WITH = "accuracy without the attribute at accuracies with it of .6, .7, .8 and .9"
 LIMIT_STANDS_IN = "the linearised network for alpha = 100 where that has not fitted"
 PHASE = (
@@ -153,7 +152,6 @@ claim = sharing(
     experiments=EXPERIMENTS,
     tables=("evals",),
     holds=above(0.0),
-    threshold=SIGN,
     horizon=PHASE_1_OVER,
     unit=percent,
 )

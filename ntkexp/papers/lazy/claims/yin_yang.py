@@ -87,7 +87,6 @@ claim = sharing(
     paper="sign of the difference",
     experiments=EXPERIMENTS,
     tables=("yin_yang_areas",),
-    threshold="the sign of the text's word",
     horizon=OWN_END,
 )
 

@@ -1,0 +1,68 @@
+"""Figure 3.1: the spectrum of networks that fit ten sines, and the norms of their layers.
+
+Above equal amplitudes, below amplitudes of 0.1 to 1. Left |f_k| / A_k, clipped to [0, 1], mean over
+networks. Right the spectral norm of each layer by 10 power iterations, mean over networks; grey:
+their product for one sine alone; black: for ten; both on the right-hand axis.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.spectral.numbers import log_product
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.spectral.heatmap import THOUSANDS, spectrum
+
+FIGURE = "3.1"
+SETTINGS = {"spectral/equal": "$A_i = 1$", "spectral/increasing": "$A_i = 0.1, ..., 1$"}
+CONTROL = "spectral/one_sine"
+TABLES = ("fourier", "spectral_norms")
+
+
+def make(given: drawing.Options) -> Figure:
+    found = runs.chosen_of([name for name in given.experiments if name != CONTROL], given.runs,
+                           TABLES)  # fmt: skip
+    control = runs.chosen(CONTROL, given.runs, TABLES)
+    size = (drawing.PAGE, 2.6 * len(found))
+    figure, rows = drawing.subplots(len(found), 2, figsize=size, squeeze=False)
+    for (left, right), record in zip(rows, found, strict=True):
+        image = spectrum(left, record.tables["fourier"])
+        figure.colorbar(image, ax=left, label=r"$|\tilde f_k| / A_k$")
+        left.set_title(SETTINGS.get(record.experiment, record.experiment))
+        norms = record.tables["spectral_norms"]
+        layers(right, norms)
+        beside = right.twinx()
+        for run, colour in [(record, drawing.BLACK), *((run, "0.6") for run in control)]:
+            product(beside, run.tables["spectral_norms"], colour)
+        beside.set_ylabel(r"$\log \prod |W_k|$ (dotted)")
+        beside.spines.right.set_visible(True)
+    rows[0][1].legend(fontsize=6, ncols=2)
+    drawing.letter_panels(rows.flat)
+    seeds = found[0].tables["fourier"]["seed"].nunique()
+    drawing.note(figure, [f"mean over {seeds} networks"])
+    return figure
+
+
+def layers(axes: Axes, norms: pd.DataFrame) -> None:
+    names = list(dict.fromkeys(norms["layer"]))
+    for name, colour in zip(names, drawing.shades(len(names)), strict=True):
+        curve = norms[norms["layer"] == name].groupby("step")["norm"].mean()
+        axes.plot(curve.index, curve, color=colour, label=name.replace("hidden", "layer "))
+    axes.set(xlabel="iteration", ylabel="spectral norm")
+    axes.set_ylim(0, 1.3 * norms["norm"].max())  # room for the legend
+    axes.xaxis.set_major_formatter(THOUSANDS)
+
+
+def product(axes: Axes, norms: pd.DataFrame, colour: str) -> None:
+    logs = log_product(norms)
+    axes.plot(logs.index, logs, color=colour, linestyle=":")
+
+
+main = drawing.main(__file__, __doc__, ",".join([*SETTINGS, CONTROL]), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

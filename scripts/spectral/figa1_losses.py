@@ -1,0 +1,57 @@
+"""Figure A.1: the losses of Experiment 1, mean over networks, and the exact linear pieces.
+
+a: mean squared error on the training points. b: pieces of the function on [0, 1]. c: the largest
+slope, below the product of the layers' spectral norms, below the bound by the largest weight
+(equation 7). b and c: two networks of each setting.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.spectral.heatmap import THOUSANDS
+
+FIGURE = "A.1"
+SETTINGS = {"spectral/equal": (drawing.BLUE, "equal amplitudes"),
+            "spectral/increasing": (drawing.VERMILION, "increasing")}  # fmt: skip
+BOUNDS = (("lipschitz", "-"), ("product", "--"), ("max_norm", ":"))
+
+
+def make(given: drawing.Options) -> Figure:
+    found = runs.chosen_of(given.experiments, given.runs, ("evals", "linear_pieces"))
+    figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
+    for record in found:
+        colour, label = SETTINGS[record.experiment]
+        losses(left, record, colour, label)
+        exact = record.tables["linear_pieces"].groupby("step").mean(numeric_only=True)
+        middle.plot(exact.index, exact["regions"], "o-", markersize=2, color=colour)
+        for column, style in BOUNDS:
+            right.plot(exact.index, exact[column], style, color=colour)
+    left.legend()
+    left.set(xlabel="iteration", ylabel="mean squared error", yscale="log")
+    middle.set(xlabel="iteration", ylabel="linear pieces", ylim=(0, None))
+    right.set(xlabel="iteration", ylabel="largest slope and its bounds", yscale="log")
+    for axes in (left, middle, right):
+        axes.xaxis.set_major_formatter(THOUSANDS)
+    drawing.letter_panels((left, middle, right))
+    seeds = found[0].tables["evals"]["seed"].nunique()
+    drawing.note(figure, [f"a: {seeds} networks, {drawing.band_label(seeds)}"])
+    return figure
+
+
+def losses(axes: Axes, record: Record, colour: str, label: str) -> None:
+    evals = record.tables["evals"]
+    own = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
+    values = 2 * drawing.by_seed(own, "loss")
+    drawing.mean_and_band(axes, sorted(own["step"].unique()), values, colour=colour, label=label)
+
+
+main = drawing.main(__file__, __doc__, ",".join(SETTINGS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""The panel of most figures here: a spectrum along training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.ticker import FuncFormatter
+
+THOUSANDS = FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
+
+
+def spectrum(axes: Axes, fourier: pd.DataFrame, value: str = "magnitude") -> AxesImage:
+    """|f~_k| over the target's, mean over networks, clipped to [0, 1]: frequency to the right,
+    iteration upwards. Looks may be spaced in any way: each fills the axis up to the next."""
+    ratios = fourier.assign(ratio=fourier[value] / fourier["target"])
+    table = ratios.pivot_table(index="step", columns="k", values="ratio", aggfunc="mean")
+    k, steps = table.columns.to_numpy(float), table.index.to_numpy(float)
+    image = axes.pcolormesh(
+        edges(k), edges(steps), np.clip(table.to_numpy(), 0, 1), vmin=0, vmax=1, rasterized=True
+    )
+    axes.set(xlabel="frequency $k$", ylabel="iteration", ylim=(0, steps[-1]))
+    axes.yaxis.set_major_formatter(THOUSANDS)
+    return image
+
+
+def edges(centres: np.ndarray) -> np.ndarray:
+    """The borders between neighbours, halfway, and those of the first and the last."""
+    if len(centres) == 1:
+        return np.array([centres[0] - 0.5, centres[0] + 0.5])
+    inner = (centres[1:] + centres[:-1]) / 2
+    first, last = 2 * centres[0] - inner[0], 2 * centres[-1] - inner[-1]
+    return np.array([first, *inner, last])

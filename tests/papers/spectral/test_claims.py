@@ -1,0 +1,64 @@
+"""Every claim of the work holds with tables that show it and fails with those that do not."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ntkexp.claims.ledger import ledger
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.spectral.numbers import first_hits, middle_delta
+from ntkexp.results.record import Record
+from tests.papers.spectral.made import SEEDS, fourier, norms, rows
+
+LEDGER = {claim.id: claim for claim in ledger(["spectral"])}
+
+
+def perturbed(holds: bool) -> pd.DataFrame:
+    """At delta = 1 half is left, of low frequencies most or least."""
+    sign = 1 if holds else -1
+    axes = {"seed": SEEDS, "delta": (0.1, 1.0), "k": (10, 20, 30)}
+    return rows(
+        axes,
+        magnitude=lambda seed, delta, k: 0.5 - sign * (k - 20) / 50 if delta == 1 else 1 + k,
+        residual=lambda seed, delta, k: 1.0 + k,
+    )
+
+
+def record(experiment: str, holds: bool) -> Record:
+    alone = experiment.endswith("one_sine")
+    tables = {
+        "fourier": fourier(lambda k: 40 * k if holds else 1000 - 40 * k),
+        "spectral_norms": norms(2.0 if alone else 10.0 if holds else 2.5),
+        "perturbed_spectrum": perturbed(holds),
+    }
+    return Record(experiment, "run", {"name": experiment, "seed": 0}, tables)
+
+
+@pytest.mark.parametrize("name", LEDGER)
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> None:
+    claim = LEDGER[name]
+    found = judge(claim, [record(one, holds) for one in claim.experiments])
+    assert found.verdict is (Verdict.holds if holds else Verdict.fails), found.measured
+    assert found.missing == ()
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_without_runs_there_is_no_verdict(name: str) -> None:
+    assert judge(LEDGER[name], []).verdict is Verdict.no_runs
+
+
+def test_a_frequency_that_is_never_reached_counts_with_the_last_step() -> None:
+    hits = first_hits(fourier(lambda k: 300 if k < 20 else 5000))
+    assert hits.to_dict() == {5: 300, 10: 300, 15: 300, 20: 1000}
+
+
+def test_the_first_hit_is_a_mean_over_networks() -> None:
+    table = fourier(lambda k: 300)
+    table.loc[(table["seed"] == 1) & (table["step"] < 700), "magnitude"] = 0.2
+    assert set(first_hits(table)) == {500}
+
+
+def test_robustness_is_read_where_half_is_left() -> None:
+    assert set(middle_delta(perturbed(True))["delta"]) == {1.0}

@@ -1,0 +1,45 @@
+"""The figures of spectral bias are drawn from small runs of their own experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ntkexp
+from tests.conftest import Script
+
+NETWORK = ["model.depth=2", "model.width=16", "progress=false"]
+TWO = ["members={seed: range(2)}"]
+LOOKS = ["optim.steps=20", "probing.every=10", "probe.linear_pieces.steps=[]",
+         "probe.curve.steps=[]"]  # fmt: skip
+SMALL = {
+    "equal": [*TWO, *LOOKS],
+    "increasing": [*TWO, *LOOKS],
+    "one_sine": [*TWO, *LOOKS[:2]],
+    "robustness": [*TWO, *LOOKS[:2], "probe.perturbed_spectrum.directions=2"],
+}
+FIGURES = {
+    "fig31_spectrum": ("equal", "increasing", "one_sine"),
+    "fig32_functions": ("equal",),
+    "fig33_robustness": ("robustness",),
+    "figa1_losses": ("equal", "increasing"),
+}
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spectral")
+    for name, words in SMALL.items():
+        ntkexp.run(f"spectral/{name}", [*NETWORK, *words], runs=folder)
+    return folder / "spectral"
+
+
+@pytest.mark.parametrize("stem", FIGURES)
+def test_a_figure_is_drawn_from_small_runs(
+    stem: str, outputs: Path, script: Script, tmp_path: Path, as_svg: None
+) -> None:
+    folders = [str(outputs / name) for name in FIGURES[stem]]
+    assert script(stem)(["--out", str(tmp_path), "--runs", *folders]) == 0
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_size > 5_000
