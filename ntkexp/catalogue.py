@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.found import paper
-from ntkexp.results.folders import OUTPUTS, runs
+from ntkexp.results.folders import OUTPUTS, roots, runs
 from ntkexp.results.lock import is_locked
-from ntkexp.results.numbers.standing import compared, distinguishing_keys
+from ntkexp.results.numbers.standing import compared, distinguishing_keys, tables_of
 from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
+from ntkexp.terminal import fitted
 from ntkexp.usage import parsed
 
 
@@ -25,11 +28,14 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     name = given.names[0].removeprefix("+exp=") if given.names else None
     configs: Path | None = given.config_dir
     listed = [*experiments(), *(experiments_of(configs) if configs else ())]
+    outputs = roots(outputs)[1] if given.reference else outputs
     there: dict[str, list[Path]] = {}
     for run in runs(outputs):
         there.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
+    if given.json or given.sort or given.where:
+        return _rows(given, [*there.values()] if name is None else [_runs_of(name, listed, there)])
     if name is not None:
-        return _one(name, listed, there)
+        return fitted(_one(name, listed, there))
     first = max(len(experiment.line) for experiment in listed)
     second = max(len(_figures(experiment)) for experiment in listed)
     lines = []
@@ -47,17 +53,33 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
         if states:
             lines += ["", f"{outputs / folder}  (no experiment of this name here)"]
             lines += [f"    {line}" for line in states]
-    return "\n".join(lines[1:])
+    return fitted("\n".join(lines[1:]))
+
+
+def _rows(given: Namespace, folders: Iterable[Sequence[Path]]) -> str:
+    # pandas is half a second: only here is it worth it.
+    from ntkexp.run_table import as_json, as_text, table
+
+    frame = table([run for some in folders for run in some], given.where, given.sort)
+    return as_json(frame) if given.json else as_text(frame, get_terminal_size().columns)
+
+
+def _runs_of(
+    name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[Path]]
+) -> Sequence[Path]:
+    """The runs of an experiment, which there must be."""
+    names = [*(experiment.name for experiment in listed), *there]
+    if name not in names:
+        raise UserError(f"ntkexp list {name}: no such experiment{meant(name, names)}")
+    return there.get(name, ())
 
 
 def _one(name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[Path]]) -> str:
     """An experiment and its runs, with how far they came and their last numbers."""
     from ntkexp.results.numbers.standing import progress
 
+    in_folder = _runs_of(name, listed, there)
     named = [experiment for experiment in listed if experiment.name == name]
-    if not named and name not in there:
-        names = [*(experiment.name for experiment in listed), *there]
-        raise UserError(f"ntkexp list {name}: no such experiment{meant(name, names)}")
     lines = [
         f"{experiment.line}  {_figures(experiment)}  {experiment.about}" for experiment in named
     ] or [name]
@@ -66,7 +88,6 @@ def _one(name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[P
         for experiment in named
         if experiment.stands_in_for
     ]
-    in_folder = there.get(name, ())
     apart = distinguishing_keys(in_folder)
     for run, (line,) in zip(
         in_folder, (list(_state_lines([run])) or [""] for run in in_folder), strict=True
@@ -114,9 +135,14 @@ def _state(run: Path, status: dict[str, Any]) -> str:
 
 def show(words: Sequence[str]) -> str:
     """One run, or two to compare."""
-    if len(words) not in (1, 2):
+    given = parsed("show", words)
+    if len(given.names) not in (1, 2):
         raise UserError("ntkexp show takes one run or two, to compare: folders or ids")
-    return describe(words[0]) if len(words) == 1 else differences(words)
+    if given.json:
+        from ntkexp.run_table import as_json, table
+
+        return as_json(table([_find(name, OUTPUTS) for name in given.names]))
+    return fitted(describe(given.names[0]) if len(given.names) == 1 else differences(given.names))
 
 
 def describe(name: str, outputs: Path = OUTPUTS) -> str:
@@ -134,14 +160,18 @@ def describe(name: str, outputs: Path = OUTPUTS) -> str:
 
 
 def differences(names: Sequence[str], outputs: Path = OUTPUTS) -> str:
-    """Two runs key by key: a line for everything in which they differ, and no other."""
+    """Two runs key by key: a line for everything in which they differ, and no other; and where
+    their tables first differ."""
+    from ntkexp.results.numbers.difference import differences as of_tables
+
     first, second = (_find(name, outputs) for name in names)
     rows = compared(first, second)
     header = [("", str(first), str(second))]
     lines = [(key, *values) for key, *values in header + rows]
     widths = [max(len(line[place]) for line in lines) for place in (0, 1)]
     text = [f"{key:<{widths[0]}}  {a:<{widths[1]}}  {b}".rstrip() for key, a, b in lines]
-    return "\n".join(text if rows else [*text, "they differ in nothing"])
+    text += [] if rows else ["they differ in nothing"]
+    return "\n".join([*text, "", *of_tables(tables_of(first), tables_of(second))])
 
 
 def _config(run: Path) -> list[str]:
@@ -154,7 +184,10 @@ def _config(run: Path) -> list[str]:
 def _find(name: str, outputs: Path) -> Path:
     if (Path(name) / "status.json").exists():
         return Path(name)
-    matching = [run for run in runs(outputs) if name and run.name.startswith(name)]
+    places = [run for root in roots(outputs) for run in runs(root)]
+    # A reference run that one has made oneself is one's own.
+    ids = {run.name: run for run in reversed(places) if name and run.name.startswith(name)}
+    matching = sorted(ids.values())
     if len(matching) == 1:
         return matching[0]
     if matching:

@@ -80,13 +80,24 @@ USAGES = {
         "what can be chosen and set, an option in a sentence; without a group the groups",
     ),
     "list": Usage(
-        "ntkexp list [NAME] [--config-dir DIR]",
+        "ntkexp list [NAME] [--where CONDITION] [--sort KEY] [--json] [FLAGS]",
         "every experiment, its figures, its runs; of one experiment how far its runs came",
-        flags={"--config-dir DIR": "experiments of one's own as well"},
+        "list [NAME]",
+        {
+            "--where CONDITION": "a line a run, those alone for which this holds, such as "
+            "'test_loss < 0.3 and model.width == 40' (pandas' query)",
+            "--sort KEY": "a line a run, in order of this number or key of the config",
+            "--json": "everything of each run, for other programs",
+            "--reference": "the runs that come with ntkexp in place of one's own",
+            "--config-dir DIR": "experiments of one's own as well",
+        },
     ),
     "show": Usage(
-        "ntkexp show RUN [RUN]",
-        "a run's config, provenance and last numbers; of two runs everything in which they differ",
+        "ntkexp show RUN [RUN] [--json]",
+        "a run's config, provenance and last numbers; of two runs everything in which they "
+        "differ, and where their tables first do",
+        "show RUN [RUN]",
+        {"--json": "its config and last numbers, for other programs"},
     ),
     "claims": Usage(
         "ntkexp claims [--paper NAME] [--figure N] [--runs DIR ...] "

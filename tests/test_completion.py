@@ -22,7 +22,7 @@ CASES = [
     ("ntkexp study +exp=super", ["+exp=supernat"]),
     ("ntkexp figures al", ["alignment"]),
     ("ntkexp figures --o", ["--out"]),
-    ("ntkexp list --", ["--config-dir", "--help"]),
+    ("ntkexp list --c", ["--config-dir"]),
     ("ntkexp data mn", ["mnist"]),
     ("ntkexp train --with", ["--with-parents"]),
 ]

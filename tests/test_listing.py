@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from omegaconf import OmegaConf
 
 from ntkexp.catalogue import overview
 from ntkexp.errors import UserError
+from ntkexp.results.numbers.difference import difference
 from ntkexp.results.numbers.standing import _limit, distinguishing_keys, last_numbers, networks_of
+from ntkexp.run_table import as_text, table
+from ntkexp.terminal import fitted
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import train
 
@@ -161,3 +165,64 @@ def test_numbers_as_targets_have_no_accuracy_to_tell() -> None:
     numbers = dict(last_numbers({"evals": evals.assign(accuracy=float("nan"))}))
     assert numbers == {"train loss": "0.5", "test loss": "nan"}
     assert "test accuracy" in dict(last_numbers({"evals": evals.assign(accuracy=1.0)}))
+
+
+def test_runs_are_chosen_and_sorted_by_their_numbers_and_keys(
+    sweep: list[Path], inside: Ntkexp
+) -> None:
+    wide = next(run for run in sweep if "model.width=5" in keys_of(run))
+    chosen = inside("list", "disk", "--where", "model.width == 5 and test_loss < 1e9").stdout
+    assert wide.name in chosen and len(chosen.splitlines()[1:-1]) == 1
+    told = json.loads(inside("list", "--json", "--sort", "test_loss").stdout)
+    losses = [last_evaluation(Path("outputs/disk") / row["run"], "test")["loss"] for row in told]
+    assert [row["test_loss"] for row in told] == losses == sorted(losses)
+    assert {row["model.width"] for row in told} == {3, 5}
+    assert "no such runs" in inside("list", "--where", "model.width == 4").stdout
+    refused = inside("list", "--where", "model.widht == 5")
+    assert refused.returncode == 2 and "there are experiment, run, folder" in refused.stderr
+    assert "no such column; did you mean test_loss?" in inside("list", "--sort", "test_los").stderr
+
+
+def test_a_table_is_as_wide_as_it_may_be(sweep: list[Path]) -> None:
+    frame = table(sweep)
+    narrow, wide = as_text(frame, 60).splitlines(), as_text(frame, 200).splitlines()
+    assert all(len(line) <= 60 for line in narrow[:-1])
+    assert narrow[-1].startswith("left out for want of width: ")
+    assert "test_loss" in wide[0] and "model.width" in wide[0] and len(wide) == 3
+
+
+def test_two_runs_tell_where_their_tables_first_differ(sweep: list[Path], inside: Ntkexp) -> None:
+    first, second = sweep
+    told = inside("show", first.name, second.name).stdout
+    assert "points: the same in all" in inside("show", first.name, first.name).stdout
+    losses = [pd.read_parquet(run / "steps.parquet")["train_loss"] for run in sweep]
+    values = f"{losses[0][0]:.6g} against {losses[1][0]:.6g}"
+    assert f"steps: first at step 0, epoch 0, in train_loss: {values}" in told
+    shorter = pd.DataFrame({"step": [0, 1], "loss": [1.0, float("nan")]})
+    longer = pd.DataFrame({"step": [0, 1, 2], "loss": [1.0, float("nan"), 2.0]})
+    assert difference(shorter, longer) == (
+        "the same in the rows of both; 2 and 3 rows, of which 2 are of both"
+    )
+
+
+def test_reference_runs_are_listed_and_shown(sweep: list[Path], inside: Ntkexp) -> None:
+    outputs = sweep[0].parents[1]
+    (outputs / "reference").mkdir()
+    (outputs / "disk").rename(outputs / "reference" / "disk")
+    assert json.loads(inside("list", "disk", "--json").stdout) == []
+    listed = json.loads(inside("list", "disk", "--reference", "--json").stdout)
+    assert listed and all(row["experiment"] == "disk" for row in listed)
+    shown = json.loads(inside("show", listed[0]["run"], "--json").stdout)
+    assert shown == listed[:1]
+
+
+def test_in_a_terminal_lines_fit_and_states_have_a_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "    outputs/disk/abc  finished  " + "word " * 30
+    assert fitted(line) == line
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    first, second, *_ = fitted(line).splitlines()
+    assert "\x1b[32mfinished\x1b[0m" in first and second.startswith("        word")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert max(map(len, fitted(line).splitlines())) <= 60 and "\x1b" not in fitted(line)

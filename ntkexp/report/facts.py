@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ntkexp.claims.effort import line
-from ntkexp.experiments import MAIN, axes, experiments
+from ntkexp.experiments import MAIN, Experiment, axes, experiments
 from ntkexp.papers.found import named
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.record import Record
 from ntkexp.results.select import of_recipe, runs_to_show
+from ntkexp.results.status import varied
 
 RELEASED = "recipe=released"
 # How the stem of a figure of that recipe ends.
@@ -29,6 +30,7 @@ class ShownRuns:
     about: str
     records: tuple[Record, ...]
     recipe: str = "paper"
+    left_out: tuple[Record, ...] = ()
 
     @property
     def name(self) -> str:
@@ -52,6 +54,14 @@ class ShownRuns:
             values = {record.config.get(key) for record in self.records}
             parts.append(f"{key} = {', '.join(map(short, sorted(values, key=_place)))}")
         return "; ".join(parts)
+
+    @property
+    def apart(self) -> Sequence[str]:
+        """The keys by which its runs are told apart, beside the seed."""
+        if axes(self.experiment):
+            return axes(self.experiment)
+        keys = varied([record.config for record in self.records])
+        return [key for key in keys if key not in HIDDEN]
 
     @property
     def scale(self) -> str:
@@ -99,17 +109,25 @@ def _hardware(life: Mapping[str, Any]) -> str:
 
 def groups(records: Sequence[Record]) -> list[ShownRuns]:
     """Every experiment with the runs that count, as the ledger chooses them; once more where there
-    are runs by the released recipe."""
+    are runs by the released recipe. Of experiments that are not known here, all runs."""
     shown = []
     for experiment in experiments():
         of_experiment = [record for record in records if record.experiment == experiment.name]
-        chosen = sorted(runs_to_show(of_recipe(of_experiment, "paper")), key=_order)
-        shown.append(ShownRuns(experiment.name, experiment.about, tuple(chosen)))
+        shown.append(_chosen(experiment, of_recipe(of_experiment, "paper"), "paper"))
         released = [record for record in of_experiment if record.recipe == "released"]
         if released:
-            chosen = sorted(runs_to_show(released), key=_order)
-            shown.append(ShownRuns(experiment.name, experiment.about, tuple(chosen), "released"))
+            shown.append(_chosen(experiment, released, "released"))
+    known = {experiment.name for experiment in experiments()}
+    for name in sorted({record.experiment for record in records} - known):
+        runs = [record for record in records if record.experiment == name]
+        shown.append(ShownRuns(name, str(runs[0].config.get("about") or ""), tuple(runs)))
     return shown
+
+
+def _chosen(experiment: Experiment, records: Sequence[Record], recipe: str) -> ShownRuns:
+    chosen = sorted(runs_to_show(records), key=_order)
+    others = tuple(record for record in records if record not in chosen)
+    return ShownRuns(experiment.name, experiment.about, tuple(chosen), recipe, others)
 
 
 def _order(record: Record) -> tuple[tuple[tuple[bool, float, str], ...], int]:

@@ -6,7 +6,7 @@ A template is filled with the ledger, the figures, the runs and the benchmarks.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -24,7 +24,7 @@ from ntkexp.report import sheets
 from ntkexp.report.facts import Drawing, ShownRuns, drawings, first_of, groups, short, which_network
 from ntkexp.report.ledger import ledger
 from ntkexp.report.panels import builders, panels
-from ntkexp.report.sheets import benchmarks, packed, read_timings, soft, text
+from ntkexp.report.sheets import benchmarks, folded, packed, read_timings, soft, text
 from ntkexp.results.files import make_folder, refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.record import SCALES, Record
@@ -94,7 +94,7 @@ def page(
         figures=sheets.figures(drawings) or soft("No figure is drawn yet: ntkexp figures"),
         explore=_file("explore.html") if shown else soft("No finished runs yet: ntkexp list"),
         benchmarks=benchmarks(tables),
-        footer=_footer(shown),
+        footer=_footer(groups),
         summary=_summary(findings),
         opens=text(opening(shown)),
         runs=packed(json.dumps([_runs(group) for group in shown], separators=(",", ":"))),
@@ -144,8 +144,8 @@ def _runs(group: ShownRuns) -> dict[str, Any]:
 
 
 def _run(group: ShownRuns, record: Record) -> dict[str, Any]:
-    values = zip(record.axes, record.swept, strict=True)
-    swept = "".join(f"{key} {short(value)}, " for key, value in values)
+    values = record.swept if record.axes else [record.config.get(key) for key in group.apart]
+    swept = "".join(f"{k} {short(v)}, " for k, v in zip(group.apart, values, strict=True))
     scale = "" if record.scale == "paper" else f" ({record.scale})"
     which = [words] if (words := which_network(record)) else []
     about = [group.about, f"run {record.run}", *which, f"scale {record.scale}", *record.notes]
@@ -157,7 +157,7 @@ def _run(group: ShownRuns, record: Record) -> dict[str, Any]:
     }
 
 
-def _footer(groups: Iterable[ShownRuns]) -> str:
+def _footer(groups: Sequence[ShownRuns]) -> str:
     versions = {
         f"{name} {version}"
         for group in groups
@@ -166,4 +166,11 @@ def _footer(groups: Iterable[ShownRuns]) -> str:
         if name in ("torch", "numpy")
     }
     made_with = f"Runs made with {', '.join(sorted(versions))}. " if versions else ""
-    return f"<p>{text(made_with)}Written by <code>ntkexp report</code>.</p>"
+    others = (
+        f"{text(group.name)}: {' '.join(record.run for record in group.left_out)}"
+        for group in groups
+        if group.left_out
+    )
+    left_out = folded("Runs left out: another setting of their experiment is shown", others)
+    written = f"<p>{text(made_with)}Written by <code>ntkexp report</code>.</p>"
+    return left_out.replace("<details open>", "<details>") + written

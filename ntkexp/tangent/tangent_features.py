@@ -113,7 +113,7 @@ class TangentFeatures:
 
     def trace(self, inputs: Inputs) -> Tensor:
         """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
-        workspace, norms = norm_workspace(next(self.model.parameters()).detach()), []
+        workspace, norms = norm_workspace(next(iter(trainable(self.model).values())).detach()), []
         for factors in self.in_blocks(inputs):
             norms.append(squared_norms(factors, workspace))
         return torch.stack(norms).sum()

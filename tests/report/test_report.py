@@ -15,13 +15,15 @@ import pytest
 
 from ntkexp.cli import main
 from ntkexp.report.facts import ShownRuns, drawings, groups
-from ntkexp.report.page import opening, plotly_script
+from ntkexp.report.page import _footer, _run, opening, plotly_script
 from ntkexp.report.panels import POINTS, rounded, sampled
 from ntkexp.report.sheets import inlined, table, text
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.scripts.tools.bench.timings import write_timings
 from tests.conftest import TINY_DISK
 from tests.report import browser
+from tests.tiny_runs import train
 
 pytest.importorskip("plotly", reason="no plotly: pip install 'ntkexp[report]'")
 
@@ -280,3 +282,22 @@ def test_runs_of_the_released_recipe_are_a_group_and_a_drawing_of_their_own(tmp_
     assert [group.recipe for group in paper.groups] == ["paper"]
     assert [group.recipe for group in released.groups] == ["released"]
     assert released.heading == f"{paper.heading} (recipe=released)"
+
+
+def test_runs_of_any_experiment_are_shown_and_those_left_out_are_named(tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    words = ("data.grid=6", "data.train_examples=20", "probing.examples=10", "optim.steps=2")
+    for width in (3, 4):
+        train(outputs, "+exp=disk", "probe=[spectrum]", f"model.width={width}", *words)
+        quick = ("data=disk", "name=quick", "probe=[spectrum]", f"model.width={width}")
+        train(outputs, *quick, *words)
+    shown = {group.experiment: group for group in groups(collect([outputs]))}
+    assert len(shown["quick"].records) == 2 and shown["quick"].apart == ["model.width"]
+    (left_out,) = shown["disk"].left_out
+    told = _footer(list(shown.values()))
+    assert f"disk: {left_out.run}" in told
+    labels = {
+        _run(shown["quick"], record)["label"].partition(" (")[0]
+        for record in shown["quick"].records
+    }
+    assert labels == {f"quick, model.width {width}, seed 0" for width in (3, 4)}

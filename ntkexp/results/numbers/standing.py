@@ -41,11 +41,11 @@ def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
 
 def progress(run: Path) -> str:
     """How far a run came, and its last numbers: `step 1,200 of 2,000; test loss 0.31 ...`."""
-    tables = _tables(run)
-    steps = [int(frame["step"].max()) for frame in tables.values() if _has_steps(frame)]
-    if not steps:
+    tables = tables_of(run)
+    step = last_step(tables)
+    if step is None:
         return ", ".join(f"{name}: {len(frame)} rows" for name, frame in tables.items())
-    reached = f"step {max(steps):,}{_limit(run)}"
+    reached = f"step {step:,}{_limit(run)}"
     numbers = dict(last_numbers(tables))
     if len(numbers) > MANY:  # tenths of the examples, say: one line has no room for them
         whole = [f"{split} {name}" for split in ("train", "test") for name in NUMBERS]
@@ -53,6 +53,14 @@ def progress(run: Path) -> str:
     networks = networks_of(tables)
     many = [f"{networks} networks, mean (least to most)"] if networks > 1 else []
     return "; ".join([reached, *many, *(f"{key} {value}" for key, value in numbers.items())])
+
+
+def last_step(tables: Mapping[str, pd.DataFrame]) -> int | None:
+    """The last step that tables tell of; None of a computation without steps."""
+    steps = [
+        int(frame["step"].max()) for frame in tables.values() if "step" in frame and len(frame)
+    ]
+    return max(steps, default=None)
 
 
 def _limit(run: Path) -> str:
@@ -66,9 +74,18 @@ def _limit(run: Path) -> str:
 def last_numbers(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str]]:
     """(`test loss`, `0.31`) of the last evaluation, of every split and subset.
 
-    Of several networks in one run the mean, the least and the most. Targets that are numbers have
-    no accuracy, and it is not told.
+    Of several networks in one run the mean, the least and the most.
     """
+    yield from ((key, _summary(values)) for key, values in _last_values(tables))
+
+
+def last_means(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """The numbers of `last_numbers`, each the mean over the networks of a run."""
+    return {key: float(values.mean()) for key, values in _last_values(tables)}
+
+
+def _last_values(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.Series]]:
+    """Targets that are numbers have no accuracy, and it is not told."""
     frame = tables.get("evals")
     if frame is None or not len(frame):
         return
@@ -79,7 +96,7 @@ def last_numbers(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, str]
         part = "" if subset == "all" else f" {subset}"
         for name in NUMBERS:
             if name in rows and (name == "loss" or rows[name].notna().any()):
-                yield f"{split}{part} {name}", _summary(rows[name])
+                yield f"{split}{part} {name}", rows[name]
 
 
 def _summary(values: pd.Series) -> str:
@@ -101,16 +118,12 @@ def compared(first: Path, second: Path) -> list[tuple[str, str, str]]:
     below them their last numbers."""
     configs = [flat_config(first), flat_config(second)]
     rows = [(key, *(brief(config.get(key, "-")) for config in configs)) for key in varied(configs)]
-    numbers = [dict(last_numbers(_tables(run))) for run in (first, second)]
+    numbers = [dict(last_numbers(tables_of(run))) for run in (first, second)]
     rows += [(key, *(of_run.get(key, "-") for of_run in numbers)) for key in varied(numbers)]
     return [(key, a, b) for key, a, b in rows]
 
 
-def _has_steps(frame: pd.DataFrame) -> bool:
-    return "step" in frame and len(frame) > 0
-
-
-def _tables(run: Path) -> dict[str, pd.DataFrame]:
+def tables_of(run: Path) -> dict[str, pd.DataFrame]:
     """The tables of a finished run, or the committed rows of an unfinished one."""
     from ntkexp.results.reading import committed_tables, read_table, table_files
 

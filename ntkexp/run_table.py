@@ -1,0 +1,85 @@
+"""Runs as rows: `ntkexp list --where 'test_loss < 0.3 and model.width == 40' --sort test_loss`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ntkexp.errors import DamagedRunError, UserError, meant
+from ntkexp.results.numbers.standing import last_means, last_step, tables_of
+from ntkexp.results.status import flat_config, read_status, varied
+
+SHOWN = ("test_loss", "test_accuracy", "train_loss", "train_accuracy")
+DOTTED = re.compile(r"(?<![`\w.])[A-Za-z_]\w*(?:\.\w+)+(?![`\w(])")
+
+
+def table(
+    folders: Sequence[Path], where: str | None = None, sort: str | None = None
+) -> pd.DataFrame:
+    """A row a run: how it stands, its last numbers, every key of its config by its dotted name."""
+    frame = pd.DataFrame([row for folder in folders for row in _rows(folder)])
+    if where and len(frame):
+        quoted = DOTTED.sub(lambda m: f"`{m[0]}`" if m[0] in frame else m[0], where)
+        try:
+            frame = frame.query(quoted, engine="python")
+        except Exception as error:  # of whatever kind pandas finds
+            reason = str(error).splitlines()[0]
+            raise UserError(f"--where {where}: {reason}; {_columns(frame)}") from error
+    if sort and len(frame):
+        if sort not in frame:
+            raise UserError(f"--sort {sort}: no such column{meant(sort, [*frame])}")
+        frame = frame.sort_values(sort, kind="stable")
+    return frame
+
+
+def _columns(frame: pd.DataFrame) -> str:
+    names = ", ".join(name for name in map(str, frame) if "." not in name)
+    return f"there are {names}, and the keys of configs, such as optim.lr"
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    try:
+        status, config = read_status(folder) or {}, flat_config(folder)
+        tables = tables_of(folder)
+    except (DamagedRunError, UserError):
+        return []  # `ntkexp list` without flags says why
+    numbers = {name.replace(" ", "_"): mean for name, mean in last_means(tables).items()}
+    stands = {"experiment": config.get("name"), "run": folder.name, "folder": str(folder)}
+    stands |= {"state": status.get("state"), "time": status.get("time")}
+    return [{**stands, "step": last_step(tables), **numbers, **config}]
+
+
+def as_json(frame: pd.DataFrame) -> str:
+    """A list of objects; what a run has no value for is left out."""
+    rows = [
+        {key: value for key, value in row.items() if value == value}  # NaN is where there is none
+        for row in frame.to_dict("records")
+    ]
+    return json.dumps(rows, indent=2, default=str)
+
+
+def as_text(frame: pd.DataFrame, width: int) -> str:
+    """As many columns as fit: state, step, the keys in which runs differ, the last numbers."""
+    if not len(frame):
+        return "no such runs"
+    rows = [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+    keys = [key for key in varied(rows) if "." in key or key == "seed"]
+    several = ["experiment"] if frame["experiment"].nunique() > 1 else []
+    names = [*several, "run", "state", "step", *keys, *(name for name in SHOWN if name in frame)]
+    columns: list[list[str]] = []
+    left_out, used = [], -2
+    for name in names:
+        column = frame[name].to_frame().to_string(index=False, float_format="%.4g").splitlines()
+        if columns and used + 2 + len(column[0]) > width:
+            left_out.append(name)
+            continue
+        columns.append(column)
+        used += 2 + len(column[0])
+    lines = ["  ".join(cells) for cells in zip(*columns, strict=True)]
+    rest = [f"left out for want of width: {', '.join(left_out)}"] if left_out else []
+    return "\n".join([*lines, *rest])
