@@ -40,9 +40,13 @@ class Sines(Data):
 
     tiny: ClassVar = {"train_examples": 40}
 
-    frequencies: list[int] = option([*range(5, 51, 5)], each(count("oscillations")))
-    amplitudes: Amplitudes = Amplitudes.equal
-    train_examples: int = option(200, count("points"))
+    frequencies: list[int] = option(
+        [*range(5, 51, 5)], each(count("oscillations")), "whole oscillations on the line, k_i"
+    )
+    amplitudes: Amplitudes = option(
+        Amplitudes.equal, about="sines of equal size, or growing with their frequency"
+    )
+    train_examples: int = option(200, count("points"), "training points, N")
 
     def check(self, config: Any = None) -> None:
         if not self.frequencies:

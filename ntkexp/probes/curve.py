@@ -35,8 +35,10 @@ class Curve(Probe):
     tables = (CURVE,)
     needs = frozenset({"network", "examples"})
 
-    steps: list[int] = option([], each(whole(0, MANY, "as a step")))
-    networks: int = option(1, count("networks"))
+    steps: list[int] = option(
+        [], each(whole(0, MANY, "as a step")), "looks at which the function is kept; none: all"
+    )
+    networks: int = option(1, count("networks"), "of many networks in one run the first")
 
     def batches(self) -> frozenset[str]:
         return frozenset()

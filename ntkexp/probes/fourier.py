@@ -37,7 +37,9 @@ class Fourier(Probe):
     tables = (FOURIER,)
     needs = frozenset({"network", "examples"})
 
-    frequencies: list[int] = option([], each(count("oscillations")))
+    frequencies: list[int] = option(
+        [], each(count("oscillations")), "oscillations to measure; none: all there are"
+    )
 
     def batches(self) -> frozenset[str]:
         return frozenset()

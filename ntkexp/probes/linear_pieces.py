@@ -40,8 +40,10 @@ class LinearPieces(Probe):
     tables = (LINEAR_PIECES,)
     needs = frozenset({"network", "layers"})
 
-    steps: list[int] = option([], each(whole(0, MANY, "as a step")))
-    networks: int = option(2, count("networks"))
+    steps: list[int] = option(
+        [], each(whole(0, MANY, "as a step")), "looks at which pieces are counted; none: all"
+    )
+    networks: int = option(2, count("networks"), "of many networks in one run the first")
 
     def batches(self) -> frozenset[str]:
         return frozenset()

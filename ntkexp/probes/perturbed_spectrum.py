@@ -46,9 +46,13 @@ class PerturbedSpectrum(Probe):
     needs = frozenset({"network", "examples"})
     tiny: ClassVar = {"directions": 3}
 
-    frequencies: list[int] = option([*range(10, 51, 5)], each(count("oscillations")))
-    deltas: list[float] = option([0.01, 0.1, 1.0], each(positive(1e6)))
-    directions: int = option(100, count("directions"))
+    frequencies: list[int] = option(
+        [*range(10, 51, 5)], each(count("oscillations")), "oscillations to measure"
+    )
+    deltas: list[float] = option(
+        [0.01, 0.1, 1.0], each(positive(1e6)), "how far weights are pushed"
+    )
+    directions: int = option(100, count("directions"), "random directions for each delta")
 
     def batches(self) -> frozenset[str]:
         return frozenset()
