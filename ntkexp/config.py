@@ -157,7 +157,7 @@ class ScaleConfig:
 
 @dataclass
 class KeepConfig:
-    """What stays of training."""
+    """The weights and updates of a training that are kept."""
 
     weights: list[int] = option(
         [], each(whole(0, MANY, "as a step")), "steps whose weights are kept, beside the last"

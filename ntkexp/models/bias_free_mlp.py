@@ -20,7 +20,7 @@ from ntkexp.options import count, option, positive
 
 
 class Weights(StrEnum):
-    """What a layer W x of n inputs starts from.
+    """The distribution of a layer W x of n inputs at the start.
 
     he: W ~ N(0, 2/n). lecun: W ~ N(0, 1/n). torch_default: W ~ U(-1/sqrt n, 1/sqrt n).
     ntk_he: W ~ N(0, 1), and the layer is sqrt(2/n) W x, the output sqrt(1/n) W x.

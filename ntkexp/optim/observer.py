@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Passed:
-    """What entered a layer with weights of its own in a forward, and where its output is in the
-    graph. A layer that is called twice passes twice."""
+    """One call of a layer that has weights: its inputs, and the place of its output in the graph. A
+    layer that is called twice has two."""
 
     name: str
     layer: nn.Module
@@ -63,7 +63,7 @@ class Forward:
 
 @contextmanager
 def recorded(model: nn.Module) -> Iterator[list[Passed]]:
-    """What passes through the layers of a model inside the block."""
+    """A list to which every call of a layer inside the block is added."""
     import torch
     from torch.autograd.graph import get_gradient_edge
 

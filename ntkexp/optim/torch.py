@@ -86,8 +86,8 @@ def _made(
 
 
 class TorchUpdate(WeightUpdate):
-    """What an optimiser of PyTorch does with the gradients. It changes the weights as it takes
-    them in: their coming change is not known between, and it has the networks of no stack."""
+    """An optimiser of PyTorch. It changes the weights as it takes the gradients in, so their coming
+    change cannot be seen, and it updates one network, no stack."""
 
     hides = frozenset({"updates", "changes"})
     stacks = False

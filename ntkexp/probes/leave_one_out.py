@@ -46,8 +46,8 @@ BYTES_A_PAIR = 3 * 8
 
 @dataclass
 class LeaveOneOut(Probe):
-    """Of the first `examples` training examples, at the first and the last look. `ridge` is in
-    units of the mean of the kernel's diagonal."""
+    """Looks at the first `examples` training examples, at the first and the last look. `ridge` is
+    in units of the mean of the kernel's diagonal."""
 
     tables = (LEAVE_ONE_OUT,)
     needs = frozenset({"kernel", "examples"})

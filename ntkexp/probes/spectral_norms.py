@@ -26,7 +26,7 @@ SPECTRAL_NORMS = Table(
 
 @dataclass
 class SpectralNorms(Probe):
-    """Of every parameter that is a matrix."""
+    """Measures every parameter that is a matrix."""
 
     tables = (SPECTRAL_NORMS,)
 

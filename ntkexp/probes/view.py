@@ -61,7 +61,7 @@ class View:
 
     @property
     def objective(self) -> Loss:
-        """What is lowered, and what counts as right."""
+        """The loss that training lowers, and its rule for right answers."""
         raise UserError("no objective to look at")
 
     def examples(self, split: str) -> Split:
@@ -85,8 +85,8 @@ class View:
         raise UserError("no tangent kernel to look at")
 
     def optimiser(self) -> Mapping[str, Any]:
-        """What the optimiser remembers, as it says (WeightUpdate.state): for Adam `mean` and
-        `square`, a tensor for each trainable parameter, in their order."""
+        """The optimiser's memory (WeightUpdate.state): for Adam `mean` and `square`, a tensor for
+        each trainable parameter, in their order."""
         raise UserError("no optimiser to look at")
 
     def labels(self, batch: str) -> NDArray[np.float64]:

@@ -55,11 +55,11 @@ class SteppedWork:
         self._kept: dict[str, bytes] = {}
 
     def draw(self, step: int) -> Mapping[str, Tensor]:
-        """What a step is made with: a function of seed, options and step."""
+        """The tensors that a step needs, a function of seed, options and step."""
         return {}
 
     def loss(self, name: str, networks: Networks, given: Mapping[str, Any]) -> tuple[Tensor, Row]:
-        """What the update of this name lowers, and numbers.
+        """The loss that the update of this name lowers, and numbers.
 
         `given` has what `draw` gave and the memory. A number that bears a name of the memory takes
         that place there; the others are columns of the row.

@@ -109,8 +109,9 @@ def _one_by_one(values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor
         edges = [use.edge for use in ends]
         for now, cotangent in enumerate(cotangents):
             received = set()
+            # Given a cotangent, torch imports sympy: half a second of every process.
             grads = torch.autograd.grad(
-                values, edges, cotangent, retain_graph=True, allow_unused=True
+                (values * cotangent).sum(), edges, retain_graph=True, allow_unused=True
             )
             for use, grad in zip(ends, grads, strict=True):
                 if grad is not None:
@@ -127,7 +128,10 @@ class Truth:
     def __init__(self, values: Tensor, parameters: Mapping[str, Tensor], cotangent: Tensor) -> None:
         try:
             grads = torch.autograd.grad(
-                values, [*parameters.values()], cotangent, retain_graph=True, allow_unused=True
+                (values * cotangent).sum(),
+                [*parameters.values()],
+                retain_graph=True,
+                allow_unused=True,
             )
         except RuntimeError as error:
             raise UserError(f"the model cannot be differentiated: {first_line(error)}") from error

@@ -98,7 +98,7 @@ class StoredFactors:
         return sum(part.nbytes for part in self.tensors())
 
     def at(self, numbers: Tensor | slice) -> StoredFactors:
-        """Those of some examples."""
+        """The factors of some examples."""
         linear = tuple(replace(of, u=of.u[numbers], v=of.v[numbers]) for of in self.linear)
         return replace(self, linear=linear, d=self.d[numbers])
 

@@ -21,8 +21,8 @@ SPLITS = ("train", "test")
 
 @dataclass(frozen=True)
 class Place:
-    """What a study's work is made with. `config` is that of the whole run: `config.progress`,
-    `config.probing`, `config.paths.outputs`."""
+    """Config, device and data for a study's work. `config` is that of the whole run, with
+    `config.progress`, `config.probing` and `config.paths.outputs`."""
 
     config: StudyConfig
     device: torch.device

@@ -11,7 +11,7 @@ SplitName = Literal["train", "test"]
 
 
 class Difficult(StrEnum):
-    """What the difficult part of a training set is made of."""
+    """The examples that make the difficult part of a training set."""
 
     none = "none"
     random_labels = "random_labels"
@@ -25,7 +25,7 @@ class Augment(StrEnum):
 
 @dataclass(frozen=True)
 class ImageKind:
-    """What every image of a set has in common, and how many there are officially.
+    """The shape and the official number of a set's images, and where they come from.
 
     `mean` and `std` are those of the channels with pixels in [0, 1]; None is for those of the
     training split as it was read. `torchvision` is the class of torchvision.datasets that fetches

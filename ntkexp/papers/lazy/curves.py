@@ -41,15 +41,15 @@ def looks(records: Iterable[Record], columns: Columns) -> pd.DataFrame:
 def _of_run(record: Record, columns: Columns) -> pd.DataFrame:
     at = [*KEYS, "step"]
     evals = keyed(record, record.tables["evals"])
-    found: dict[str, pd.Series] = {}
+    series: dict[str, pd.Series] = {}
     for name, (split, subset) in columns.items():
         rows = evals[(evals["split"] == split) & (evals["subset"] == subset)].set_index(at)
-        found |= {name: rows["loss"], f"{name}_known": rows["accuracy"]}
+        series |= {name: rows["loss"], f"{name}_known": rows["accuracy"]}
     if "linearity" in record.tables:
-        seen = keyed(record, record.tables["linearity"])
-        measured = seen[seen["split"] == "train"].set_index(at)
-        found |= {name: measured[name] for name in MEASURES}
-    return pd.DataFrame(found).reset_index().sort_values(at)
+        measured = keyed(record, record.tables["linearity"])
+        measured = measured[measured["split"] == "train"].set_index(at)
+        series |= {name: measured[name] for name in MEASURES}
+    return pd.DataFrame(series).reset_index().sort_values(at)
 
 
 def keyed(record: Record, table: pd.DataFrame) -> pd.DataFrame:
@@ -79,30 +79,30 @@ def longest(runs: Sequence[pd.DataFrame], network: Sequence[str]) -> pd.DataFram
     return every.merge(kept).drop(columns="run")
 
 
-def networks(found: pd.DataFrame) -> Iterator[tuple[tuple[str, float, float, int], pd.DataFrame]]:
+def networks(seen: pd.DataFrame) -> Iterator[tuple[tuple[str, float, float, int], pd.DataFrame]]:
     """((experiment, alpha, rate, seed), its looks in order)."""
-    for key, frame in found.groupby([*KEYS], sort=True):
+    for key, frame in seen.groupby([*KEYS], sort=True):
         experiment, alpha, lr, seed = map(str, key)
         yield (experiment, float(alpha), float(lr), int(seed)), frame.sort_values("step")
 
 
 def pairs(
-    found: pd.DataFrame, first: Mapping[str, float], second: Mapping[str, float]
+    seen: pd.DataFrame, first: Mapping[str, float], second: Mapping[str, float]
 ) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame]]:
     """(experiment, seed, looks of the one, of the other): networks of one seed that differ in these
     values of `alpha` and `lr`. Experiments that differ in their regime alone are one."""
     one, other = (
-        {(family(name), seed): frame for (name, *rest, seed), frame in networks(_where(found, at))}
+        {(family(name), seed): frame for (name, *rest, seed), frame in networks(_where(seen, at))}
         for at in (first, second)
     )
     for name, seed in sorted(one.keys() & other.keys()):
         yield name, seed, one[name, seed], other[name, seed]
 
 
-def _where(found: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
+def _where(seen: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
     for key, value in values.items():
-        found = found[np.isclose(found[key], value)]
-    return found
+        seen = seen[np.isclose(seen[key], value)]
+    return seen
 
 
 def family(experiment: str) -> str:

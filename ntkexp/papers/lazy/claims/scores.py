@@ -34,17 +34,17 @@ MLP, VGG = "lazy/c_scores_mlp", "lazy/c_scores_vgg11"
 KNOWN = (0.8, 0.9, 0.95)
 
 
-def loss(frame: pd.DataFrame, tenth: str) -> Array:
+def loss_of(frame: pd.DataFrame, tenth: str) -> Array:
     return at_losses(frame, tenth, "all", CLEAN)
 
 
-def known(frame: pd.DataFrame, tenth: str) -> Array:
+def accuracy_of(frame: pd.DataFrame, tenth: str) -> Array:
     return at_levels(frame, f"{tenth}_known", "all_known", KNOWN)
 
 
 def easy_first(frame: pd.DataFrame) -> float:
     """Rank correlation of a tenth's place with its loss, mean over levels."""
-    losses = np.stack([loss(frame, tenth) for tenth in TENTHS])
+    losses = np.stack([loss_of(frame, tenth) for tenth in TENTHS])
     reached = losses[:, ~np.isnan(losses).any(axis=0)]
     ranks = [spearmanr(range(len(TENTHS)), of).statistic for of in reached.T]
     return mean(np.array(ranks))
@@ -78,7 +78,7 @@ CLAIMS = (
     ),
     fig52(
         "spread",
-        statistic=plain_less_lazy(lambda one: loss(one, LOWEST) - loss(one, HIGHEST)),
+        statistic=plain_less_lazy(lambda frame: loss_of(frame, LOWEST) - loss_of(frame, HIGHEST)),
         says="The effect is amplified in the non-linear regime: the tenths lie further apart",
         paper="amplified",
         number="loss of the lowest tenth less that of the highest at equal mean training loss, "
@@ -109,7 +109,7 @@ CLAIMS = (
     ),
     figc5(
         "high",
-        statistic=plain_less_lazy(lambda one: loss(one, HIGHEST)),
+        statistic=plain_less_lazy(lambda frame: loss_of(frame, HIGHEST)),
         says="At equal training loss the examples with high C-scores have a lower loss in the "
         "non-linear regime",
         paper="lower",
@@ -119,7 +119,7 @@ CLAIMS = (
     ),
     figc5(
         "low",
-        statistic=plain_less_lazy(lambda one: loss(one, LOWEST)),
+        statistic=plain_less_lazy(lambda frame: loss_of(frame, LOWEST)),
         says="And the examples with low C-scores a higher one",
         paper="conversely",
         number=f"loss of the lowest tenth, alpha = 1 less alpha = 100, mean over levels{PREMISE}",
@@ -127,7 +127,7 @@ CLAIMS = (
     ),
     figc6(
         "lowest-faster",
-        statistic=plain_less_lazy(lambda one: -known(one, LOWEST)),
+        statistic=plain_less_lazy(lambda frame: -accuracy_of(frame, LOWEST)),
         says="Examples with low C-scores are learned comparatively faster in the linear regime",
         paper="faster",
         number="accuracy on the lowest tenth at training accuracies of .8, .9 and .95, alpha = 100 "
@@ -137,7 +137,9 @@ CLAIMS = (
     ),
     figc6(
         "accuracies-spread",
-        statistic=plain_less_lazy(lambda one: known(one, HIGHEST) - known(one, LOWEST)),
+        statistic=plain_less_lazy(
+            lambda frame: accuracy_of(frame, HIGHEST) - accuracy_of(frame, LOWEST)
+        ),
         says="The accuracies of the tenths are more spread in the non-linear regime",
         paper="more spread",
         number="accuracy of the highest tenth less that of the lowest, alpha = 1 less "
