@@ -63,18 +63,25 @@ class Sines(Data):
         sizes = np.ones(count) if equal else np.arange(1, count + 1) / count
         return sines(z, self.frequencies, sizes, 2 * math.pi * phases.numpy())
 
+    def inputs_at(self, z: Array) -> Tensor:
+        """What the network sees of the points z."""
+        return torch.from_numpy(z[:, None]).float()
+
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
+        return self.dataset("sines", seed, device)
+
+    def dataset(self, name: str, seed: int, device: torch.device) -> Dataset:
         z = grid(self.train_examples)
         return Dataset(
-            name="sines",
+            name=name,
             train=self._split(z, seed, device),
             test=self._split(z + 0.5 / self.train_examples, seed, device),
             classes=None,
-            input_shape=(1,),
+            input_shape=self.shape().inputs,
             checksums={},
         )
 
     def _split(self, z: Array, seed: int, device: torch.device) -> Split:
-        inputs: Tensor = torch.from_numpy(z[:, None]).float().to(device)
+        inputs = shared_inputs(self.inputs_at(z).to(device))
         targets = torch.from_numpy(self.signal(z, seed)).float().to(device)
-        return Split.clean(shared_inputs(inputs), targets)
+        return Split.clean(inputs, targets)

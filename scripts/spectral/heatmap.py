@@ -32,3 +32,12 @@ def edges(centres: np.ndarray) -> np.ndarray:
     inner = (centres[1:] + centres[:-1]) / 2
     first, last = 2 * centres[0] - inner[0], 2 * centres[-1] - inner[-1]
     return np.array([first, *inner, last])
+
+
+def cells(axes: Axes, table: pd.DataFrame) -> AxesImage:
+    """Accuracies by k (rows, to the right) and L (columns, upwards), from 1/2 to 1."""
+    image = axes.imshow(table.to_numpy().T, origin="lower", aspect="auto", vmin=0.5, vmax=1)
+    axes.set_xticks(range(len(table.index)), table.index)
+    axes.set_yticks(range(len(table.columns)), table.columns)
+    axes.set(xlabel="frequency $k$", ylabel="petals $L$")
+    return image

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
 
 from ntkexp import data
+from ntkexp.data.petal_classes import PetalClasses
 from ntkexp.data.sines import Sines
 from ntkexp.models import build
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
+from ntkexp.objectives.binary import BinaryLoss
 from ntkexp.objectives.squared_error import SquaredErrorLoss
 from ntkexp.probes.curve import Curve
+from ntkexp.probes.decision_map import DecisionMap
 from ntkexp.probes.fourier import Fourier
 from ntkexp.probes.linear_pieces import LinearPieces
+from ntkexp.probes.perturbed_spectrum import PerturbedSpectrum, direction
 from ntkexp.probes.spectral_norms import SpectralNorms
 from ntkexp.probes.view import NetworkView, View
 
@@ -79,3 +86,48 @@ def test_few_steps_of_few_networks(probe: Curve | LinearPieces) -> None:
     assert probe.measure(view(mlp(), step=5))
     assert not probe.measure(view(mlp(), step=4))
     assert not probe.measure(view(mlp(), step=5, member=1))
+
+
+class Wave(nn.Module):
+    """sin(2 pi (3 x + 4 y) / 3.2), whose probability of class 1 has the frequencies (3, 4), and odd
+    multiples of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(0.1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        turns = (3 * x[:, :1] + 4 * x[:, 1:]) / 3.2
+        return self.scale * torch.sin(2 * torch.pi * turns)
+
+
+def test_a_map_is_the_network_on_a_lattice_and_its_spectrum_that_of_the_network() -> None:
+    facts: Any = {"step": 5, "seed": 0, "last": True}
+    dataset = data.load(PetalClasses(), 0, torch.device("cpu"), progress=False)
+    seen = NetworkView(Wave(), dataset, BinaryLoss(), **facts)
+    found = DecisionMap(grid=32, kept=1).measure(seen)
+    table = pd.DataFrame(found["radial_spectrum"]).pivot(index="k", columns="map", values="zeta")
+    assert table["probability"].idxmax() == table["class"].idxmax() == 5
+    # sigmoid(u) is 1/2 + u/4 near 0: two coefficients of half the amplitude 0.1 / 4.
+    assert table.loc[5, "probability"] == pytest.approx(0.025, rel=1e-3)
+    # A square wave: two coefficients of 1/pi each, and overtones past the lattice fold back.
+    assert table.loc[5, "class"] == pytest.approx(2 / np.pi, rel=0.1)
+    shown = pd.DataFrame(found["decision_map"])
+    row = shown[(shown["row"] == 16) & (shown["column"] == 18)]["logit"].item()
+    assert row == pytest.approx(0.1 * np.sin(2 * np.pi * 3 * 0.2 / 3.2), abs=0.006)
+
+
+def test_a_perturbation_keeps_what_it_does_not_touch_and_has_its_length() -> None:
+    network = mlp()
+    weights = {name: w.detach() for name, w in network.named_parameters()}
+    u = direction(weights, torch.Generator().manual_seed(0))
+    assert sum(float(part.square().sum()) for part in u.values()) == pytest.approx(1, rel=1e-5)
+    facts: Any = {"step": 5, "seed": 0, "last": True}
+    dataset = data.load(Sines(frequencies=[3, 7]), 0, torch.device("cpu"), progress=False)
+    seen = NetworkView(network, dataset, SquaredErrorLoss(1), **facts)
+    probe = PerturbedSpectrum(frequencies=[3, 7], deltas=[1e-6, 3.0], directions=20)
+    table = pd.DataFrame(probe.measure(seen)["perturbed_spectrum"])
+    little, much = table[table["delta"] == 1e-6], table[table["delta"] == 3.0]
+    assert little["magnitude"].to_numpy() == pytest.approx(1, abs=1e-3)
+    assert little["residual"].max() < 1e-3
+    assert much["residual"].min() > 0.3

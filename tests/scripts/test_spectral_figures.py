@@ -18,12 +18,24 @@ SMALL = {
     "increasing": [*TWO, *LOOKS],
     "one_sine": [*TWO, *LOOKS[:2]],
     "robustness": [*TWO, *LOOKS[:2], "probe.perturbed_spectrum.directions=2"],
+    "petals": ["members={seed: range(2), data.petals: [0, 4]}", *LOOKS[:2]],
+    "classes": [
+        "members={seed: range(2), data.petals: [0, 4], data.frequency: [50, 100]}",
+        *("optim.steps=20", "probing.steps=[0,10,20]"),
+    ],
+    "decision_maps": [*TWO, *LOOKS[:2], "probe.decision_map.grid=32"],
+    "smoothness": [*LOOKS[:2], "probe.decision_map.grid=32"],
+    "neighbours": ["study.seeds=1", "study.side=32"],
 }
 FIGURES = {
     "fig31_spectrum": ("equal", "increasing", "one_sine"),
     "fig32_functions": ("equal",),
     "fig33_robustness": ("robustness",),
     "figa1_losses": ("equal", "increasing"),
+    "fig37_decisions": ("decision_maps",),
+    "fig38_petals": ("petals",),
+    "fig39_accuracy": ("classes",),
+    "figa13_neighbours": ("neighbours", "smoothness"),
 }
 
 
@@ -31,7 +43,8 @@ FIGURES = {
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spectral")
     for name, words in SMALL.items():
-        ntkexp.run(f"spectral/{name}", [*NETWORK, *words], runs=folder)
+        network = NETWORK if name != "neighbours" else NETWORK[2:]
+        ntkexp.run(f"spectral/{name}", [*network, *words], runs=folder)
     return folder / "spectral"
 
 

@@ -56,3 +56,17 @@ def middle_delta(perturbed: pd.DataFrame) -> pd.DataFrame:
     """The rows of the delta whose mean ratio, over k and networks, is nearest to a half."""
     means = perturbed.groupby("delta")["magnitude"].mean()
     return perturbed[perturbed["delta"] == (means - 0.5).abs().idxmin()]
+
+
+def first_reached(fourier: pd.DataFrame, low: list[int]) -> int:
+    """The first step at which |f~_k| over the target's, mean over networks and the frequencies
+    `low`, is 0.9; the last step where it never is."""
+    own = fourier[fourier["k"].isin(low)]
+    means = (own["magnitude"] / own["target"]).groupby(own["step"]).mean()
+    reached = means.index[means >= REACHED]
+    return int(reached.min() if len(reached) else means.index.max())
+
+
+def slope(k: object, zeta: object) -> float:
+    """d log zeta / d log k, by least squares."""
+    return float(np.polyfit(np.log(np.asarray(k)), np.log(np.asarray(zeta)), 1)[0])

@@ -7,8 +7,9 @@ import pytest
 
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.spectral.numbers import first_hits, middle_delta
+from ntkexp.papers.spectral.numbers import first_hits, first_reached, middle_delta, slope
 from ntkexp.results.record import Record
+from tests.papers.spectral import petals
 from tests.papers.spectral.made import SEEDS, fourier, norms, rows
 
 LEDGER = {claim.id: claim for claim in ledger(["spectral"])}
@@ -27,6 +28,8 @@ def perturbed(holds: bool) -> pd.DataFrame:
 
 def record(experiment: str, holds: bool) -> Record:
     alone = experiment.endswith("one_sine")
+    if (made := petals.tables(experiment, holds)) is not None:
+        return Record(experiment, "run", {"name": experiment, "seed": 0}, made)
     tables = {
         "fourier": fourier(lambda k: 40 * k if holds else 1000 - 40 * k),
         "spectral_norms": norms(2.0 if alone else 10.0 if holds else 2.5),
@@ -62,3 +65,14 @@ def test_the_first_hit_is_a_mean_over_networks() -> None:
 
 def test_robustness_is_read_where_half_is_left() -> None:
     assert set(middle_delta(perturbed(True))["delta"]) == {1.0}
+
+
+def test_low_frequencies_that_are_never_reached_are_read_at_the_last_step() -> None:
+    table = fourier(lambda k: 5000 if k == 100 else 0, k=[20, 100, 120])
+    assert first_reached(table, [20]) == 0
+    assert first_reached(table, [20, 100]) == 1000
+
+
+def test_a_slope_is_that_of_a_power() -> None:
+    k = [1, 2, 4, 8]
+    assert slope(k, [5 * x**-1.5 for x in k]) == pytest.approx(-1.5)

@@ -1,0 +1,93 @@
+"""A network of the plane, on a square lattice, and the radial spectrum of its class probability.
+
+ntkexp train +exp=spectral/decision_maps
+
+zeta(k) = k int |f~(k, phi)| dphi of appendix A.5.2 of "On the Spectral Bias of Neural Networks".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from ntkexp.errors import UserError
+from ntkexp.options import option, positive, whole
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import STEP, Rows, Table, float32, float64, int64, string
+from ntkexp.theory.spectral.manifold import lattice, radial_spectrum
+
+DECISION_MAP = Table(
+    "decision_map",
+    "the log-odds of class 1 at one point of the plane",
+    {
+        "step": STEP,
+        "row": int64("of the lattice, from low y to high y"),
+        "column": int64("of the lattice, from low x to high x"),
+        "logit": float32("to two decimals, cut at ±30"),
+    },
+)
+RADIAL_SPECTRUM = Table(
+    "radial_spectrum",
+    "the sum of a map's Fourier magnitudes over all directions, at one frequency",
+    {
+        "step": STEP,
+        "map": string("of class probabilities or of classes", choices=("probability", "class")),
+        "k": int64("periods over the side of the square"),
+        "zeta": float64("sum over the ring of frequencies nearest to k"),
+    },
+)
+POINTS_AT_ONCE = 1 << 14
+
+
+@dataclass
+class DecisionMap(Probe):
+    """At the last look, on a lattice of `grid` x `grid` points of [-a, a]^2, a = `half_width`;
+    every `kept`-th row and column of the map is kept."""
+
+    tables = (DECISION_MAP, RADIAL_SPECTRUM)
+    tiny: ClassVar = {"grid": 16}
+
+    grid: int = option(512, whole(4, 4096, "points a side"))
+    half_width: float = option(1.6, positive(1e6))
+    kept: int = option(2, whole(1, 4096, "points"))
+
+    def check(self, config: Any = None) -> None:
+        if self.grid % self.kept:
+            raise UserError(
+                f"probe.decision_map.kept={self.kept}: expected a divisor of the {self.grid} "
+                "points a side"
+            )
+
+    def batches(self) -> frozenset[str]:
+        return frozenset()
+
+    def measure(self, view: View) -> Rows:
+        if not view.last:
+            return {}
+        network = view.network()
+        points = torch.from_numpy(lattice(self.grid, self.half_width)).float()
+        device = next(network.parameters()).device
+        with torch.no_grad():
+            parts = [network(part.to(device))[:, 0] for part in torch.split(points, POINTS_AT_ONCE)]
+        logits = torch.cat(parts).double().cpu().view(self.grid, self.grid)
+        shown = logits[:: self.kept, :: self.kept].clamp(-30, 30).numpy().round(2)
+        side = len(shown)
+        maps = {"probability": logits.sigmoid().numpy(), "class": (logits > 0).double().numpy()}
+        spectra = {name: radial_spectrum(values) for name, values in maps.items()}
+        k = np.arange(1, len(spectra["class"]) + 1)
+        return {
+            "decision_map": {
+                "row": np.repeat(np.arange(side), side),
+                "column": np.tile(np.arange(side), side),
+                "logit": shown.ravel(),
+            },
+            "radial_spectrum": {
+                "map": np.repeat([*spectra], len(k)),
+                "k": np.tile(k, len(spectra)),
+                "zeta": np.concatenate([*spectra.values()]),
+            },
+        }

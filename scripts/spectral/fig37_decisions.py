@@ -1,0 +1,61 @@
+"""Figure 3.7: two networks that differ in their first weights alone, in the plane.
+
+Shading: the class. Lines: log-odds of ±1 and ±4. Dots: the points trained on, by their class. The
+networks agree there and differ elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.data.petal_classes import PetalClasses
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+from ntkexp.theory.spectral.dft import grid
+from ntkexp.theory.spectral.manifold import petals
+
+FIGURE = "3.7"
+
+
+def make(given: drawing.Options) -> Figure:
+    record = runs.needed(given.experiment, given.runs, ["decision_map"])[0]
+    maps = record.tables["decision_map"]
+    networks = sorted(maps["seed"].unique())
+    reach = float(record.config["probe.decision_map.half_width"])
+    size = (drawing.PAGE, drawing.PAGE / len(networks) + 0.2)
+    figure, panels = drawing.subplots(1, len(networks), figsize=size, squeeze=False)
+    for axes, seed in zip(panels.flat, networks, strict=True):
+        plane(axes, maps[maps["seed"] == seed], reach)
+        points(axes, record)
+        axes.set_title(f"first weights {seed}")
+    return figure
+
+
+def plane(axes: Axes, one: pd.DataFrame, reach: float) -> None:
+    logits = one.pivot(index="row", columns="column", values="logit").to_numpy()
+    extent = (-reach, reach, -reach, reach)
+    axes.imshow(logits > 0, origin="lower", extent=extent, cmap="Greys", vmin=-1, vmax=3)
+    line = np.linspace(-reach, reach, len(logits), endpoint=False)
+    axes.contour(line, line, np.abs(logits), levels=[1, 4], colors="0.5", linewidths=0.2)
+    axes.set(xticks=[], yticks=[])
+
+
+def points(axes: Axes, record: Record) -> None:
+    data = {key.removeprefix("data."): value for key, value in record.config.items()
+            if key.startswith("data.")}  # fmt: skip
+    signal = PetalClasses(**data)
+    z = grid(signal.train_examples)
+    where, classes = petals(z, signal.petals), signal.classes_at(z, record.seed)
+    for value, colour in ((0, drawing.BLUE), (1, drawing.VERMILION)):
+        axes.plot(*where[classes == value].T, ".", color=colour, markersize=1)
+
+
+main = drawing.main(__file__, __doc__, "spectral/decision_maps", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

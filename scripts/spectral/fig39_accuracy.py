@@ -1,0 +1,33 @@
+"""Figure 3.9: accuracy on a binarised sine of frequency k along curves with L petals.
+
+On the training points, mean over networks and the last looks. A constant answer is right on two
+thirds of the points.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.spectral.claims.petals import accuracies
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.spectral.heatmap import cells
+
+FIGURE = "3.9"
+
+
+def make(given: drawing.Options) -> Figure:
+    record = runs.needed(given.experiment, given.runs, ["evals"])[0]
+    figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.6))
+    image = cells(axes, accuracies(record))
+    figure.colorbar(image, ax=axes, label="training accuracy")
+    seeds = record.tables["evals"]["seed"].nunique()
+    drawing.note(figure, [f"mean over {seeds} networks a cell"])
+    return figure
+
+
+main = drawing.main(__file__, __doc__, "spectral/classes", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

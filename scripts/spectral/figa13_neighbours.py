@@ -1,0 +1,65 @@
+"""Figure A.13: nearest neighbours beside a network.
+
+Above: accuracy of K nearest neighbours between the training points, mean over phases (on the points
+themselves K = 1 is always right). Below: the radial spectrum of maps of the plane, k = 150 on 20
+petals, left of class probabilities, right of classes: of K nearest neighbours and of a network.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.spectral.claims.petals import SMOOTHNESS, zetas
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.spectral.heatmap import cells
+
+FIGURE = "A.13"
+
+
+def make(given: drawing.Options) -> Figure:
+    network, neighbours = SMOOTHNESS
+    found = [
+        *runs.needed(neighbours, given.runs, ["neighbour_accuracy", "neighbour_spectrum"])[:1],
+        *runs.needed(network, given.runs, ["radial_spectrum"])[:1],
+    ]
+    table = found[0].tables["neighbour_accuracy"]
+    between = table[table["points"] == "between"]
+    numbers = sorted(between["neighbours"].unique())
+    figure = Figure(figsize=(drawing.PAGE, 4.4))
+    above, below = figure.subfigures(2, 1)
+    panels = above.subplots(1, len(numbers), squeeze=False)[0]
+    for axes, K in zip(panels, numbers, strict=True):
+        image = accuracy(axes, between[between["neighbours"] == K])
+        axes.set_title(f"$K = {K}$")
+    above.colorbar(image, ax=panels[-1], label="accuracy")
+    for axes, kind in zip(below.subplots(1, 2), ("probability", "class"), strict=True):
+        spectra(axes, found, kind)
+    return figure
+
+
+def accuracy(axes: Axes, own: pd.DataFrame) -> object:
+    table = own.pivot_table(index="frequency", columns="petals", values="accuracy")
+    image = cells(axes, table)
+    axes.set_xticks(range(1, len(table.index), 2), table.index[1::2])
+    return image
+
+
+def spectra(axes: Axes, found: Sequence[Record], kind: str) -> None:
+    network, neighbours = zetas(found, kind)
+    for (K, zeta), colour in zip(neighbours.items(), drawing.shades(len(neighbours)), strict=True):
+        axes.plot(zeta.index, zeta, color=colour, label=f"$K = {K}$", linewidth=0.8)
+    axes.plot(network.index, network, color=drawing.VERMILION, label="network")
+    axes.set(xscale="log", yscale="log", xlabel="$k$", ylabel=r"$\zeta(k)$", title=f"map of {kind}")
+    axes.legend()
+
+
+main = drawing.main(__file__, __doc__, ",".join(SMOOTHNESS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())
