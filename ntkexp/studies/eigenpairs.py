@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.linalg
 import torch
+from omegaconf import MISSING
 from torch import Tensor
 
 from ntkexp import models
@@ -27,8 +28,6 @@ from ntkexp.data.images.first import first_images
 from ntkexp.data.images.sources import files_here, kind_of
 from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.models import Model
-from ntkexp.models.base import Init
-from ntkexp.models.mlp import Mlp
 from ntkexp.options import SEED, count, one_of, option
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import generator
@@ -62,9 +61,7 @@ class Eigenpairs(Study):
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "count": 20}
 
     images: str = option("cifar10", one_of("cifar10", "mnist"), "the images")
-    network: Model = option(
-        Mlp(depth=2, width=100, init=Init.lecun), about="the network whose kernel it is"
-    )
+    network: Model = option(MISSING, about="the network whose kernel it is")
     seed: int = option(0, SEED, "the start of all random numbers")
     train_examples: int | None = option(
         None, count("examples", null="for all"), "training images of the kernel"

@@ -22,6 +22,10 @@ EXPERIMENTS = (
     "linearised/mlp_seeds_linear",
     "linearised/cifar2_mlp",
     "linearised/cifar2_mlp_linear",
+    "linearised/lenet",
+    "linearised/lenet_linear",
+    "linearised/cifar2_lenet",
+    "linearised/cifar2_lenet_linear",
 )
 
 

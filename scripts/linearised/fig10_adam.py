@@ -18,6 +18,10 @@ EXPERIMENTS = (
     "linearised/mlp_adam_linear",
     "linearised/cifar2_mlp",
     "linearised/cifar2_mlp_linear",
+    "linearised/lenet_adam",
+    "linearised/lenet_adam_linear",
+    "linearised/cifar2_lenet",
+    "linearised/cifar2_lenet_linear",
 )
 
 

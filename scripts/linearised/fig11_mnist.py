@@ -16,6 +16,8 @@ FIGURE = "11"
 EXPERIMENTS = (
     "linearised/mlp_mnist",
     "linearised/mlp_mnist_linear",
+    "linearised/lenet_mnist",
+    "linearised/lenet_mnist_linear",
 )
 
 

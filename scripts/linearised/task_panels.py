@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.claims.effort import line
-from ntkexp.papers.linearised.tasks import LINEAR, TITLES, TRAINED, each_task, last_looks, pairs
+from ntkexp.papers.linearised.tasks import LINEAR, TITLES, TRAINED, each_task, pairs
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
@@ -106,13 +106,13 @@ def movements(found: Sequence[Record]) -> Figure:
 
 def notes(found: Sequence[Record], every: pd.DataFrame) -> list[str]:
     """Where the tasks come from, how many are not trained, and what the images are."""
-    record = next(one for one in found if "data.index" in one.tables["evals"])
+    record = next(one for one in found if one.config["data.name"] == "eigenfunctions")
     train, test = (record.config.get(f"data.{split}_examples") for split in ("train", "test"))
     images = {"mnist": (60_000, 10_000), "cifar10": (50_000, 10_000)}[record.config["data.images"]]
     counts = [own or whole for own, whole in zip((train, test), images, strict=True)]
     network = every[every["whose"] == "network"]
     untrained = int((network["train_loss"] > TRAINED).sum())
-    steps = int(last_looks(record)["step"].max())
+    steps = int(record.tables["evals"]["step"].max())
     lines = [
         f"eigenfunctions of the kernel at initialisation on {sum(counts):,} images, {counts[0]:,} "
         f"of them for training; {steps:,} steps"

@@ -23,6 +23,7 @@ LIMITED = [
 BESIDE = {
     "model": ["data=cifar10"],
     "torch": ["optim.of=AdamW"],
+    "eigenpairs": ["+model@study.network=mlp"],
     "scored_mnist": ["data.score.run=lazy/c_scores"],
     "eigenfunctions": ["data.pairs.run=linearised/pairs_mlp"],
     "scored_cifar10": ["data.score.run=lazy/c_scores_cifar"],

@@ -61,7 +61,13 @@ def test_memory_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
         Eigenpairs(images="mnist", network=SMALL, count=20).compute()
 
 
-STUDY = ("study=eigenpairs", "study.images=mnist", "study.count=20", "study.network.width=12")
+STUDY = (
+    "study=eigenpairs",
+    "+model@study.network=mlp",
+    "study.images=mnist",
+    "study.count=20",
+    "study.network.width=12",
+)
 
 
 @pytest.fixture

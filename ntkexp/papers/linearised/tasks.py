@@ -20,6 +20,9 @@ TITLES = {
     "linearised/mlp_seeds": "MLP",
     "linearised/mlp_adam": "MLP, Adam",
     "linearised/mlp_mnist": "MLP, MNIST",
+    "linearised/lenet": "LeNet",
+    "linearised/lenet_adam": "LeNet, Adam",
+    "linearised/lenet_mnist": "LeNet, MNIST",
 }
 
 
@@ -28,31 +31,49 @@ def experiments(*networks: str) -> tuple[str, ...]:
     return tuple(name + end for name in networks for end in ("", LINEAR))
 
 
-def last_looks(record: Record) -> pd.DataFrame:
+def by_task(records: Sequence[Record], table: str) -> pd.DataFrame:
+    """The rows of a table of several runs, with a column for j: of a run of one task that of its
+    config."""
+    frames = [
+        frame if INDEX in frame else frame.assign(**{INDEX: record.config[INDEX]})
+        for record in records
+        if (frame := record.tables.get(table)) is not None
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def last_looks(records: Sequence[Record]) -> pd.DataFrame:
     """The row of `evals` of each task and split at its last step."""
-    evals = record.tables["evals"]
+    evals = by_task(records, "evals")
     evals = evals[evals["subset"] == "all"]
     return evals[evals["step"] == evals.groupby(INDEX)["step"].transform("max")]
 
 
-def tasks(record: Record) -> pd.DataFrame:
+def tasks(records: Sequence[Record]) -> pd.DataFrame:
     """By index j of the eigenfunction: test accuracy, last training loss, steps to `TRAINED` of
     the running mean over minibatches (infinite where it was not reached), and the weights' distance
-    and cosine distance from the first ones."""
-    wide = last_looks(record).pivot(index=INDEX, columns="split", values=["loss", "accuracy"])
+    and cosine distance from the first ones. The runs are those of one experiment and seed."""
+    wide = last_looks(records).pivot(index=INDEX, columns="split", values=["loss", "accuracy"])
     frame = pd.DataFrame(
         {"accuracy": wide["accuracy"]["test"], "train_loss": wide["loss"]["train"]}
     )
-    events = record.tables.get("events")
-    reached = pd.Series(dtype=float)
-    if events is not None:
+    reached, events = pd.Series(dtype=float), by_task(records, "events")
+    if len(events):
         below = events[(events["event"] == "train_loss") & (events["threshold"] == TRAINED)]
         reached = below.groupby(INDEX)["step"].min().astype(float)
     frame["steps"] = reached.reindex(frame.index).fillna(np.inf)
-    if "distance" in record.tables:
-        moved = record.tables["distance"].sort_values("step").groupby(INDEX).last()
-        frame[["distance", "cosine_distance"]] = moved[["distance", "cosine_distance"]]
+    if len(moved := by_task(records, "distance")):
+        last = moved.sort_values("step").groupby(INDEX).last()
+        frame[["distance", "cosine_distance"]] = last[["distance", "cosine_distance"]]
     return frame.sort_index()
+
+
+def of_seeds(records: Iterable[Record]) -> dict[tuple[str, int], pd.DataFrame]:
+    """The tasks of each experiment and seed."""
+    runs: dict[tuple[str, int], list[Record]] = {}
+    for record in records:
+        runs.setdefault((record.experiment, record.seed), []).append(record)
+    return {key: tasks(own) for key, own in sorted(runs.items())}
 
 
 class Pair(NamedTuple):
@@ -76,18 +97,13 @@ class Pair(NamedTuple):
         return gap
 
 
-def pairs(records: Sequence[Record]) -> Iterator[Pair]:
-    """Each network run with that of its linearisations, by experiment and seed."""
-    linear = {
-        (record.experiment.removesuffix(LINEAR), record.seed): tasks(record)
-        for record in records
-        if record.experiment.endswith(LINEAR)
-    }
-    for record in sorted(records, key=lambda one: (one.experiment, one.seed)):
-        if (of := linear.get((record.experiment, record.seed))) is not None:
-            network = tasks(record)
-            both = network.index.intersection(of.index)
-            yield Pair(record.experiment, record.seed, network.loc[both], of.loc[both])
+def pairs(records: Iterable[Record]) -> Iterator[Pair]:
+    """Each network with its linearisation, by experiment and seed."""
+    found = of_seeds(records)
+    for (experiment, seed), network in found.items():
+        if (linear := found.get((experiment + LINEAR, seed))) is not None:
+            both = network.index.intersection(linear.index)
+            yield Pair(experiment, seed, network.loc[both], linear.loc[both])
 
 
 def each_task(found: Iterable[Pair]) -> pd.DataFrame:

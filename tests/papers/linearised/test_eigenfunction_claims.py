@@ -132,8 +132,42 @@ def test_without_its_linearisation_nothing_is_said_of_the_gap() -> None:
 
 def test_the_numbers_of_a_task() -> None:
     steps = [100.0, np.inf, *[300.0] * (len(ALL) - 2)]
-    found = tasks(record("linearised/mlp", FALLING, steps=steps))
+    found = tasks([record("linearised/mlp", FALLING, steps=steps)])
     assert found.loc[1, "accuracy"] == pytest.approx(0.95)
     assert found.loc[2, "steps"] == np.inf and found.loc[1, "steps"] == 100
     assert found.loc[5, "distance"] == 39000 * 3
     assert found.index.tolist() == list(ALL)
+
+
+def test_lenet_crosses_its_linearisation_on_mnist_or_does_not() -> None:
+    js, linear = (100, 300, 500, 700, 1000), [0.9, 0.85, 0.8, 0.7, 0.6]
+    of = record("linearised/lenet_mnist_linear", linear, js=js)
+    gaps = {"crosses": [0.1, 0.05, 0.0, -0.02, -0.1], "does not": [0.1, 0.05, 0.04, 0.03, 0.02],
+            "hardly": [0.1, 0.05, 0.0, -0.005, -0.1]}  # fmt: skip
+    values = {}
+    for name, gap in gaps.items():
+        accuracies = [a + g for a, g in zip(linear, gap, strict=True)]
+        finding = judge(LEDGER["fig11-crossing"], [record("linearised/lenet_mnist", accuracies,
+                                                          js=js), of])  # fmt: skip
+        (case,) = finding.cases
+        values[name] = (case.value, finding.verdict)
+    assert values["crosses"] == (pytest.approx(0.02), Verdict.holds)
+    assert values["does not"] == (pytest.approx(-0.03), Verdict.fails)
+    assert values["hardly"] == (pytest.approx(0.005), Verdict.fails)
+
+
+def alone(j: int, accuracy: float) -> Record:
+    """A run of one task, whose tables do not say which."""
+    whole = record("linearised/lenet_adam", [accuracy], js=(j,))
+    tables = {name: frame.drop(columns="data.index") for name, frame in whole.tables.items()}
+    config = {**whole.config, "data.index": j}
+    return Record("linearised/lenet_adam", f"run of {j}", config, tables)
+
+
+def test_two_tasks_that_were_trained_apart_are_judged_by_their_drop() -> None:
+    linear = record("linearised/lenet_adam_linear", [0.9, 0.89], js=(100, 400))
+    runs = [alone(100, 0.8), alone(400, 0.7), linear]
+    cases = {case.panel: case.value for case in judge(LEDGER["fig10-falls-lenet"], runs).cases}
+    assert cases == pytest.approx({"LeNet, Adam, network": 0.1, "LeNet, Adam, linearisation": 0.01})
+    (case,) = judge(LEDGER["fig10-lenet-gap"], runs).cases
+    assert case.value == pytest.approx(-0.1)

@@ -1,4 +1,4 @@
-"""Figures 2, 10, 11 and 12: networks and their linearisations on eigenfunctions of the kernel.
+"""Figures 2 and 10 to 13: networks and their linearisations on eigenfunctions of the kernel.
 
 All thresholds were set before the runs. A network whose training loss ends above .01 leaves its
 task undecided.
@@ -6,7 +6,7 @@ task undecided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pandas as pd
 from scipy.stats import spearmanr
@@ -19,8 +19,8 @@ from ntkexp.papers.linearised.tasks import (
     TRAINED,
     Pair,
     experiments,
+    of_seeds,
     pairs,
-    tasks,
 )
 from ntkexp.results.record import Record
 
@@ -35,23 +35,26 @@ def trained(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["train_loss"] <= TRAINED]
 
 
+def title(experiment: str) -> str:
+    """Whose tasks they are: `MLP, network`."""
+    whose = "linearisation" if experiment.endswith(LINEAR) else "network"
+    return f"{TITLES[experiment.removesuffix(LINEAR)]}, {whose}"
+
+
 def rank(frame: pd.DataFrame, column: str) -> float:
-    """Spearman's correlation of j with a column; not a number for fewer than four tasks."""
-    if len(frame) < 4:
-        return float("nan")
+    """Spearman's correlation of j with a column."""
     return float(spearmanr(frame.index.to_numpy(dtype=float), frame[column]).statistic)
 
 
-def ranks(column: str) -> Statistic:
-    """A case a run; its panel says whose tasks they are. A linearisation counts as it is."""
+def ranks(column: str, least: int = 4) -> Statistic:
+    """A case for the tasks of an experiment and seed; its panel says whose they are. All tasks of a
+    linearisation count. Fewer tasks than `least` say nothing."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            own = record.experiment.removesuffix(LINEAR)
-            linear = record.experiment != own
-            frame = tasks(record) if linear else trained(tasks(record))
-            whose = "linearisation" if linear else "network"
-            yield Case(f"{TITLES[own]}, {whose}", record.seed, rank(frame, column))
+        for (experiment, seed), frame in of_seeds(records).items():
+            counted = frame if experiment.endswith(LINEAR) else trained(frame)
+            if len(counted) >= least:
+                yield Case(title(experiment), seed, rank(counted, column))
 
     return cases
 
@@ -103,6 +106,9 @@ behind = sharing(
 )
 FOUR = experiments("linearised/mlp_seeds")
 SGD, ADAM, MNIST = (experiments(f"linearised/mlp{end}") for end in ("", "_adam", "_mnist"))
+LENET, LENET_ADAM, LENET_MNIST = (
+    experiments(f"linearised/lenet{end}") for end in ("", "_adam", "_mnist")
+)
 
 
 def gap_claims(figure: str, of: Sequence[str], name: str) -> tuple[Claim, Claim]:
@@ -130,15 +136,46 @@ def gap_claims(figure: str, of: Sequence[str], name: str) -> tuple[Claim, Claim]
     )
 
 
-grows = sharing(
-    "linearised-fig12-",
-    figure="12",
-    experiments=("linearised/mlp",),
-    threshold="ours",
-    horizon=OWN_END,
-    paper="grows with the index",
-    holds=above(0.9),
-)
+def growth_claims(figure: str, experiment: str) -> Iterator[Claim]:
+    """Steps, distance and cosine distance grow with j."""
+    for column, table, number, says in (
+        ("steps", "events", "steps", "more steps it takes to a training loss of .01"),
+        ("distance", "distance", "|theta_T - theta_0|", "farther the weights move"),
+        ("cosine_distance", "distance", "the cosine distance of theta_0 and theta_T",
+         "farther the weights turn"),
+    ):  # fmt: skip
+        yield Claim(
+            f"linearised-fig{figure}-{column.partition('_')[0]}",
+            figure,
+            f"The later the eigenfunction, the {says}",
+            paper="grows with the index",
+            number=f"Spearman's correlation of j and {number}",
+            experiments=(experiment,),
+            tables=("evals", table),
+            statistic=ranks(column),
+            holds=above(0.9),
+            threshold="ours",
+            horizon=OWN_END,
+        )
+
+
+def drops(records: Sequence[Record]) -> Iterable[Case]:
+    """By how much accuracy falls from the first task to the last, where there are few."""
+    for (experiment, seed), frame in of_seeds(records).items():
+        counted = frame if experiment.endswith(LINEAR) else trained(frame)
+        if len(counted) > 1:
+            fall = counted["accuracy"].iloc[0] - counted["accuracy"].iloc[-1]
+            yield Case(title(experiment), seed, float(fall))
+
+
+def crossing(pair: Pair) -> float:
+    """The smaller size of the gaps at 300 and 700; negative where both are on one side."""
+    if not {300, 700} <= {*pair.gap.index}:
+        return float("nan")
+    early, late = pair.gap[300], pair.gap[700]
+    size = min(abs(early), abs(late))
+    return float(size if early * late < 0 else -size)
+
 
 sooner = sharing(
     "linearised-",
@@ -154,7 +191,11 @@ sooner = sharing(
     holds=below(0.0),
     seen="in the trial it was not so at j = 2 and 20",
 )
-KERNELS = {"linearised/pairs_mlp": "MLP", "linearised/pairs_mlp_mnist": "MLP, MNIST"}
+KERNELS = {
+    f"linearised/pairs_{net}{end}": f"{title}{images}"
+    for net, title in (("mlp", "MLP"), ("lenet", "LeNet"))
+    for end, images in (("", ""), ("_mnist", ", MNIST"))
+}
 residuals = Claim(
     "linearised-pairs-residuals",
     None,
@@ -173,29 +214,30 @@ residuals = Claim(
 )
 
 CLAIMS = (
-    falls("fig02-falls", figure="2", experiments=SGD, statistic=ranks("accuracy"),
+    falls("fig02-falls", figure="2", experiments=(*SGD, *LENET), statistic=ranks("accuracy"),
           holds=below(WITH_ALL)),
     falls("fig02-falls-seeds", figure="2", experiments=FOUR, statistic=ranks("accuracy"),
           holds=below(WITH_FOUR)),
     *gap_claims("2", SGD, "fig02"),
     *gap_claims("2", FOUR, "fig02-seeds"),
+    *gap_claims("2", LENET, "fig02-lenet"),
     falls("fig10-falls", figure="10", experiments=ADAM, statistic=ranks("accuracy"),
           holds=below(WITH_ALL)),
+    falls("fig10-falls-lenet", figure="10", experiments=LENET_ADAM, statistic=drops,
+          holds=above(0.02), number="test accuracy at j = 100 less that at j = 400"),
     *gap_claims("10", ADAM, "fig10"),
-    falls("fig11-falls", figure="11", experiments=MNIST, statistic=ranks("accuracy"),
-          holds=below(WITH_ALL)),
-    grows("steps", tables=("evals", "events"), number="Spearman's correlation of j and steps",
-          says="The later the eigenfunction, the more steps to a training loss of .01",
-          statistic=ranks("steps")),
-    grows("distance", tables=("evals", "distance"),
-          number="Spearman's correlation of j and |theta_T - theta_0|",
-          says="The later the eigenfunction, the farther the weights move",
-          statistic=ranks("distance")),
-    grows("cosine", tables=("evals", "distance"),
-          number="Spearman's correlation of j and the cosine distance of theta_0 and theta_T",
-          says="The later the eigenfunction, the farther the weights turn",
-          statistic=ranks("cosine_distance")),
+    *gap_claims("10", LENET_ADAM, "fig10-lenet"),
+    falls("fig11-falls", figure="11", experiments=(*MNIST, *LENET_MNIST),
+          statistic=ranks("accuracy"), holds=below(WITH_ALL)),
+    behind("fig11-crossing", figure="11", experiments=LENET_MNIST,
+           says="On MNIST LeNet and its linearisation change places between j = 300 and 700",
+           paper="the curves cross around the 500th", seen="",
+           number="the smaller size of the two gaps; negative where they are of one sign",
+           statistic=of_pairs(crossing), holds=above(0.01)),
+    *growth_claims("12", "linearised/mlp"),
+    *growth_claims("13", "linearised/lenet"),
     sooner("sec43-sooner", experiments=SGD),
     sooner("sec43-sooner-seeds", experiments=FOUR),
+    sooner("sec43-sooner-lenet", experiments=LENET, seen=""),
     residuals,
 )  # fmt: skip
