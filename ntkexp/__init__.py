@@ -8,15 +8,17 @@ if TYPE_CHECKING:
     from ntkexp.errors import RunFailed, UserError
     from ntkexp.execution.from_python import run
     from ntkexp.training.schedule import log_steps
+    from ntkexp.watching import Watch as watch  # noqa: N813
 
 __version__ = "0.2.0"
-__all__ = ["RunFailed", "UserError", "__version__", "log_steps", "run"]
+__all__ = ["RunFailed", "UserError", "__version__", "log_steps", "run", "watch"]
 
 HOMES = {
     "RunFailed": "errors",
     "UserError": "errors",
     "log_steps": "training.schedule",
     "run": "execution.from_python",
+    "watch": "watching",
 }
 
 

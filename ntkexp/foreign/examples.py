@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ntkexp.components import imported
 from ntkexp.data.base import Data
 from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError, first_line
+from ntkexp.tangent.batch import Batch, Inputs, mapped, parts_of
 
 SPLITS = ("train", "test")
 # Of the training examples, beside inputs and labels.
@@ -30,17 +32,18 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
     """The training and the test examples of a source, in their order.
 
     Args:
-        source: MODULE:FUNCTION, which gives {"train": (x, y), "test": (x, y)}, and where there are
-            such things the masks `noisy` and `difficult` and the labels `clean` of its training
-            examples; a data set of the house; an .npz file with x_train, y_train, x_test and
-            y_test; or a folder with train/ and test/, each with a folder of images a class.
+        source: MODULE:FUNCTION, which gives {"train": (x, y), "test": (x, y)}, x a tensor or a
+            tuple or dict of tensors, and where there are such things the masks `noisy` and
+            `difficult` and the labels `clean` of its training examples; a data set of the house;
+            an .npz file with x_train, y_train, x_test and y_test; or a folder with train/ and
+            test/, each with a folder of images a class.
         seed: of a data set of the house.
     """
     if ":" in source:
         given = imported(f"--data {source}", source.replace(":", "."))()
         if not isinstance(given, Mapping) or not {*SPLITS} <= given.keys():
             raise UserError(f"--data {source}: expected a dict with train and test, of (x, y) each")
-        return _splits(source, given)
+        return splits_of(f"--data {source}", given)
     if source in components.names("data"):
         options = components.made("data", source, {}, "data")
         assert isinstance(options, Data)
@@ -53,7 +56,7 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
                 raise UserError(f"--data {source}: has no {', '.join(sorted(absent))}")
             kept = {s: (arrays[f"x_{s}"], arrays[f"y_{s}"]) for s in SPLITS}
             more = {key: arrays[key] for key in (*MASKS, "clean") if key in arrays}
-        return _splits(source, kept | more)
+        return splits_of(f"--data {source}", kept | more)
     if path.is_dir():
         return {split: _folder(path / split) for split in SPLITS}
     raise UserError(
@@ -67,30 +70,55 @@ def checksums(source: str, seed: int) -> dict[str, str]:
     found = {}
     for name, split in examples(source, seed).items():
         digest = hashlib.sha256()
-        for tensor in (split.inputs[:HASHED_AT_ONCE], split.targets[:HASHED_AT_ONCE]):
+        first = slice(0, HASHED_AT_ONCE)
+        for tensor in (*parts_of(inputs_of(split, first)), split.targets[first]):
             digest.update(tensor.contiguous().numpy().tobytes())
         found[f"{source} {name}"] = digest.hexdigest()
     return found
 
 
-def _splits(source: str, given: Mapping[str, Any]) -> dict[str, Split]:
-    splits = {}
+@dataclass(frozen=True)
+class Numbered(Split):
+    """Examples whose inputs are a tuple or a dict of tensors: `inputs` are their numbers in
+    `whole`, which has those of all splits. What handles examples need not know of it."""
+
+    whole: Inputs = ()
+
+
+def inputs_of(split: Split, examples: slice) -> Inputs:
+    """The inputs of some examples, as a network takes them."""
+    numbers = split.inputs[examples]
+    if not isinstance(split, Numbered):
+        return numbers
+    return mapped(split.whole, lambda part: part[numbers])
+
+
+def splits_of(who: str, given: Mapping[str, Any]) -> dict[str, Split]:
+    """The splits of {"train": (x, y), "test": (x, y)}; `who` gave it, for messages."""
+    splits: dict[str, Split] = {}
+    batches: list[Batch] = []
     for name in SPLITS:
         try:
             x, y = given[name]
-            inputs, targets = _tensor(x), _tensor(y)
+            several = isinstance(x, Mapping | tuple)
+            batch = Batch.of(mapped(x, _tensor) if several else _tensor(x))
+            targets = _tensor(y)
         except (TypeError, ValueError) as error:
-            raise UserError(f"--data {source}: {name}: {first_line(error)}") from error
-        if len(inputs) != len(targets):
-            raise UserError(
-                f"--data {source}: {name} has {len(inputs)} inputs and {len(targets)} labels"
-            )
-        splits[name] = Split.clean(inputs, targets)
+            raise UserError(f"{who}: {name}: {first_line(error)}") from error
+        if len(batch) != len(targets):
+            raise UserError(f"{who}: {name} has {len(batch)} inputs and {len(targets)} labels")
+        first = sum(map(len, batches))
+        numbers = torch.arange(first, first + len(batch))
+        splits[name] = Split.clean(numbers if several else batch.parts()[0], targets)
+        batches.append(batch)
     train = splits["train"]
     masks = {name: _tensor(given.get(name, train.corrupted)).bool() for name in MASKS}
     clean = _tensor(given.get("clean", train.targets))
     splits["train"] = Split(train.inputs, train.targets, clean, masks["noisy"], masks["difficult"])
-    return splits
+    if not several:
+        return splits
+    whole = Batch.joined(batches).inputs
+    return {name: Numbered(**vars(split), whole=whole) for name, split in splits.items()}
 
 
 def _tensor(values: Any) -> Tensor:

@@ -11,28 +11,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from ntkexp import components, probes
+from ntkexp import probes
 from ntkexp.components import imported
-from ntkexp.data.dataset import Dataset, Split
+from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError, first_line
 from ntkexp.foreign.examples import checksums, examples
 from ntkexp.foreign.weights import Reader, file_of, load_into, steps_of
-from ntkexp.objectives.base import Loss, Objective
-from ntkexp.objectives.evaluate import EVALS, evaluate
+from ntkexp.objectives.evaluate import EVALS
 from ntkexp.options import Rule, option
-from ntkexp.probes.view import Batch, NetworkView, View, evaluating
+from ntkexp.probes.view import View
 from ntkexp.results.table import Table
-from ntkexp.seeds import generator
 from ntkexp.studies.base import Study
-from ntkexp.studies.stepped import SteppedWork
-from ntkexp.tangent import TangentFeatures, TangentKernel, summed_kernel
+from ntkexp.studies.looking import LookedAt, on_device
 
 if TYPE_CHECKING:
     from ntkexp.training.place import Place
@@ -43,7 +39,6 @@ PICKED = Rule(
     lambda value: value in WORDS or (value.isdigit() and int(value) > 0),
     "all, label, trace or how many outputs",
 )
-EVALUATED_AT_ONCE = 500
 
 
 @dataclass
@@ -80,42 +75,28 @@ class Checkpoints(Study):
     def work(self, place: Place) -> Reading:
         network = made(self.model).to(place.device)
         splits = {
-            name: _on(split, place.device) for name, split in examples(self.data, self.seed).items()
+            name: on_device(split, place.device)
+            for name, split in examples(self.data, self.seed).items()
         }
         return Reading(self, network, splits, place)
 
 
-class Reading(SteppedWork):
+class Reading(LookedAt):
     """Goes from checkpoint to checkpoint; its steps are those at which they were kept."""
-
-    offers = frozenset({"outputs", "network", "layers", "activations", "kernel", "labels",
-                        "examples"})  # fmt: skip
 
     def __init__(
         self, study: Checkpoints, network: nn.Module, splits: Mapping[str, Split], place: Place
     ) -> None:
         self.reader = Reader(study.allow, study.trust)
         self.paths = steps_of([Path(name) for name in study.checkpoints], study.steps, self.reader)
-        super().__init__(last=max(self.paths), seed=study.seed)
-        self.step = self.loaded = min(self.paths)
-        load_into(network, self.paths[self.step], self.reader)  # refused before there is a folder
-        self.network, self.splits, self.picked = network, splits, study.outputs
+        self.loaded = min(self.paths)
+        load_into(network, self.paths[self.loaded], self.reader)  # refused before there is a folder
         built = probes.build(place.config.probe)
-        wanted = sorted({name for probe in built.values() for name in probe.batches()})
-        self.batches = {name: first(splits, name, place.config.probing.examples) for name in wanted}
-        count = _outputs(network, splits["train"].inputs)
-        objective = components.made("objective", study.objective, {}, "study.objective")
-        assert isinstance(objective, Objective)
-        classes = None if splits["train"].targets.is_floating_point() else max(count, 2)
-        self.objective = objective.build(splits["train"].targets, classes)
-        if count != self.objective.outputs:
-            raise UserError(
-                f"--model {study.model}: gives {count} outputs; objective={study.objective} takes "
-                f"{self.objective.outputs}"
-            )
-        inputs = tuple(splits["train"].inputs.shape[1:])
-        self.dataset = Dataset("foreign", splits["train"], splits["test"], classes, inputs, {})
-        self.remarks = () if study.outputs == "all" else (_told(study.outputs, count),)
+        count = place.config.probing.examples
+        super().__init__(network, splits, built, study.objective, examples=count,
+                         last=max(self.paths), seed=study.seed, picked=study.outputs)  # fmt: skip
+        self.step = self.loaded
+        self.remarks = () if study.outputs == "all" else (_told(study.outputs, self.outputs),)
 
     def advance(self, to: int) -> str | None:
         self.step = min((step for step in self.paths if step > self.step), default=self.last)
@@ -126,18 +107,8 @@ class Reading(SteppedWork):
         if self.loaded != self.step:
             load_into(self.network, self.paths[self.step], self.reader)
             self.loaded = self.step
-        with evaluating(self.network):
-            for name, split in self.splits.items():
-                found = evaluate(self.network, split, self.objective, examples=None,
-                                 batch_size=EVALUATED_AT_ONCE)  # fmt: skip
-                for subset, (loss, accuracy) in found.items():
-                    self.write("evals", {"step": self.step, "split": name, "subset": subset,
-                                         "loss": loss, "accuracy": accuracy})  # fmt: skip
-            yield [self.view(self.step)]
-
-    def view(self, step: int) -> View:
-        facts = {"step": step, "seed": self.seed, "last": self.over, "batches": self.batches}
-        return PickedView(self.network, self.dataset, self.objective, picked=self.picked, **facts)
+        with super().looked_at(event, scheduled=scheduled) as views:
+            yield views
 
     def state(self) -> dict[str, Any]:
         return {"step": self.step}
@@ -146,42 +117,8 @@ class Reading(SteppedWork):
         self.step = state["step"]
 
 
-class PickedView(NetworkView):
-    """A network with the kernel of some of its outputs."""
-
-    def __init__(
-        self, model: nn.Module, dataset: Dataset, objective: Loss, *, picked: str, **facts: Any
-    ) -> None:
-        super().__init__(model, dataset, objective, **facts)
-        self.picked, self._some = picked, None
-        if picked.isdigit() and int(picked) < objective.outputs:
-            drawn = torch.randperm(objective.outputs, generator=generator(self.seed, "outputs"))
-            self._some = sorted(drawn[: int(picked)].tolist())
-
-    def _as_numbers(self, targets: Tensor) -> Any:
-        labels = super()._as_numbers(targets)
-        return labels if self._some is None else labels[:, self._some]
-
-    def _kernels_of_module(self) -> Mapping[str, TangentKernel]:
-        inputs = {name: batch.inputs for name, batch in self.batches.items()}
-        if self.picked == "trace":
-            return {name: summed_kernel(self._model, x) for name, x in inputs.items()}
-        if self.picked == "label":
-            return {
-                name: TangentFeatures(self._model, outputs=_own_label(batch.targets)).kernel(
-                    batch.inputs
-                )
-                for name, batch in self.batches.items()
-            }
-        return TangentFeatures(self._model, outputs=self._some).kernels(inputs)
-
-
-def _own_label(targets: Tensor) -> Any:
-    return lambda outputs, numbers: outputs.gather(1, targets[numbers, None])
-
-
 def made(name: str) -> nn.Module:
-    """The network of a class or function without arguments; its outputs are a tensor."""
+    """The network of a class or function without arguments."""
     maker = imported(f"--model {name}", name.replace(":", "."))
     try:
         network = maker()
@@ -191,54 +128,7 @@ def made(name: str) -> nn.Module:
         ) from error
     if not isinstance(network, nn.Module):
         raise UserError(f"--model {name}: gives a {type(network).__name__}; expected a Module")
-    network.register_forward_hook(_tensor_alone)
     return network
-
-
-def _tensor_alone(module: nn.Module, inputs: Any, outputs: Any) -> Any:
-    """The logits of what a network of Hugging Face returns, of a tuple the first."""
-    if isinstance(outputs, Tensor):
-        return None
-    if isinstance(outputs, Mapping) and "logits" in outputs:
-        return outputs["logits"]
-    if isinstance(outputs, tuple | list) and outputs and isinstance(outputs[0], Tensor):
-        return outputs[0]
-    raise UserError(f"--model: gives a {type(outputs).__name__}; expected a tensor or logits")
-
-
-def first(splits: Mapping[str, Split], name: str, count: int) -> Batch:
-    """The first examples of a split, or of a subset of the training examples."""
-    split = splits["test" if name == "test" else "train"]
-    subsets = split.subsets()
-    subset = "all" if name in splits else name
-    if subset not in subsets:
-        raise UserError(
-            f"--data: a probe looks at the subset {name}; there are {', '.join(subsets)}"
-        )
-    numbers = subsets[subset].nonzero()[:count, 0]
-    if len(numbers) < count:
-        raise UserError(f"--examples {count}: there are {len(numbers)} {name} examples")
-    clean = split.clean_targets[numbers] if bool(split.corrupted[numbers].any()) else None
-    return Batch(split.inputs[numbers], split.targets[numbers], clean)
-
-
-def _outputs(network: nn.Module, inputs: Tensor) -> int:
-    with evaluating(network), torch.no_grad():
-        try:
-            outputs = network(inputs[:2])
-        except (RuntimeError, TypeError, ValueError, IndexError) as error:
-            raise UserError(f"--model: does not take the inputs ({first_line(error)})") from error
-    if outputs.dim() != 2:
-        raise UserError(f"--model: gives {tuple(outputs.shape)} for 2 examples; expected (2, c)")
-    return int(outputs.shape[1])
-
-
-def _on(split: Split, device: torch.device) -> Split:
-    parts = {
-        name: getattr(split, name).to(device)
-        for name in ("inputs", "targets", "clean_targets", "corrupted", "difficult")
-    }
-    return replace(split, **parts)
 
 
 def _told(picked: str, count: int) -> str:

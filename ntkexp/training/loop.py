@@ -73,7 +73,7 @@ class Loop:
         event = None
         while True:
             if (due := self._look_is_due()) or event is not None:
-                self._look(event, scheduled=due)
+                self.look(event, scheduled=due)
             self._keep()
             if self.work.over:
                 break
@@ -83,7 +83,7 @@ class Loop:
                 self.commit()
             event = self._advance(stop_asked)
         if self.looked < self.work.step:
-            self._look(event, scheduled=True)
+            self.look(event, scheduled=True)
 
     def _look_is_due(self) -> bool:
         step = self.work.step
@@ -100,7 +100,8 @@ class Loop:
         self._progress.advance(self.work.step - before, **self.work.figures)
         return event
 
-    def _look(self, event: str | None, *, scheduled: bool) -> None:
+    def look(self, event: str | None, *, scheduled: bool) -> None:
+        """Have the probes look at the work as it is now."""
         self._progress.doing("evaluation")
         with self.work.looked_at(event, scheduled=scheduled) as views:
             self._take_in()

@@ -1,0 +1,194 @@
+"""`ntkexp.watch`: the probes look at a network while code of one's own trains it.
+
+with ntkexp.watch(model, batches={"train": (x, y), "test": (x, y)}, out="outputs/mine/0") as w:
+    for step, (inputs, targets) in enumerate(loader, start=1):
+        ...
+        optimizer.step()
+        w.after_step(step, loss)
+
+Looks are log-spaced, from step 0 to the last. Between looks it keeps the loss and does nothing
+else; a look leaves weights, modes, buffers, gradients and random numbers as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import OmegaConf
+from torch import Tensor, nn
+
+from ntkexp import probes as known
+from ntkexp.data.dataset import Split
+from ntkexp.errors import UserError
+from ntkexp.foreign.examples import inputs_of, splits_of
+from ntkexp.loggers.mirror import scalar_tables, series_of
+from ntkexp.objectives.evaluate import EVALS
+from ntkexp.options import MANY
+from ntkexp.probes.base import Probe
+from ntkexp.results import Run
+from ntkexp.results.numbers.standing import tables_of
+from ntkexp.results.provenance import provenance
+from ntkexp.results.status import flat_config
+from ntkexp.results.table import STEP, Table, float64
+from ntkexp.studies.looking import LookedAt, on_device
+from ntkexp.tangent.batch import Inputs, parts_of
+from ntkexp.training.loop import Loop
+from ntkexp.training.schedule import listed, log_steps
+from ntkexp.training.work import refuse_unoffered
+
+LOSSES = Table(
+    "losses",
+    "the loss that a watched loop gave of a step",
+    {"step": STEP, "loss": float64("of a step, as it was given")},
+)
+WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module",
+            "OptimizedModule": "_orig_mod"}  # fmt: skip
+
+
+class Watch:
+    """Watches `model` as a context.
+
+    Args:
+        model: the network; what DistributedDataParallel or torch.compile put around it comes off.
+        batches: `train` and `test`, inputs and targets of the examples to look at.
+        out: the run's folder, outputs/NAME/ANY: `ntkexp figures alignment 2 3 --exp NAME` draws it.
+        probes: their names.
+        objective: cross_entropy, binary or squared_error; what suits the targets unless told.
+        log: is given the scalars of every look, and its step, as `wandb.log` takes them.
+        resume: the step from which training goes on; what the folder has of later ones is dropped.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        batches: Mapping[str, tuple[Inputs, Tensor]],
+        out: str | Path,
+        probes: Sequence[str] = ("spectrum", "alignment"),
+        objective: str = "usual",
+        log: Callable[..., object] | None = None,
+        resume: int | None = None,
+    ) -> None:
+        self.network, self.log, self.resume, self.out = _bare(model), log, resume, Path(out)
+        self.idle = torch.distributed.is_available() and torch.distributed.is_initialized() and (
+            torch.distributed.get_rank() != 0)  # fmt: skip
+        self.looks = frozenset(log_steps(MANY))
+        self.probes: dict[str, Probe] = known.build({name: {"name": name} for name in probes})
+        self._losses: list[tuple[int, Any]] = []
+        if self.idle:
+            return
+        device = next(self.network.parameters()).device
+        if missing := {"train", "test"} - batches.keys():
+            raise UserError(f"batches: no {' and '.join(sorted(missing))}; expected train and test")
+        whole = splits_of("batches", batches)
+        splits = {name: on_device(split, device) for name, split in whole.items()}
+        self.work = LookedAt(
+            self.network,
+            splits,
+            self.probes,
+            objective,
+            examples=min(len(split) for split in splits.values()),
+            last=MANY,
+        )
+        refuse_unoffered(self.probes, self.work)
+        self.sums = {name: _sum(split) for name, split in splits.items()}
+        self.config = {"name": self.out.parent.name, "seed": 0, "watch": self.sums,
+                       "probe": {name: {"name": name} for name in probes}}  # fmt: skip
+
+    def __enter__(self) -> Watch:
+        if self.idle:
+            return self
+        kept = self._kept()
+        of_probes = [table for probe in self.probes.values() for table in probe.tables]
+        self.run = Run(self.out, [EVALS, LOSSES, *of_probes])
+        self.run.__enter__()
+        self.loop = Loop(self.work, self.run, looks=listed(()), probes=[self.probes])
+        if kept:
+            self.run.clear()
+        self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
+        for name, frame in kept.items():
+            self.run.add(name, {column: frame[column].to_numpy() for column in frame})
+        if self.resume is None:
+            self._look(0)
+        else:
+            self.work.step = self.resume
+            self.loop.commit()
+        return self
+
+    def after_step(self, step: int, loss: Any = None) -> None:
+        """Call it after `optimizer.step()`, with the number of steps made by then."""
+        if self.idle:
+            return
+        if loss is not None:
+            self._losses.append((step, loss.detach() if isinstance(loss, Tensor) else loss))
+        if step in self.looks:
+            self._look(step)
+        self.work.step = step
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self.idle:
+            return
+        try:
+            if self.loop.looked < self.work.step:
+                self._look(self.work.step)
+            if kind is None:
+                self.run.finish()
+        finally:
+            self.run.__exit__(kind, *error)
+
+    def _look(self, step: int) -> None:
+        self.work.step = step
+        self.loop.look(None, scheduled=True)
+        for of_step, loss in self._losses:
+            self.run.add("losses", {"step": of_step, "loss": float(loss)})
+        self._losses = []
+        if self.log is not None:
+            rows = scalar_tables(self.run.pending())
+            self.log(
+                {f"{series.name}/{column}": float(values[-1])
+                 for series in series_of(rows) for column, values in series.values.items()},
+                step=step,
+            )  # fmt: skip
+        self.loop.commit()
+
+    def _kept(self) -> dict[str, Any]:
+        """What the folder has up to the step from which training goes on."""
+        there = (self.out / "status.json").exists()
+        if self.resume is None:
+            if there:
+                raise UserError(f"{self.out}: holds a run; resume=STEP goes on with it")
+            return {}
+        if not there:
+            raise UserError(f"resume={self.resume}: {self.out} holds no run")
+        before = flat_config(self.out)
+        for name, sum_ in self.sums.items():
+            if before.get(f"watch.{name}") != sum_:
+                raise UserError(f"batches: {name} is not the batch that {self.out} looked at")
+        tables = tables_of(self.out)
+        return {name: rows[rows["step"] <= self.resume] for name, rows in tables.items()}
+
+
+watch = Watch
+
+
+def _bare(model: nn.Module) -> nn.Module:
+    """The network inside of what spreads it over processes or compiles it."""
+    while (inside := WRAPPERS.get(type(model).__name__)) is not None:
+        model = getattr(model, inside)
+    sharded = any(type(module).__name__.startswith("FullySharded") for module in model.modules())
+    if sharded or any(hasattr(parameter, "full_tensor") for parameter in model.parameters()):
+        raise UserError(
+            "the model is sharded (FSDP), no process has all weights; expected a whole one"
+        )
+    return model
+
+
+def _sum(split: Split) -> str:
+    digest = hashlib.sha256()
+    for tensor in (*parts_of(inputs_of(split, slice(None))), split.targets):
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,171 @@
+"""`ntkexp.watch` sees a loop that it does not know, and the loop does not notice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+import ntkexp
+from ntkexp import results
+from ntkexp.errors import UserError
+from ntkexp.figures import draw
+from ntkexp.tangent import tangent_kernel
+
+Pair = tuple[Tensor, Tensor]
+
+
+def net() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 3)
+    )
+
+
+def batches(seed: int = 0) -> dict[str, Pair]:
+    draw = torch.Generator().manual_seed(seed)
+    return {
+        name: (torch.randn(n, 6, generator=draw), torch.randint(0, 3, (n,), generator=draw))
+        for name, n in (("train", 30), ("test", 20))
+    }
+
+
+def train(network: nn.Module, w: Any = None, first: int = 1, last: int = 12) -> None:
+    x, y = batches()["train"]
+    optimiser = torch.optim.Adam(network.parameters(), 1e-2)
+    for step in range(first, last + 1):
+        chosen = torch.randint(0, 30, (10,))
+        optimiser.zero_grad()
+        loss = cross_entropy(network(x[chosen]), y[chosen])
+        loss.backward()
+        optimiser.step()
+        if w is not None:
+            w.after_step(step, loss)
+
+
+def test_the_trajectory_is_the_same_bit_for_bit(tmp_path: Path) -> None:
+    alone, watched = net(), net()
+    torch.manual_seed(1)
+    train(alone)
+    torch.manual_seed(1)
+    with ntkexp.watch(watched, batches=batches(), out=tmp_path / "mine" / "0") as w:
+        train(watched, w)
+    assert watched.training
+    for name, tensor in alone.state_dict().items():
+        assert torch.equal(tensor, watched.state_dict()[name]), name
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    network = net()
+    with ntkexp.watch(network, batches=batches(), out=tmp_path / "mine" / "0") as w:
+        train(network, w)
+    return tmp_path / "mine" / "0"
+
+
+def test_it_is_a_run_whose_figures_can_be_drawn(out: Path) -> None:
+    run = results.read(out)
+    assert run.experiment == "mine"
+    looks = sorted(run.tables["evals"]["step"].unique())
+    assert looks == [0, 5, 6, 7, 8, 10, 11, 12]
+    assert list(run.tables["losses"]["step"]) == list(range(1, 13))
+    spectrum = run.tables["spectrum"].query("step == 0 and split == 'train'")
+    kernel = tangent_kernel(net().eval(), batches()["train"][0])
+    assert spectrum["eigenvalue"].sum() < kernel.gram.trace().item()
+    assert draw("alignment", "2", {"mine": [run]}).axes
+
+
+def test_scalars_are_handed_on_as_wandb_takes_them(tmp_path: Path) -> None:
+    said: list[tuple[int, dict[str, float]]] = []
+    network = net()
+
+    def log(numbers: dict[str, float], step: int) -> None:
+        said.append((step, numbers))
+
+    out = tmp_path / "mine" / "0"
+    with ntkexp.watch(network, batches=batches(), out=out, log=log) as w:
+        train(network, w, last=6)
+    assert [step for step, _ in said] == [0, 5, 6]
+    evals = results.read(out).tables["evals"].query("step == 5 and split == 'test'")
+    assert said[1][1]["evals/test/all/loss"] == evals["loss"].item()
+
+
+def test_going_on_drops_what_came_later(out: Path) -> None:
+    with pytest.raises(UserError, match="holds a run; resume=STEP goes on"):
+        ntkexp.watch(net(), batches=batches(), out=out).__enter__()
+    with pytest.raises(UserError, match="train is not the batch"):
+        ntkexp.watch(net(), batches=batches(1), out=out, resume=7).__enter__()
+    before = results.read(out).tables["evals"]
+    network = net()
+    with ntkexp.watch(network, batches=batches(), out=out, resume=7) as w:
+        train(network, w, first=8, last=10)
+    after = results.read(out).tables["evals"]
+    assert sorted(after["step"].unique()) == [0, 5, 6, 7, 8, 10]
+    early = before[before["step"] <= 7].reset_index(drop=True)
+    pd.testing.assert_frame_equal(after[after["step"] <= 7].reset_index(drop=True), early)
+
+
+def test_a_loop_that_fails_leaves_its_looks(tmp_path: Path) -> None:
+    network, out = net(), tmp_path / "mine" / "0"
+    with (
+        pytest.raises(ZeroDivisionError),
+        ntkexp.watch(network, batches=batches(), out=out) as w,
+    ):
+        train(network, w, last=6)
+        raise ZeroDivisionError
+    assert json.loads((out / "status.json").read_text())["state"] == "running"
+    with ntkexp.watch(network, batches=batches(), out=out, resume=5) as w:
+        train(network, w, first=6, last=6)
+    assert sorted(results.read(out).tables["evals"]["step"].unique()) == [0, 5, 6]
+
+
+class Wrapped(nn.Module):
+    """As DistributedDataParallel keeps a network."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+
+def test_wrappers_come_off_and_what_cannot_be_seen_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "mine" / "0"
+    wrapper = type("DistributedDataParallel", (Wrapped,), {})
+    assert ntkexp.watch(wrapper(net()), batches=batches(), out=out).network[0].in_features == 6
+    sharded = type("FullyShardedDataParallel", (Wrapped,), {})
+    with pytest.raises(UserError, match="no process has all weights"):
+        ntkexp.watch(sharded(net()), batches=batches(), out=out)
+    with pytest.raises(UserError, match="looks at updates"):
+        ntkexp.watch(net(), batches=batches(), out=out, probes=["complexity"])
+    with pytest.raises(UserError, match="no test; expected train and test"):
+        ntkexp.watch(net(), batches={"train": batches()["train"]}, out=out)
+
+
+class Words(nn.Module):
+    """Takes a dict of tensors and gives a dict, as networks of Hugging Face do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.head = nn.Embedding(9, 5), nn.Linear(5, 3)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
+        mask = attention_mask.unsqueeze(2)
+        return {"logits": self.head((self.embed(input_ids) * mask).sum(1) / mask.sum(1))}
+
+
+def test_inputs_may_be_a_dict(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    network = Words()
+    words = {"input_ids": torch.randint(0, 9, (12, 4)), "attention_mask": torch.ones(12, 4)}
+    pair = words, torch.arange(12) % 3
+    out = tmp_path / "mine" / "0"
+    with ntkexp.watch(network, batches={"train": pair, "test": pair}, out=out) as w:
+        w.after_step(1)
+    rows = results.read(out).tables["alignment"].query("step == 1 and layer == 'total'")
+    assert len(rows) and rows["cka"].between(0, 1).all()
+    assert isinstance(network(**words), dict)
