@@ -243,6 +243,9 @@ class Composer:
         self.loader, self.master = loader, master
         self._parser = OverridesParser.create(config_loader=loader)
         self._read = cache(self._parse)
+        # The loader would copy it for each question: ten milliseconds a word.
+        assert isinstance(loader, ConfigLoaderImpl)
+        self._repository = loader.repository
         self._bases: dict[tuple[str, ...], DictConfig] = {}
 
     def compose(self, overrides: Sequence[str]) -> DictConfig:
@@ -272,7 +275,8 @@ class Composer:
     def _parse(self, text: str) -> tuple[Override, Kind]:
         override = self._parser.parse_override(text)
         value = override.value()
-        if self.loader.get_group_options(override.key_or_group) and not isinstance(value, dict):
+        options = self._repository.get_group_options(override.key_or_group, ObjectType.CONFIG)
+        if options and not isinstance(value, dict):
             return override, Kind.choice
         plain = (
             text[0] not in "+~"
