@@ -17,7 +17,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, ClassVar, get_args, get_type_hints
@@ -144,9 +144,13 @@ def node_of(group: str, name: str) -> DictConfig:
     return node
 
 
+# Asked of every component of every config; Python reads the words of a class anew each time.
+_hints: Callable[[type], dict[str, Any]] = cache(get_type_hints)
+
+
 def inside(component: type[Component]) -> Mapping[str, str]:
     """Option -> group of the components that are options of this one, as a study's network is."""
-    hints = get_type_hints(component)
+    hints = _hints(component)
     return {
         option_field.name: kind.kind
         for option_field in fields(component)

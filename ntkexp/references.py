@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,6 +164,7 @@ class FilesFromRun(FromRun):
 
 def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictConfig]]:
     """(dotted key, node) of every reference below a node of a composed config."""
+    owner: Any = OmegaConf.get_type(config)
     for word, node in config.items_ex(resolve=False):
         name = str(word)
         # Most of a config are values; asking OmegaConf for each would take twice as long.
@@ -171,20 +173,21 @@ def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictC
         if OmegaConf.is_interpolation(config, name) or config[name] is None:
             continue
         key = f"{where}.{name}".lstrip(".")
-        kind = OmegaConf.get_type(node)
-        if isinstance(kind, type) and issubclass(kind, FromRun):
+        kind: Any = OmegaConf.get_type(node)
+        refers = isinstance(kind, type) and issubclass(kind, FromRun)
+        if refers:
             if node.run is not None:
                 yield key, node
-            elif node != (usual := _unset(config, name, kind)):
+            elif node != (usual := _unset(owner, name, kind)):
                 other = next(word for word in map(str, node) if node[word] != usual[word])
                 raise UserError(f"{key}.{other}: says more of a run; expected {key}.run=... too")
         else:
             yield from references(node, key)
 
 
-def _unset(config: DictConfig, name: str, kind: type) -> DictConfig:
+@cache
+def _unset(owner: Any, name: str, kind: Any) -> DictConfig:
     """The reference that an option has when nothing is typed for it."""
-    owner = OmegaConf.get_type(config)
     factories = {f.name: f.default_factory for f in fields(owner)} if is_dataclass(owner) else {}
     factory = factories.get(name, MISSING)
     unset: DictConfig = OmegaConf.structured(kind if factory is MISSING else factory())
