@@ -33,10 +33,10 @@ class PetalClasses(Data):
 
     tiny: ClassVar = {"train_examples": 41}
 
-    frequency: int = option(100, count("oscillations"))
-    petals: int = option(0, whole(0, 10_000, "petals"))
-    train_examples: int = option(1009, count("points"))
-    phase: float | None = option(None, not_negative(7))  # radians; null draws it by the seed
+    frequency: int = option(100, count("oscillations"), "of the signal, once around")
+    petals: int = option(0, whole(0, 10_000, "petals"), "of the curve, 0 is the circle")
+    train_examples: int = option(1009, count("points"), "points on the curve")
+    phase: float | None = option(None, not_negative(7), "of the signal, null draws it by the seed")
 
     def shape(self) -> Shape:
         return Shape(inputs=(2,), outputs=1, examples=self.train_examples)

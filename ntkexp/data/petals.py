@@ -24,9 +24,11 @@ class Petals(Sines):
     """Inputs gamma_L(z) = (1 + sin(2 pi L z) / 2) (cos 2 pi z, sin 2 pi z), targets as in `sines`;
     `petals` is L, and 0 the unit circle."""
 
-    frequencies: list[int] = option([*range(20, 201, 20)], each(count("oscillations")))
-    train_examples: int = option(1000, count("points"))
-    petals: int = option(0, whole(0, 10_000, "petals"))
+    frequencies: list[int] = option(
+        [*range(20, 201, 20)], each(count("oscillations")), "of the sines, once around"
+    )
+    train_examples: int = option(1000, count("points"), "points on the curve")
+    petals: int = option(0, whole(0, 10_000, "petals"), "of the curve, 0 is the circle")
 
     def shape(self) -> Shape:
         return Shape(inputs=(2,), outputs=1, examples=self.train_examples)

@@ -48,8 +48,8 @@ class AdamUpdate(WeightUpdate):
     for bit. Runs that were kept before it was so differ in the last bits.
     """
 
-    hyperparameters = ("beta1", "beta2", "epsilon", "weight_decay")
-    alike = ("beta1", "beta2", "epsilon")
+    hyperparameters: tuple[str, ...] = ("beta1", "beta2", "epsilon", "weight_decay")
+    alike: tuple[str, ...] = ("beta1", "beta2", "epsilon")
     memory_of = ("mean", "square")
     beta1: float
     beta2: float

@@ -51,9 +51,9 @@ class DecisionMap(Probe):
     tables = (DECISION_MAP, RADIAL_SPECTRUM)
     tiny: ClassVar = {"grid": 16}
 
-    grid: int = option(512, whole(4, 4096, "points a side"))
-    half_width: float = option(1.6, positive(1e6))
-    kept: int = option(2, whole(1, 4096, "points"))
+    grid: int = option(512, whole(4, 4096, "points a side"), "points a side of the lattice")
+    half_width: float = option(1.6, positive(1e6), "half the side of the square")
+    kept: int = option(2, whole(1, 4096, "points"), "of so many points a side one is kept")
 
     def check(self, config: Any = None) -> None:
         if self.grid % self.kept:

@@ -53,16 +53,20 @@ class PetalNeighbours(Study):
     tables: ClassVar = (NEIGHBOUR_ACCURACY, NEIGHBOUR_SPECTRUM)
     tiny: ClassVar = {"seeds": 1, "train_examples": 41, "side": 16}
 
-    seed: int = option(0, SEED)  # seeds seed, seed + 1, ...
-    seeds: int = option(3, count("phases", most=MOST_SEEDS))
-    neighbours: list[int] = option([1, 3, 5, 9], each(whole(1, 1000, "neighbours")))
-    frequencies: list[int] = option([*range(50, 401, 50)], each(count("oscillations")))
-    petals: list[int] = option([*range(0, 21, 2)], each(whole(0, 10_000, "petals")))
-    train_examples: int = option(1009, count("points"))
-    map_frequency: int = option(150, count("oscillations"))
-    map_petals: int = option(20, whole(0, 10_000, "petals"))
-    side: int = option(512, whole(4, 4096, "points a side"))
-    half_width: float = option(1.6, positive(1e6))
+    seed: int = option(0, SEED, "the first of the seeds")
+    seeds: int = option(3, count("phases", most=MOST_SEEDS), "how many phases of the signal")
+    neighbours: list[int] = option(
+        [1, 3, 5, 9], each(whole(1, 1000, "neighbours")), "how many vote"
+    )
+    frequencies: list[int] = option(
+        [*range(50, 401, 50)], each(count("oscillations")), "of the signal"
+    )
+    petals: list[int] = option([*range(0, 21, 2)], each(whole(0, 10_000, "petals")), "of the curve")
+    train_examples: int = option(1009, count("points"), "points on the curve")
+    map_frequency: int = option(150, count("oscillations"), "of the signal of the map")
+    map_petals: int = option(20, whole(0, 10_000, "petals"), "of the curve of the map")
+    side: int = option(512, whole(4, 4096, "points a side"), "points a side of the map")
+    half_width: float = option(1.6, positive(1e6), "half the side of the map")
 
     def parts(self) -> list[Part]:
         return [partial(of_seed, self, self.seed + number) for number in range(self.seeds)]

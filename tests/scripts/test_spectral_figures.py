@@ -25,6 +25,9 @@ SMALL = {
     ],
     "decision_maps": [*TWO, *LOOKS[:2], "probe.decision_map.grid=32"],
     "smoothness": [*LOOKS[:2], "probe.decision_map.grid=32"],
+    "delta_depth": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]"],
+    "delta_width": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]", "model.depth=3"],
+    "delta_clip": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]", "optim.clip=0.1"],
     "neighbours": ["study.seeds=1", "study.side=32"],
 }
 FIGURES = {
@@ -35,6 +38,10 @@ FIGURES = {
     "fig37_decisions": ("decision_maps",),
     "fig38_petals": ("petals",),
     "fig39_accuracy": ("classes",),
+    "figa6_depth": ("delta_depth",),
+    "figa7_width": ("delta_width",),
+    "figa8_clip": ("delta_clip",),
+    "figa9_predictions": ("delta_clip",),
     "figa13_neighbours": ("neighbours", "smoothness"),
 }
 

@@ -17,4 +17,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/decision_maps": "12 minutes for two networks",
     "spectral/smoothness": "6 minutes",
     "spectral/neighbours": "6 seconds",
+    "spectral/delta_depth": "6 minutes for four runs of five networks",
+    "spectral/delta_width": "12 minutes for three runs of five networks",
+    "spectral/delta_clip": "15 minutes for four runs of five networks",
 }

@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 REACHED = 0.9
+HIGH_FROM = 50
 
 
 def first_hits(fourier: pd.DataFrame) -> pd.Series:
@@ -70,3 +71,20 @@ def first_reached(fourier: pd.DataFrame, low: list[int]) -> int:
 def slope(k: object, zeta: object) -> float:
     """d log zeta / d log k, by least squares."""
     return float(np.polyfit(np.log(np.asarray(k)), np.log(np.asarray(zeta)), 1)[0])
+
+
+def high_fitted(fourier: pd.DataFrame) -> float:
+    """H: the mean over k > 50 and networks of 1 - min(1, |f~ - y~| / |y~|) at the last look."""
+    last = fourier[(fourier["step"] == fourier["step"].max()) & (fourier["k"] > HIGH_FROM)]
+    return float((1 - (last["residual"] / last["target"]).clip(upper=1)).mean())
+
+
+def residual_hits(fourier: pd.DataFrame) -> pd.Series:
+    """By k, the mean over networks of the first step at which |f~ - y~| is half of |y~| or less;
+    the last step where it never is."""
+    last = fourier["step"].max()
+    near = fourier[fourier["residual"] <= 0.5 * fourier["target"]]
+    first = near.groupby(["seed", "k"])["step"].min().unstack("k")
+    seeds, k = sorted(fourier["seed"].unique()), sorted(fourier["k"].unique())
+    means: pd.Series = first.reindex(index=seeds, columns=k).fillna(last).mean()
+    return means

@@ -9,7 +9,7 @@ from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.spectral.numbers import first_hits, first_reached, middle_delta, slope
 from ntkexp.results.record import Record
-from tests.papers.spectral import petals
+from tests.papers.spectral import delta, petals
 from tests.papers.spectral.made import SEEDS, fourier, norms, rows
 
 LEDGER = {claim.id: claim for claim in ledger(["spectral"])}
@@ -24,6 +24,12 @@ def perturbed(holds: bool) -> pd.DataFrame:
         magnitude=lambda seed, delta, k: 0.5 - sign * (k - 20) / 50 if delta == 1 else 1 + k,
         residual=lambda seed, delta, k: 1.0 + k,
     )
+
+
+def records(experiment: str, holds: bool) -> list[Record]:
+    if "delta" in experiment:
+        return delta.records(experiment, holds)
+    return [record(experiment, holds)]
 
 
 def record(experiment: str, holds: bool) -> Record:
@@ -42,7 +48,7 @@ def record(experiment: str, holds: bool) -> Record:
 @pytest.mark.parametrize("holds", [True, False])
 def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> None:
     claim = LEDGER[name]
-    found = judge(claim, [record(one, holds) for one in claim.experiments])
+    found = judge(claim, [run for one in claim.experiments for run in records(one, holds)])
     assert found.verdict is (Verdict.holds if holds else Verdict.fails), found.measured
     assert found.missing == ()
 
@@ -76,3 +82,18 @@ def test_low_frequencies_that_are_never_reached_are_read_at_the_last_step() -> N
 def test_a_slope_is_that_of_a_power() -> None:
     k = [1, 2, 4, 8]
     assert slope(k, [5 * x**-1.5 for x in k]) == pytest.approx(-1.5)
+
+
+def test_width_that_helps_more_than_half_of_what_depth_does_is_not_weaker() -> None:
+    runs = delta.records("spectral/delta_depth", True)
+    wide = delta.records("spectral/delta_width", True)
+    wide[-1].tables["fourier"].loc[lambda table: table["step"] == 100, "residual"] = 0.45
+    found = judge(LEDGER["spectral-exp7-width-weaker"], [*runs, *wide])
+    assert found.verdict is Verdict.fails
+    assert [case.value for case in found.cases] == pytest.approx([0.25 / 0.3])
+
+
+def test_networks_that_fit_nothing_have_no_order() -> None:
+    runs = delta.records("spectral/delta_clip", True)
+    cases = judge(LEDGER["spectral-exp7-low-first"], runs).cases
+    assert [case.panel for case in cases] == ["clip = 2"]

@@ -1,0 +1,67 @@
+"""The figures of Experiment 7: a panel a run, from the smallest value to the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from ntkexp.papers.spectral.numbers import high_fitted
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.spectral.heatmap import spectrum
+
+# |f_k| of the target, by 1/N of the sum over 200 points.
+TARGET = 0.005
+
+
+def panels(
+    found: Iterable[tuple[str, Record]],
+    draw: Callable[[Axes, Record], AxesImage],
+    label: str,
+    notes: Iterable[str] = (),
+) -> Figure:
+    """One row; `found` has the titles and the runs."""
+    chosen = list(found)
+    figure, row = drawing.subplots(
+        1, len(chosen), figsize=(1.2 * drawing.PAGE, 2.3), sharey=True, squeeze=False
+    )
+    for axes, (title, record) in zip(row.flat, chosen, strict=True):
+        image = draw(axes, record)
+        axes.set_title(title)
+        axes.label_outer()
+    figure.colorbar(image, ax=row[0, -1], label=label)
+    drawing.note(figure, notes)
+    return figure
+
+
+def spectra(
+    given: drawing.Options, axis: str, only: Mapping[str, object] = MappingProxyType({})
+) -> Figure:
+    """The spectrum along training, over the target's, of every run whose config has the values
+    `only`, in the order of `axis`; H stands in the titles."""
+    found = [
+        record
+        for record in runs.chosen_of(given.experiments, given.runs, ["fourier"])
+        if all(record.config[key] == value for key, value in only.items())
+    ]
+    found.sort(key=lambda record: float(record.config[axis]))
+    word = axis.partition(".")[2]
+    titled = [
+        (
+            f"{word} {record.config[axis]:g}, H = {high_fitted(record.tables['fourier']):.2f}",
+            record,
+        )
+        for record in found
+    ]
+    seeds = found[0].tables["fourier"]["seed"].nunique()
+    note = f"mean over {seeds} networks; 1 is the target's {TARGET}; H: what is fitted above k = 50"
+    return panels(
+        titled,
+        lambda axes, record: spectrum(axes, record.tables["fourier"]),
+        r"$|\tilde f_k| / 0.005$",
+        [note],
+    )

@@ -1,0 +1,25 @@
+"""Figure A.6: the spectrum of networks that fit a delta function, for several depths.
+
+|f_k| over the target's, clipped to [0, 1], along training; width 16, parameters of at most 10.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.spectral.delta_panels import spectra
+
+FIGURE = "A.6"
+
+
+def make(given: drawing.Options) -> Figure:
+    return spectra(given, "model.depth")
+
+
+main = drawing.main(__file__, __doc__, "spectral/delta_depth", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

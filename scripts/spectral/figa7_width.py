@@ -1,0 +1,26 @@
+"""Figure A.7: the spectrum of networks that fit a delta function, for several widths.
+
+|f_k| over the target's, clipped to [0, 1], along training; 3 hidden layers, parameters of at most
+10. Width 16 is the first panel of Figure A.6.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.spectral.delta_panels import spectra
+
+FIGURE = "A.7"
+
+
+def make(given: drawing.Options) -> Figure:
+    return spectra(given, "model.width", only={"model.depth": 3})
+
+
+main = drawing.main(__file__, __doc__, "spectral/delta_depth,spectral/delta_width", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Tables of the experiments on a delta function."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ntkexp.results.record import Record
+from tests.papers.spectral.made import SEEDS, rows
+
+AXES = {
+    "delta_depth": ("model.depth", (3, 6)),
+    "delta_width": ("model.width", (32, 128)),
+    "delta_clip": ("optim.clip", (0.1, 2)),
+}
+# What is fitted in the end, at the smallest and at the largest value.
+SHARES = {
+    True: {"delta_depth": (0.3, 0.6), "delta_width": (0.3, 0.4), "delta_clip": (0.0, 0.4)},
+    False: {"delta_depth": (0.3, 0.2), "delta_width": (0.3, 0.2), "delta_clip": (0.4, 0.4)},
+}
+
+
+def records(experiment: str, holds: bool) -> list[Record]:
+    """The smallest and the largest of a sweep."""
+    name = experiment.removeprefix("spectral/")
+    key, values = AXES[name]
+    return [
+        Record(
+            experiment,
+            str(value),
+            {"name": experiment, "seed": 0, key: value},
+            {"fourier": fourier(share, low_first=holds)},
+        )
+        for value, share in zip(values, SHARES[holds][name], strict=True)
+    ]
+
+
+def fourier(share: float, *, low_first: bool) -> pd.DataFrame:
+    """Frequencies get near one after the other, and leave again; in the end a share of all is
+    fitted."""
+
+    def residual(seed: int, step: int, k: int) -> float:
+        if step == 100:
+            return 1 - share
+        return 0.4 if (k <= step if low_first else k >= 100 - step) else 1.0
+
+    axes = {"seed": SEEDS, "step": range(0, 101, 10), "k": range(5, 91, 5)}
+    return rows(axes, residual=residual, target=lambda **one: 1.0, magnitude=lambda **one: 1.0)
