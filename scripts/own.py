@@ -17,7 +17,7 @@ from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.results.select import has_rows
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.trained import Columns, SeedRuns
+from ntkexp.scripts.trained import Columns, SeedRuns, values
 
 OWN = "own"
 # Columns that fit on a page; more of them make it wider.
@@ -120,11 +120,12 @@ def _drawn(columns: Sequence[SeedRuns], make: Columns, width: float | None = Non
 
 
 def _numbers(columns: Sequence[SeedRuns], make: Columns) -> str:
-    """CSV of what a figure shows, a row a value: its column, run, seed and step."""
+    """CSV of what a figure shows and of the accuracy, a row a value: its column, run, seed, step."""
     frames = []
     for column in columns:
         seeds = {record.run: record.seed for record in column.records}
-        rows = make.numbers(column)
+        accuracy = values(column.tables["evals"], accuracy="accuracy").dropna(subset="value")
+        rows = pd.concat([make.numbers(column), accuracy])
         rows.insert(0, "column", column.label)
         rows.insert(1, "seed", rows["run"].map(seeds))
         frames.append(rows)

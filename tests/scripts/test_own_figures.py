@@ -100,6 +100,8 @@ def test_the_command_writes_beside_the_papers_figures_with_the_numbers(
     assert sorted(path.name for path in folder.iterdir()) == named
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
     table = pd.read_csv(folder / "fig03_alignment.csv")
+    assert set(table["quantity"]) == {"cka", "accuracy"}
+    table = table[table["quantity"] == "cka"]
     assert {*table["column"]} == {"mine, noise 0", "mine, noise 0.5"}
     for record in records(outputs, "mine"):
         kept = record.tables["alignment"]
