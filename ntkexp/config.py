@@ -163,6 +163,7 @@ class KeepConfig:
         [], each(whole(0, MANY, "as a step")), "steps whose weights are kept, beside the last"
     )
     updates: int = option(1, count("updates"), "updates for each row of the table steps")
+    work: bool = option(False, about="what a longer run needs to go on from this one")
 
 
 @dataclass

@@ -13,5 +13,6 @@ EXECUTION_KEYS = (
     "objective_metric",
     "logger",
     "probing.check",
+    "keep.work",
 )
 DESCRIPTION_KEYS = ("about", "figures", "stands_in_for")

@@ -79,6 +79,13 @@ class Progress:
         if self._bar is not None:
             self._bar.set_description(f"{self.label}: {what}" if what else self.label)
 
+    def say(self, line: str) -> None:
+        """Print a line, if there is one, above the bar where there is a bar."""
+        if line and self._bar is not None:
+            self._bar.write(line, file=sys.stderr)
+        elif line and self.shown:
+            self._print(line)
+
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
@@ -93,8 +100,11 @@ class Progress:
         line = f"{self.label} {self.done}/{self.total}  {rate:.3g}/s"
         if 0 < left < float("inf"):
             line += f"  {left:.0f} s left"
+        self._print(f"{line}  {self._figures}".rstrip())
+
+    def _print(self, line: str) -> None:
         try:
-            print(f"{line}  {self._figures}".rstrip(), file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
         except OSError:
             # Whoever read along has gone, as with `| head`, or the disk is full: the work goes on.
             self.shown = False

@@ -120,7 +120,7 @@ def _drawn(columns: Sequence[SeedRuns], make: Columns, width: float | None = Non
 
 
 def _numbers(columns: Sequence[SeedRuns], make: Columns) -> str:
-    """CSV of what a figure shows and of the accuracy, a row a value: its column, run, seed, step."""
+    """CSV of what a figure shows and of accuracies, a row a value: its column, run, seed, step."""
     frames = []
     for column in columns:
         seeds = {record.run: record.seed for record in column.records}

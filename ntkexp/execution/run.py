@@ -29,7 +29,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp.compose.finalise import parents, refuse_unmet
 from ntkexp.compose.parents import altering
 from ntkexp.errors import Diverged, Interrupted, UserError
-from ntkexp.execution import threads
+from ntkexp.execution import going_on, threads
 from ntkexp.execution.outcome import DONE, FAILED, compare_data, done_already, has_diverged
 from ntkexp.execution.prepare import checksums, command_of, prepare, refuse_unknown_metric
 from ntkexp.execution.process import as_program
@@ -129,6 +129,8 @@ def begin(
     if checkpoint is not None:
         compare_data(stored.folder, "was begun", stored.facts.get("data", {}), ready.data)
         print(f"resuming {stored.folder}")
+    elif not config.rerun and "optim" in config:
+        checkpoint = going_on.take_up(stored, config, ready)
     number, line = threads.of_life(stored.facts.get("threads"), threads.wanted(config))
     if line is not None:
         print(line, file=sys.stderr)
@@ -173,6 +175,7 @@ def loop_of(
         label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=config.progress,
         after_commit=mirror.catch_up if mirror else None,
+        keep_work=going_on.WORK if config.keep.work else "",
     )
     if checkpoint is not None:
         loop.restore(checkpoint)

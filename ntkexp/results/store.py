@@ -167,6 +167,14 @@ class Run:
             if frames
         }
 
+    def so_far(self) -> dict[str, Any]:
+        """`rows`, how many of each table are committed, and the names of the `files` kept."""
+        rows: dict[str, int] = {}
+        for part in self._parts():
+            assert part.table is not None and part.rows is not None
+            rows[part.table] = rows.get(part.table, 0) + part.rows
+        return {"rows": rows, "files": [file.published for file in self._files()]}
+
     def add(self, table: str, columns: Mapping[str, object]) -> None:
         """Keep rows for the next commit."""
         self._pending[table].append(self.tables[table].frame(columns))

@@ -14,6 +14,7 @@ from ntkexp.probes import Probe, View
 from ntkexp.progress import Listener, Progress, reporting_to
 from ntkexp.results import Run
 from ntkexp.training.prepared import CPU
+from ntkexp.training.price import Price
 from ntkexp.training.schedule import Looks, listed
 from ntkexp.training.work import Work, Written
 
@@ -25,6 +26,7 @@ class Loop:
 
     `probes` has the probes for each of the work's views. At the steps `keep_at` the work's files
     are kept. `after_commit` is called after every commit; the end of a run is then a commit, too.
+    `keep_work` names a file for all that a longer run needs to go on (execution/going_on.py).
     What probes remember goes on on `device`.
     """
 
@@ -41,12 +43,15 @@ class Loop:
         label: str = "training",
         shown: bool = False,
         after_commit: Callable[[], None] | None = None,
+        keep_work: str = "",
     ) -> None:
         self.work, self.run, self.looks, self.probes = work, run, looks, probes
         self.commit_every_seconds = commit_every_seconds
         self.label, self.shown, self.after_commit = label, shown, after_commit
         self.keeps, self.device = listed(keep_at), device
+        self.keep_work = keep_work
         self.looked, self.kept = -1, -1
+        self.price = Price()
         self._committed_at = time.monotonic()
         self._progress = Progress(label, 0, shown=False)
 
@@ -72,8 +77,12 @@ class Loop:
     def _go(self, stop_asked: StopAsked) -> None:
         event = None
         while True:
+            if self.keep_work and self.work.over and event is None and self.looked < self.work.step:
+                self._keep_work()
             if (due := self._look_is_due()) or event is not None:
-                self.look(event, scheduled=due)
+                with self.price.of("look"):
+                    self.look(event, scheduled=due)
+                self.price.looked(self.run.pending() if self.shown else {})
             self._keep()
             if self.work.over:
                 break
@@ -81,7 +90,9 @@ class Loop:
                 raise Interrupted
             if time.monotonic() - self._committed_at >= self.commit_every_seconds:
                 self.commit()
-            event = self._advance(stop_asked)
+            with self.price.of("step"):
+                event = self._advance(stop_asked)
+            self._progress.say(self.price.line(self.looks, self.work.step, self.work.last))
         if self.looked < self.work.step:
             self.look(event, scheduled=True)
 
@@ -147,16 +158,15 @@ class Loop:
         for table, columns in self.work.rows():
             self.run.add(table, columns)
 
+    def _keep_work(self) -> None:
+        """Keep the work as it is before the last look, with the rows and files until then."""
+        self.commit()
+        content = {"step": self.work.step, "state": self._state(), **self.run.so_far()}
+        self.run.stage(self.keep_work, saved(content))
+
     def commit(self) -> None:
         """Write everything down: a life that ends now goes on from here."""
-        state = {
-            "work": self.work.state(),
-            "looked": self.looked,
-            "kept": self.kept,
-            "probes": [
-                {name: probe.state() for name, probe in probes.items()} for probes in self.probes
-            ],
-        }
+        state = self._state()
         # Asking for the state may have brought rows.
         self._take_in()
         self.run.commit(saved(state))
@@ -164,11 +174,22 @@ class Loop:
             self.after_commit()
         self._committed_at = time.monotonic()
 
+    def _state(self) -> dict[str, object]:
+        return {
+            "work": self.work.state(),
+            "looked": self.looked,
+            "kept": self.kept,
+            "probes": [
+                {name: probe.state() for name, probe in probes.items()} for probes in self.probes
+            ],
+        }
+
     def restore(self, checkpoint: bytes) -> None:
         """Go on from what a commit wrote."""
         state = restored(checkpoint)
         self.work.restore(state["work"], self.run.read_kept)
         self.looked, self.kept = state["looked"], state.get("kept", -1)
+        self.price.told = True  # in an earlier life
         for probes, states in zip(self.probes, state["probes"], strict=True):
             for name, probe in probes.items():
                 probe.restore(on_device(states[name], self.device))

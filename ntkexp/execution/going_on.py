@@ -1,0 +1,92 @@
+"""A longer run goes on from a shorter one that was kept with `keep.work=true`.
+
+Both differ in `optim.steps` or `optim.epochs` alone. The shorter one keeps its work as it was
+before the last look, which the longer one would not have had: so the outcome is that of a run from
+the beginning, bit for bit. Where updates depend on the horizon the run begins anew, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
+
+from ntkexp.execution.outcome import compare_data
+from ntkexp.identity import digest, hashed, plain
+from ntkexp.results.status import read_card, read_status, refuse_damaged
+
+if TYPE_CHECKING:
+    from ntkexp.results.store import Run
+    from ntkexp.training.prepared import Ready
+
+WORK = "work.pt"
+HORIZON = ("steps", "epochs")
+
+
+def take_up(stored: Run, config: DictConfig, ready: Ready) -> bytes | None:
+    """The checkpoint of the longest run that this one can go on from, whose rows it now has."""
+    from ntkexp.checkpoint import restored, saved
+
+    found = [
+        (content, folder)
+        for folder in _shorter(stored.folder, config)
+        if (content := restored((folder / WORK).read_bytes()))["step"] <= ready.work.last
+    ]
+    if not found:
+        return None
+    content, folder = max(found, key=lambda one: int(one[0]["step"]))
+    if reason := _depends_on_horizon(config):
+        print(f"begins anew, and not from {folder}: {reason}")
+        return None
+    refuse_damaged(folder, read_status(folder) or {})
+    card = read_card(folder)
+    assert card is not None
+    compare_data(folder, "was made", card.facts.get("data", {}), ready.data)
+    # Other threads add up in another order.
+    stored.facts["threads"] = card.facts.get("threads")
+    _take_rows(stored, folder, content)
+    print(f"goes on from {folder} at step {content['step']:,}")
+    return saved(content["state"])
+
+
+def _shorter(folder: Path, config: DictConfig) -> Iterator[Path]:
+    """The finished runs beside it that kept their work and differ in their horizon alone."""
+    wanted = _but_horizon(hashed(plain(config)))
+    for other in sorted(folder.parent.iterdir()):
+        status = read_status(other) if other != folder and other.is_dir() else None
+        if status is None or status["state"] != "finished" or WORK not in status["files"]:
+            continue
+        card = read_card(other)
+        if card is not None and _but_horizon(card.hashed) == wanted:
+            yield other
+
+
+def _but_horizon(decides: Mapping[str, Any]) -> str:
+    optim = {k: v for k, v in decides.get("optim", {}).items() if k not in HORIZON}
+    return digest({**decides, "optim": optim})
+
+
+def _depends_on_horizon(config: DictConfig) -> str:
+    """Why updates, or how they are computed, depend on the number of them; empty if not."""
+    if config.optim.schedule != "constant":
+        return f"optim.schedule={config.optim.schedule} depends on the horizon"
+    for key, value in (("optim.scheduler", config.optim.get("scheduler")),
+                       ("members", config.members)):  # fmt: skip
+        if value is not None:
+            return f"{key} may depend on the horizon"
+    if config.transform.name == "linearise":
+        return "transform=linearise is computed by a route that depends on the horizon"
+    return ""
+
+
+def _take_rows(stored: Run, folder: Path, content: Mapping[str, Any]) -> None:
+    from ntkexp.results.reading import read_table, table_files
+
+    files = table_files(folder)
+    for name, count in content["rows"].items():
+        rows = read_table(files[name]).iloc[:count]
+        stored.add(name, {str(column): rows[column].to_numpy() for column in rows})
+    for name in content["files"]:
+        stored.keep(name, (folder / name).read_bytes())

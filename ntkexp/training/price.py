@@ -1,0 +1,64 @@
+"""The price of a run, told once it is known: about how long it takes, and how much disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pandas as pd
+
+from ntkexp.results.table import parquet
+from ntkexp.training.schedule import Looks
+
+# By then the first look is over, and steps have had their slow beginning.
+KNOWN_AFTER_SECONDS = 3.0
+# A shorter run is over before somebody has read it.
+WORTH_A_LINE_SECONDS = 60.0
+
+
+class Price:
+    """Measures looks and steps from the first look on; `line` tells the rest, once."""
+
+    def __init__(self) -> None:
+        self.looks, self.steps, self.look_bytes = 0, 0, 0
+        self.seconds = {"look": 0.0, "step": 0.0}
+        self.told = False
+
+    @contextmanager
+    def of(self, what: str) -> Iterator[None]:
+        """Time what is done inside: a look, or steps."""
+        began = time.monotonic()
+        yield
+        self.seconds[what] += time.monotonic() - began
+
+    def looked(self, rows: Mapping[str, pd.DataFrame]) -> None:
+        """Count a look; `rows` are those of the first."""
+        if not self.looks and not self.told:
+            self.look_bytes = sum(len(parquet(name, frame)) for name, frame in rows.items())
+        self.looks += 1
+
+    def line(self, looks: Looks, step: int, last: int) -> str:
+        """About how much is to come after `step`; nothing where it is not known, or little."""
+        if self.told or not self.looks or sum(self.seconds.values()) < KNOWN_AFTER_SECONDS:
+            return ""
+        self.told = True
+        rest = looks_left(looks, step, last)
+        seconds = rest * self.seconds["look"] / self.looks
+        seconds += (last - step) * self.seconds["step"] / max(step, 1)
+        if seconds < WORTH_A_LINE_SECONDS:
+            return ""
+        time = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+        megabytes = (self.looks + rest) * self.look_bytes / 1e6
+        return f"about {time} to go; tables of about {max(megabytes, 1):.0f} MB"
+
+
+def looks_left(looks: Looks, step: int, last: int) -> int:
+    """How many looks are to come after `step`; the last step has one.
+
+    >>> looks_left(Looks(steps=(0, 5, 6, 9)), step=5, last=8), looks_left(Looks(every=3), 0, 10)
+    (2, 4)
+    """
+    if looks.every is not None:
+        return -(-last // looks.every) - step // looks.every
+    return sum(step < look < last for look in looks.steps) + 1
