@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Claim, Section, Statistic, above
+from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.adaptive.cases import (
     FITTED,
@@ -63,39 +63,35 @@ PAIRS = f"of pairs with a mean squared error of at most {FITTED:g}"
 def claims(
     experiment: str, slug: str, where: str, seen: str = "", section: Section = Section.ours
 ) -> Iterable[Claim]:
-    yield Claim(
-        id=f"adaptive-{slug}-sign-higher",
-        figure="1",
-        says=f"The sign task has the higher label kernel alignment, {where}",
-        paper="higher",
-        number=f"cosine of adapted and label kernel, sign less linear task, {PAIRS}",
+    claim = sharing(
+        f"adaptive-{slug}-",
         experiments=(experiment,),
-        tables=("adapted_cosines", "evals"),
-        statistic=of_cells(
-            "adapted_cosines", {label: cosine("average", label) for label in LABELS}
-        ),
         holds=above(0.0),
         horizon=OWN_END,
         seen=seen,
         also=("pairs that did not fit", undecided),
         section=section,
     )
-    yield Claim(
-        id=f"adaptive-{slug}-near-zero",
+    labels = {label: cosine("average", label) for label in LABELS}
+    yield claim(
+        "sign-higher",
+        figure="1",
+        says=f"The sign task has the higher label kernel alignment, {where}",
+        paper="higher",
+        number=f"cosine of adapted and label kernel, sign less linear task, {PAIRS}",
+        tables=("adapted_cosines", "evals"),
+        statistic=of_cells("adapted_cosines", labels),
+    )
+    yield claim(
+        "near-zero",
         figure="3",
         says=f"The kernel is larger near y = 0 on the sign task, {where}",
         paper="larger",
         number="mean K_ii of the fifth nearest to y = 0 over the farthest, sign less linear task, "
         f"{PAIRS}",
-        experiments=(experiment,),
         tables=("adapted_fifths", "evals"),
         statistic=of_cells("adapted_fifths", {"": fifths("diagonal")}),
-        holds=above(0.0),
         threshold="ours: more so than on the linear task",
-        horizon=OWN_END,
-        seen=seen,
-        also=("pairs that did not fit", undecided),
-        section=section,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from ntkexp.claims.claim import (
     PAPER_AND_RELEASED,
@@ -67,54 +68,24 @@ claim = sharing(
 )
 
 
-def _level(slow: str, fast: str) -> Claim:
-    return claim(
-        f"level-{fast.removeprefix('vgg19_')}",
-        says="At lr 0.003 the effective rank falls to a level about 3 times higher, "
-        f"{PANELS[fast]}",
-        paper="about 3 ×",
-        number=f"lowest effective rank to iteration {EARLY:,} at lr 0.003 over that at lr 0.01",
-        experiments=(slow, fast),
-        tables=("spectrum",),
-        statistic=ratio(slow, fast, lambda record, step: lowest(record, min(step, EARLY))),
-        holds=between(1.7, 5.2),
-        threshold="nearer to the text's three times than to none or to nine, on a log scale",
-        seen="2 to 4.5 × became 1.7 to 5.2 ×, with the same verdicts",
-        jointly=True,
-    )
+def _pairs(name: str, *, says: str, value: Compared, **said: Any) -> Iterator[Claim]:
+    """A claim for each two nets that differ in their rate alone."""
+    for slow, fast in zip(SLOW, (CLEAN, NOISE50), strict=True):
+        yield claim(
+            f"{name}-{fast.removeprefix('vgg19_')}",
+            says=f"{says}, {PANELS[fast]}",
+            experiments=(slow, fast),
+            statistic=ratio(slow, fast, value),
+            jointly=True,
+            **said,
+        )
 
 
-def _enhances(slow: str, fast: str) -> Claim:
-    return claim(
-        f"rate-enhances-{fast.removeprefix('vgg19_')}",
-        says=f"A larger learning rate tends to enhance the alignment, {PANELS[fast]}",
-        paper="enhances",
-        number="highest CKA, train or test, at lr 0.003 over that at lr 0.01, in equally many "
-        "iterations",
-        experiments=(slow, fast),
-        tables=("alignment",),
-        statistic=ratio(slow, fast, highest_cka),
-        holds=below(1.0),
-        horizon=iteration(LONG),
-        seen="this was written",
-        jointly=True,
-    )
+def lowest_early(record: Record, step: float) -> float:
+    return lowest(record, min(step, EARLY))
 
 
-def _lowers(slow: str, fast: str) -> Claim:
-    return claim(
-        f"rate-lowers-rank-{fast.removeprefix('vgg19_')}",
-        says="A larger learning rate tends to enhance the alignment, read as the text illustrates "
-        f"it: the effective rank falls lower, {PANELS[fast]}",
-        paper="enhances",
-        number=f"lowest effective rank to iteration {EARLY:,} at lr 0.003 over that at lr 0.01",
-        experiments=(slow, fast),
-        tables=("spectrum",),
-        statistic=ratio(slow, fast, lambda record, step: lowest(record, min(step, EARLY))),
-        holds=above(1.0),
-        seen="this was written",
-        jointly=True,
-    )
+OF_RANKS = f"lowest effective rank to iteration {EARLY:,} at lr 0.003 over that at lr 0.01"
 
 
 CLAIMS = (
@@ -133,10 +104,38 @@ CLAIMS = (
         f"{EARLY:,}; by that probe it holds by the paper's recipe, too",
         unit=percent,
     ),
-    _level(SLOW[0], CLEAN),
-    _level(SLOW[1], NOISE50),
-    _enhances(SLOW[0], CLEAN),
-    _enhances(SLOW[1], NOISE50),
-    _lowers(SLOW[0], CLEAN),
-    _lowers(SLOW[1], NOISE50),
+    *_pairs(
+        "level",
+        says="At lr 0.003 the effective rank falls to a level about 3 times higher",
+        paper="about 3 ×",
+        number=OF_RANKS,
+        tables=("spectrum",),
+        value=lowest_early,
+        holds=between(1.7, 5.2),
+        threshold="nearer to the text's three times than to none or to nine, on a log scale",
+        seen="2 to 4.5 × became 1.7 to 5.2 ×, with the same verdicts",
+    ),
+    *_pairs(
+        "rate-enhances",
+        says="A larger learning rate tends to enhance the alignment",
+        paper="enhances",
+        number="highest CKA, train or test, at lr 0.003 over that at lr 0.01, in equally many "
+        "iterations",
+        tables=("alignment",),
+        value=highest_cka,
+        holds=below(1.0),
+        horizon=iteration(LONG),
+        seen="this was written",
+    ),
+    *_pairs(
+        "rate-lowers-rank",
+        says="A larger learning rate tends to enhance the alignment, read as the text illustrates "
+        "it: the effective rank falls lower",
+        paper="enhances",
+        number=OF_RANKS,
+        tables=("spectrum",),
+        value=lowest_early,
+        holds=above(1.0),
+        seen="this was written",
+    ),
 )
