@@ -122,7 +122,9 @@ def notes(found: Sequence[Record], every: pd.DataFrame) -> list[str]:
             f"{untrained} of {len(network)} networks end above a training loss of {TRAINED:g} "
             "(open points)"
         )
-    return [
-        *lines,
-        *dict.fromkeys(remark for one in found for remark in one.life.get("remarks", ())),
-    ]
+    return [*lines, *images_of(found)]
+
+
+def images_of(found: Sequence[Record]) -> list[str]:
+    """What the runs remark on their images."""
+    return [*dict.fromkeys(remark for one in found for remark in one.life.get("remarks", ()))]

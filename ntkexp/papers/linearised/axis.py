@@ -1,0 +1,66 @@
+"""What training on one eigenfunction makes of the kernel's alignment with all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ntkexp.papers.linearised.tasks import INDEX
+from ntkexp.results.record import Record
+
+TITLES = {"linearised/mlp_kernel": "MLP", "linearised/lenet_kernel": "LeNet"}
+
+
+class Trained(NamedTuple):
+    """A network that was trained on the eigenfunction `task`. `alignments` are by j, with the
+    columns start, end and trace_ratio, `axes` the R^2 by axis, both of images of one split."""
+
+    experiment: str
+    seed: int
+    task: int
+    split: str
+    alignments: pd.DataFrame
+    axes: pd.Series
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.experiment]
+
+    @property
+    def ratios(self) -> pd.Series:
+        """alpha_T / alpha_0 by j."""
+        ratios: pd.Series = self.alignments["end"] / self.alignments["start"]
+        return ratios
+
+    @property
+    def over_trace(self) -> pd.Series:
+        """The same over tr K_T / tr K_0."""
+        return self.ratios / self.alignments["trace_ratio"]
+
+    @property
+    def others(self) -> np.ndarray:
+        """The ratios of all eigenfunctions but the one that was trained on."""
+        return self.ratios.drop(self.task).to_numpy(dtype=float)
+
+
+def trained(records: Iterable[Record]) -> Iterator[Trained]:
+    """Every network of these runs, on each split."""
+    for record in records:
+        keys = {"alignments": "function_alignment", "axes": "one_axis"}
+        alignments, axes = (
+            table if INDEX in table else table.assign(**{INDEX: record.config[INDEX]})
+            for table in (record.tables[name] for name in keys.values())
+        )
+        for (index, split), own in alignments.groupby([INDEX, "split"], sort=True):
+            mine = axes[(axes[INDEX] == index) & (axes["split"] == split)]
+            yield Trained(
+                record.experiment,
+                record.seed,
+                int(str(index)),
+                str(split),
+                own.set_index("index").sort_index(),
+                mine.set_index("axis")["r_squared"],
+            )

@@ -1,0 +1,107 @@
+"""Figures 7, 14 and 15, and a question of ours: does the kernel change along one axis?
+
+All thresholds were set before the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ntkexp.claims.claim import Case, Section, Statistic, above, between, sharing
+from ntkexp.claims.horizon import OWN_END
+from ntkexp.papers.linearised.axis import TITLES, Trained, trained
+from ntkexp.results.record import Record
+
+CENTILE = 99
+TEN_AXES = 10
+
+
+def on(split: str, value: Callable[[Trained], float]) -> Statistic:
+    """A case for each network, on images of a split."""
+
+    def cases(records: Sequence[Record]) -> Iterable[Case]:
+        for one in trained(records):
+            if one.split == split and len(one.ratios) > TEN_AXES:
+                yield Case(f"{one.title}, j = {one.task}", one.seed, value(one))
+
+    return cases
+
+
+def over_the_next(one: Trained) -> float:
+    """alpha_T / alpha_0 of the task over the largest of all others."""
+    return float(one.ratios[one.task] / one.others.max())
+
+
+def over_most(one: Trained) -> float:
+    return float(one.ratios[one.task] / np.percentile(one.others, CENTILE))
+
+
+def rest(one: Trained, ratios: str) -> float:
+    """The median of the others."""
+    return float(getattr(one, ratios).drop(one.task).median())
+
+
+claim = sharing(
+    "linearised-axis-",
+    figure="7",
+    experiments=tuple(TITLES),
+    tables=("function_alignment", "one_axis"),
+    horizon=OWN_END,
+    threshold="ours",
+    paper="grows far more than of any other function",
+)
+
+CLAIMS = (
+    claim(
+        "largest",
+        says="The alignment with the function that was trained on grows most, on training images",
+        number="alpha_T / alpha_0 of the task over the largest of all others",
+        statistic=on("train", over_the_next),
+        holds=above(1.0),
+    ),
+    claim(
+        "largest-test",
+        says="The alignment with the function that was trained on grows most, on test images",
+        number="alpha_T / alpha_0 of the task over the largest of all others",
+        statistic=on("test", over_the_next),
+        holds=above(1.0),
+    ),
+    claim(
+        "spike",
+        says="It is a spike: twice what all but a hundredth of the others have, on training images",
+        number="alpha_T / alpha_0 of the task over the 99th centile of the others",
+        statistic=on("train", over_most),
+        holds=above(2.0),
+    ),
+    claim(
+        "rest",
+        says="The rest of the spectrum is little affected",
+        paper="little affected",
+        number="median of alpha_T / alpha_0 of the others, training images",
+        statistic=on("train", lambda one: rest(one, "ratios")),
+        holds=between(0.5, 2.0),
+        seen="it was 30 in a trial on an MLP",
+    ),
+    claim(
+        "rest-over-trace",
+        says="Relative to its trace the rest of the kernel's spectrum is little affected",
+        paper="little affected",
+        number="the same over tr K_T / tr K_0",
+        statistic=on("train", lambda one: rest(one, "over_trace")),
+        holds=between(0.5, 2.0),
+    ),
+    claim(
+        "one-axis",
+        figure="ours",
+        says="Ours: a factor and the axis of the labels explain the kernel at the end better than "
+        "a factor and another task's axis",
+        paper="a single functional axis",
+        number="R² with the task's axis less that with another's, training images",
+        statistic=on("train", lambda one: float(one.axes["labels"] - one.axes["other"])),
+        holds=above(0.0),
+        section=Section.ours,
+        also=("R² with the task's axis", on("train", lambda one: float(one.axes["labels"]))),
+    ),
+)

@@ -1,0 +1,1 @@
+"""The formulas of "What can linearized neural networks actually say about generalization?"."""

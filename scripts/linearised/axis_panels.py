@@ -1,0 +1,57 @@
+"""Alignments of the kernel with its first eigenfunctions, at both ends of training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.linearised.axis import Trained, trained
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.linearised.task_panels import PANEL, images_of
+
+SPLIT = "train"
+KINDS = ("alignment", "over that of the start", "and over the trace")
+
+
+def draw(found: Sequence[Record], indices: Sequence[int] | None = None) -> Figure:
+    """A row a network, of the tasks `indices` or of all: alpha before and after, their ratio, and
+    the ratio over that of the traces; on training images."""
+    every = [one for one in trained(found) if one.split == SPLIT]
+    shown = [one for one in every if indices is None or one.task in indices]
+    if not shown:
+        runs.stop([f"no network on the eigenfunctions {indices}"])
+    size = (drawing.PAGE, PANEL * 0.85 * len(shown) + 0.6)
+    figure, grid = drawing.subplots(len(shown), 3, figsize=size, squeeze=False)
+    for axes, one in zip(grid, shown, strict=True):
+        _row(axes, one)
+    for axes in grid[-1]:
+        axes.set_xlabel("index of the eigenfunction")
+    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    fits = "; ".join(
+        f"j = {one.task}: {one.axes['labels']:.3f} with the task's axis, {one.axes['other']:.3f} "
+        f"with another's, {one.axes['none']:.3f} without"
+        for one in shown
+    )
+    drawing.note(
+        figure,
+        [f"alignments on training images; R² of A_T by A_0 and one axis (ours): {fits}",
+         *images_of(found)],
+    )  # fmt: skip
+    return figure
+
+
+def _row(panels: Sequence[Axes], one: Trained) -> None:
+    j = one.alignments.index
+    for column, colour in (("start", "0.6"), ("end", drawing.BLUE)):
+        panels[0].plot(j, one.alignments[column], color=colour, linewidth=0.8, label=column)
+    for axes, values in zip(panels[1:], (one.ratios, one.over_trace), strict=True):
+        axes.plot(j, values, color=drawing.BLUE, linewidth=0.8)
+        axes.axhline(1, color="0.6", linewidth=0.6)
+    for axes, kind in zip(panels, KINDS, strict=True):
+        axes.axvline(one.task, color=drawing.VERMILION, linewidth=0.8, linestyle=":",
+                     label="trained on")  # fmt: skip
+        axes.set(yscale="log", ylabel=kind)
+    panels[0].set_title(f"{one.title}, j = {one.task}")

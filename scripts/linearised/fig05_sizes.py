@@ -1,0 +1,71 @@
+"""CIFAR2 by the number of images: networks and their linearisations.
+
+Top: test accuracy; bottom: how far the weights have moved from the first ones. Means over seeds,
+with the least and the most. Crosses: 256 images for the updates of 4,096.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from ntkexp.papers.linearised.cifar2 import NETS, STEPS, by_size
+from ntkexp.scripts import drawing
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, records_of
+
+FIGURE = "5"
+EXPERIMENTS = (
+    "linearised/sizes_mlp",
+    "linearised/sizes_mlp_linear",
+    "linearised/sizes_lenet",
+    "linearised/sizes_lenet_linear",
+    STEPS,
+)
+
+
+def draw(frame: pd.DataFrame, control: pd.Series) -> Figure:
+    nets = [net for net in NETS if net in set(frame["net"])]
+    size = (max(PANEL * len(nets), drawing.COLUMN), 2 * PANEL)
+    figure, grid = drawing.subplots(2, len(nets), figsize=size, squeeze=False)
+    for column, net in enumerate(nets):
+        for row, value in enumerate(("accuracy", "distance")):
+            axes = grid[row][column]
+            for whose, (label, colour, marker) in LOOKS.items():
+                own = frame[(frame["net"] == net) & (frame["whose"] == whose)]
+                over = own.groupby("size")[value].agg(["mean", "min", "max"])
+                axes.fill_between(over.index, over["min"], over["max"], color=colour, alpha=0.2,
+                                  linewidth=0)  # fmt: skip
+                axes.plot(over.index, over["mean"], marker + "-", markersize=3, color=colour,
+                          label=label)  # fmt: skip
+            axes.set(xscale="log", xlabel="training images")
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        if net == "mlp" and len(control):
+            grid[1][column].plot([256] * len(control), control, "x", color=drawing.BLACK)
+        grid[0][column].set_title(NETS[net])
+    grid[0][0].set_ylabel("test accuracy")
+    grid[1][0].set_ylabel("|θ − θ₀|")
+    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    return figure
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given, ("evals", "distance"))
+    control = [
+        record.tables["distance"].sort_values("step")["distance"].iloc[-1]
+        for record in found
+        if record.experiment == STEPS
+    ]
+    frame = by_size(found)
+    figure = draw(frame, pd.Series(control, dtype=float))
+    seeds = frame.groupby(["net", "size"])["seed"].nunique()
+    drawing.note(figure, [f"seeds: {seeds.min()} to {seeds.max()} of each size", *images_of(found)])
+    return figure
+
+
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""How much of CIFAR2's labels lies in 50 leading eigenvectors of the kernel, along training.
+
+Energy concentration |Φy| / |y| on 12,000 training images, beside that of random labels and √(K/n).
+Points: Table 1 of the text, at both ends.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.linearised.cifar2 import NETS, energies
+from ntkexp.papers.linearised.claims.cifar2 import TABLE_1
+from ntkexp.scripts import drawing
+from ntkexp.scripts.linearised.task_panels import PANEL, images_of, records_of
+
+FIGURE = "6"
+EXPERIMENTS = ("linearised/cifar2_mlp", "linearised/cifar2_lenet")
+COLOURS = dict(zip(NETS, (drawing.BLUE, drawing.GREEN), strict=True))
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given, ("energy_concentration",))
+    figure, axes = drawing.subplots(figsize=(1.4 * PANEL, PANEL + 0.6))
+    for net, table in energies(found).items():
+        colour = COLOURS[net]
+        # Step 0 has no place on a logarithmic axis: one before the first look stands for it.
+        steps = table.index.to_numpy(dtype=float)
+        steps[0] = steps[1] / 10 if len(steps) > 1 else 1.0
+        axes.plot(steps, table["labels"], "o-", markersize=3, color=colour, label=NETS[net])
+        axes.plot(steps, table["random"], ":", color=colour, label=f"{NETS[net]}, random labels")
+        for step, value in zip((steps[0], steps[-1]), TABLE_1[net], strict=False):
+            axes.plot([step], [value], "*", color=colour)
+        count = int(table["count"].iloc[0])
+    examples = int(found[0].config["probing.examples"])
+    axes.axhline(math.sqrt(count / examples), color="0.6", linewidth=0.6, label="√(K/n)")
+    axes.set(xscale="log", xlabel="iteration (first point: the start)",
+             ylabel="energy concentration", ylim=(0, 1))  # fmt: skip
+    axes.legend()
+    drawing.note(figure, [f"K = {count}, n = {examples:,}; stars: Table 1", *images_of(found)])
+    return figure
+
+
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""LeNet5's kernel before and after training on eigenfunctions of the first one.
+
+Alignment with each of the 1,000 leading eigenfunctions of the first kernel, on training images: at
+both ends; its growth; and its growth over that of the kernel's trace. Dotted: the one trained on.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.linearised.axis_panels import draw
+from ntkexp.scripts.linearised.task_panels import records_of
+
+FIGURE = "15"
+
+
+def make(given: drawing.Options) -> Figure:
+    return draw(records_of(given, ("function_alignment", "one_axis")), None)
+
+
+main = drawing.main(__file__, __doc__, "linearised/lenet_kernel", make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""The claims on the kernel's axis see a spike at the task, and a kernel that grows everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.linearised.axis import trained
+from ntkexp.papers.linearised.claims.axis import CLAIMS
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id.removeprefix("linearised-axis-"): claim for claim in CLAIMS}
+COUNT, TASK = 200, 50
+
+
+def record(task_grows: float, others_grow: float, *, trace: float = 1.0, own: float = 0.9,
+           other: float = 0.7, members: bool = True) -> Record:  # fmt: skip
+    """A network on the 50th eigenfunction, whose alignments grow by these factors."""
+    j = np.arange(1, COUNT + 1)
+    start = 1 / j
+    growth = np.where(j == TASK, task_grows, others_grow)
+    alignments = pd.concat(
+        pd.DataFrame({"step": 9, "split": split, "index": j, "start": start,
+                      "end": growth * start, "trace_ratio": trace})
+        for split in ("train", "test")
+    )  # fmt: skip
+    axes = pd.DataFrame(
+        {"step": 9, "split": split, "axis": axis, "scale": 1.0, "factor": 1.0, "r_squared": r}
+        for split in ("train", "test")
+        for axis, r in (("none", 0.5), ("labels", own), ("other", other))
+    )
+    tables = {"function_alignment": alignments, "one_axis": axes}
+    config = {"recipe": "paper", "seed": 0, "scale.name": "paper"}
+    if members:
+        tables = {name: table.assign(**{"data.index": TASK}) for name, table in tables.items()}
+        name = "linearised/mlp_kernel"
+    else:
+        name, config["data.index"] = "linearised/lenet_kernel", TASK
+    return Record(name, "run", {**config, "name": name}, tables)
+
+
+def verdicts(one: Record) -> dict[str, Verdict]:
+    return {name: judge(claim, [one]).verdict for name, claim in LEDGER.items()}
+
+
+@pytest.mark.parametrize("members", [True, False])
+def test_a_spike_at_the_task(members: bool) -> None:
+    found = verdicts(record(20.0, 1.1, members=members))
+    assert set(found.values()) == {Verdict.holds}, found
+    (case,) = judge(LEDGER["largest"], [record(20.0, 1.1, members=members)]).cases
+    assert case.panel == ("MLP" if members else "LeNet") + ", j = 50"
+    assert case.value == pytest.approx(20 / 1.1)
+
+
+def test_a_kernel_that_grows_everywhere() -> None:
+    found = verdicts(record(25.0, 30.0, trace=28.0, own=0.6))
+    fails = {"largest", "largest-test", "spike", "rest", "one-axis"}
+    assert {name for name, verdict in found.items() if verdict is Verdict.fails} == fails
+    # Relative to its trace the rest stays.
+    assert found["rest-over-trace"] is Verdict.holds
+
+
+def test_ratios_leave_the_task_out_of_the_others() -> None:
+    one = next(iter(trained([record(20.0, 1.1, trace=2.0)])))
+    assert len(one.others) == COUNT - 1 and one.others.max() == pytest.approx(1.1)
+    assert one.over_trace[TASK] == pytest.approx(10)

@@ -1,0 +1,106 @@
+"""The claims on CIFAR2 see the numbers of the text, and others."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.linearised.cifar2 import by_size, gaps
+from ntkexp.papers.linearised.claims.cifar2 import CLAIMS
+from ntkexp.results.record import Record
+
+LEDGER = {claim.id.removeprefix("linearised-"): claim for claim in CLAIMS}
+SIZES = (256, 1024, 4096, 16384)
+
+
+def record(
+    name: str,
+    accuracy: float,
+    *,
+    energy: tuple[float, float] = (0.25, 0.7),
+    distance: float = 1.0,
+    seed: int = 0,
+    size: int | None = None,
+) -> Record:
+    evals = pd.DataFrame(
+        {"step": step, "split": split, "subset": "all", "loss": 1 - step / 100,
+         "accuracy": accuracy if step else 0.5}
+        for step in (0, 78)
+        for split in ("train", "test")
+    )  # fmt: skip
+    tables = {
+        "evals": evals,
+        "energy_concentration": pd.DataFrame(
+            {"step": [0, 78], "count": 50, "labels": energy, "random": 0.06}
+        ),
+        "distance": pd.DataFrame({"step": [0, 78], "distance": [0.0, distance]}),
+    }
+    name = f"linearised/{name}"
+    config = {"name": name, "recipe": "paper", "seed": seed, "scale.name": "paper"}
+    config["data.train_examples"] = size
+    return Record(name, f"run {seed} {size}", config, tables)
+
+
+def test_the_numbers_of_the_text_hold() -> None:
+    runs = [
+        record("cifar2_mlp", 0.676, energy=(0.26, 0.636)),
+        record("cifar2_mlp_linear", 0.60),
+        record("cifar2_lenet", 0.75, energy=(0.258, 0.83)),
+        record("cifar2_lenet_linear", 0.65),
+    ]
+    for name in ("cifar2-advantage", *(f"table1-{n}" for n in ("start", "grows", "order",
+                                                               "accuracy"))):  # fmt: skip
+        assert judge(LEDGER[name], runs).verdict is Verdict.holds, name
+
+
+def test_other_numbers_do_not() -> None:
+    runs = [
+        record("cifar2_mlp", 0.70, energy=(0.36, 0.4)),
+        record("cifar2_mlp_linear", 0.70),
+        record("cifar2_lenet", 0.72, energy=(0.07, 0.2)),
+        record("cifar2_lenet_linear", 0.72),
+    ]
+    for name in ("cifar2-advantage", *(f"table1-{n}" for n in ("start", "grows", "order",
+                                                               "accuracy"))):  # fmt: skip
+        assert judge(LEDGER[name], runs).verdict is Verdict.fails, name
+
+
+def sizes(growth: float, step: float, net: str = "lenet") -> list[Record]:
+    """Two seeds; the gap grows by `growth` from the first size to the last, distances by `step`."""
+    return [
+        run
+        for seed in (0, 1)
+        for place, size in enumerate(SIZES)
+        for run in (
+            record(f"sizes_{net}", 0.6 + growth * place / 3, distance=1 + step * place, seed=seed,
+                   size=size),
+            record(f"sizes_{net}_linear", 0.6, seed=seed, size=size),
+        )
+    ]  # fmt: skip
+
+
+def test_a_gap_that_grows_and_one_that_does_not() -> None:
+    for growth, expected in ((0.03, Verdict.holds), (-0.03, Verdict.fails)):
+        runs = sizes(growth, 0.5)
+        assert judge(LEDGER["fig05-gap-grows"], runs).verdict is expected
+        assert judge(LEDGER["fig05-mean-gap-grows"], runs).verdict is expected
+    # It may grow in each seed and by too little.
+    assert judge(LEDGER["fig05-mean-gap-grows"], sizes(0.01, 0.5)).verdict is Verdict.fails
+    assert gaps(by_size(sizes(0.03, 0.5)), "lenet").shape == (2, 4)
+
+
+def test_distances_that_grow_with_each_size() -> None:
+    assert judge(LEDGER["fig05-distance-grows"], sizes(0.03, 0.5)).verdict is Verdict.holds
+    assert judge(LEDGER["fig05-distance-grows"], sizes(0.03, -0.1)).verdict is Verdict.fails
+
+
+def test_the_control_is_set_beside_its_own_seed() -> None:
+    runs = [
+        *sizes(0.0, 1.0, "mlp"),
+        record("sizes_steps", 0.6, distance=1.5, seed=0, size=256),
+        record("sizes_steps", 0.6, distance=2.7, seed=1, size=256),
+    ]
+    finding = judge(LEDGER["fig05-steps-alone"], runs)
+    values = {case.seed: case.value for case in finding.cases}
+    assert values == pytest.approx({0: 0.5, 1: 0.9}) and finding.verdict is Verdict.partly
