@@ -72,18 +72,13 @@ class Check(StrEnum):
 
 @dataclass
 class ProbingConfig:
-    """When the probes look, at how many fixed examples of each split, and in which mode.
-
-    `check` is for networks of one's own: those of ntkexp are known to keep examples apart.
-    """
+    """When the probes look, at how many fixed examples of each split, and in which mode."""
 
     spacing: Spacing = option(
         Spacing.log,
         about="looks at 0 and start * growth^k (log), at multiples of every (linear), or at steps",
     )
-    start: int = option(
-        5, whole(1, MANY, "as the first step after 0"), "the first step after 0 with spacing=log"
-    )
+    start: int = option(5, whole(1, MANY, "as the first step after 0"), "first step after 0 (log)")
     growth: float = option(
         1.15,
         Rule(lambda x: 1.001 <= x <= 1000, "a factor from 1.001 to 1000"),
@@ -107,10 +102,9 @@ class ProbingConfig:
 
 @dataclass
 class EvaluateConfig:
-    """How many fixed examples of each split the loss and accuracy are taken on; None is all.
+    """On which examples the network is evaluated, and what is measured there.
 
-    `subsets` come beside easy and difficult examples, which are evaluated wherever there are such.
-    `metrics` are those that the objective has (ntkexp/objectives/metrics.py).
+    Easy and difficult examples are evaluated wherever there are such.
     """
 
     train_examples: int | None = option(
@@ -125,9 +119,7 @@ class EvaluateConfig:
     subsets: list[str] = option(
         [], each(SUBSET), "further subsets to evaluate: noisy, intact, or groups of the data"
     )
-    metrics: list[str] = option(
-        [], each(METRIC), "numbers beside loss and accuracy, such as r_squared"
-    )
+    metrics: list[str] = option([], each(METRIC), "numbers beside loss and accuracy: r_squared")
 
 
 EXAMPLES = count("examples", null="for no limit")
@@ -145,7 +137,7 @@ class ScaleConfig:
     test_examples: int | None = option(None, EXAMPLES, "most examples to test on")
     width: int | None = option(None, count("units", null="for no limit"), "most units a layer")
     base: int | None = option(
-        None, count("channels", null="for no limit"), "most channels of a first layer"
+        None, count("channels", null="for no limit"), "most channels at first"
     )
     steps: int | None = option(None, count("steps", null="for no limit"), "most updates")
     probe_examples: int | None = option(None, EXAMPLES, "most examples of a kernel")
@@ -186,9 +178,7 @@ class CheckpointConfig:
 class LauncherConfig:
     """How a sweep runs its jobs; `None` divides what the machine has between them."""
 
-    name: str = option(
-        MISSING, one_of("local"), "processes of this machine (local), or jobs of a cluster (slurm)"
-    )
+    name: str = option(MISSING, one_of("local"), "this machine's processes, or jobs of slurm")
     jobs: int | None = option(
         None,
         count("jobs at once", null="", most=1000),
@@ -221,11 +211,9 @@ class SlurmConfig(LauncherConfig):
     minutes: int = option(240, count("minutes", most=1_000_000), "time limit of a job")
     array: int = option(256, count("jobs at once", most=1_000_000), "jobs that run at once")
     notice_seconds: int = option(
-        120, count("seconds", most=1_000_000), "how long before its limit a job is told"
+        120, count("seconds", most=1_000_000), "how long before that it is told"
     )
-    requeues: int = option(
-        100, whole(0, 1_000_000, "times"), "how often a job that ran out of time comes back"
-    )
+    requeues: int = option(100, whole(0, 1_000_000, "times"), "how often such a job comes back")
     folder: str = option("${paths.outputs}/.submitit/%j", FOLDER, "where SLURM writes its logs")
     sbatch: dict[str, Any] = option({}, about="further options of sbatch, by their long names")
 
@@ -240,14 +228,10 @@ class ExperimentConfig:
     name: str = option("adhoc", FOLDER_NAME, "the experiment, and the folder of its runs")
     about: str = option("", about="what ntkexp list says of it")
     figures: list[str] = option([], about="figures that it is for")
-    stands_in_for: str = option(
-        "", about="the paper's network and data that these take the place of"
-    )
+    stands_in_for: str = option("", about="the paper's network and data in whose place it is")
     paths: PathsConfig = field(default_factory=PathsConfig)
     launcher: LauncherConfig = field(default_factory=LauncherConfig)
-    members: Any = option(
-        None, about="options in which the networks of one run differ: {seed: [0, 1, 2]}"
-    )
+    members: Any = option(None, about="options of the networks of one run: {seed: [0, 1, 2]}")
     device: str = option("auto", DEVICE, "where it computes; auto is a GPU if there is one")
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     scale: ScaleConfig = field(default_factory=ScaleConfig)
@@ -257,9 +241,7 @@ class ExperimentConfig:
     progress: bool = option(True, about="show how far it has come")
     rerun: bool = option(False, about="run it again, even if it is done")
     with_parents: bool = option(False, about="first run what it needs and is not there")
-    objective_metric: str | None = option(
-        None, about="the number that a search optimises, such as evals.test.loss"
-    )
+    objective_metric: str | None = option(None, about="what a search optimises, as evals.test.loss")
     logger: dict[str, Any] = field(default_factory=dict)
 
 
@@ -268,9 +250,7 @@ class TrainConfig(ExperimentConfig):
     """`weights` are those with which the network begins, where it does not begin as drawn."""
 
     seed: int = option(0, SEED, "the start of all random numbers")
-    recipe: str = option(
-        "paper", about="paper: as its text says; released: as its authors' code does"
-    )
+    recipe: str = option("paper", about="paper: as its text says; released: as its code does")
     weights: StartFrom = field(default_factory=StartFrom)
     data: Data = MISSING
     model: Model = MISSING

@@ -45,14 +45,9 @@ KEYS = frozenset({"run", "set", "file", "id", "folder"})
 
 @dataclass
 class FromRun:
-    """A file of another run.
+    """A file of another run; none where `run` is None.
 
-    Args:
-        run: the experiment that makes the run, or the run's folder; None where no file is meant.
-        set: options in which it differs from its experiment, nested or with dots.
-        file: which of its files.
-        id: the run's id, filled in when the config is checked.
-        folder: where the run lies, filled in before the file is read; never kept.
+    `id` is filled in when the config is checked, `folder` before the file is read; it is not kept.
     """
 
     run: str | None = option(None, about="the experiment that makes the other run, or its folder")
@@ -131,13 +126,8 @@ class FromRun:
 
 @dataclass
 class StartFrom(FromRun):
-    """The weights with which a network begins.
-
-    Args:
-        file: a file of weights.
-        fresh: parameters whose name begins with one of these are drawn at random, such as the last
-            layer of a network that goes on with other classes.
-    """
+    """The weights with which a network begins; `fresh` is for the last layer of one that goes on
+    with other classes."""
 
     file: str = option("weights.pt", WEIGHTS, "the weights to begin with")
     fresh: list[str] = option([], about="parameters whose names begin so are drawn anew")
@@ -145,11 +135,7 @@ class StartFrom(FromRun):
 
 @dataclass
 class FilesFromRun(FromRun):
-    """Several files of one other run.
-
-    Args:
-        also: the files beside `file` that its component reads.
-    """
+    """Several files of one other run."""
 
     also: list[str] = option([], FILES, "further files of that run")
 

@@ -35,17 +35,13 @@ class DigitsOnCharacters(SpuriousImages):
     attribute, numbers of KMNIST's classes, `brightness` times as bright as they are. A digit of
     intensity d covers as much of its background: d + (1 - d) times the character."""
 
-    digits: list[int] = option(
-        [3, 8], each(whole(0, 9, "as a digit")), "the negative and the positive digit"
-    )
+    digits: list[int] = option([3, 8], each(whole(0, 9, "as a digit")), "negative and positive one")
     characters: list[int] = option(
         [0, 1],
         each(whole(0, 9, "as a class of KMNIST")),
         "characters behind them, without and with the attribute",
     )
-    brightness: float = option(
-        1.0, share("a share"), "of the characters; 1 leaves them as they are"
-    )
+    brightness: float = option(1.0, share("a share"), "of the characters, 1 as they are")
     proportions: Kind = option(Kind.waterbirds, about="whose proportions of label and attribute")
 
     def check(self, config: Any = None) -> None:

@@ -67,18 +67,14 @@ class FittedDigits(Data):
     small: ClassVar = {"train_examples": 200, "test_examples": 500}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "width": 8}
 
-    digits: list[int] = option(
-        [2, 3], each(whole(0, 9, "as a digit")), "the digits with labels -1 and +1"
-    )
+    digits: list[int] = option([2, 3], each(whole(0, 9, "as a digit")), "labelled -1 and +1")
     targets: Targets = option(Targets.linear, about="a linear fit of random features, or its sign")
     fit: TargetFit = option(TargetFit.least_squares, about="least squares, or 500 epochs of SGD")
     pixels: Pixels = option(Pixels.unit_norm, about="images over their norm, or 28 times that")
     depth: int = option(2, count("hidden layers", most=100), "hidden layers of the random network")
     width: int = option(128, count("units", most=100_000), "units a layer of the random network")
     train_examples: int = option(500, count("examples"), "training images")
-    test_examples: int | None = option(
-        None, count("examples", null="for all"), "test images, at most"
-    )
+    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
 
     def check(self, config: Any = None) -> None:
         if len(set(self.digits)) != 2 or len(self.digits) != 2:

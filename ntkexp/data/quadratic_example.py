@@ -29,20 +29,16 @@ class QuadraticExample(Data):
     test set is the training set; no draw is made.
     """
 
-    example: int = option(
-        1, whole(1, 3, "as an example of section 5.4.4"), "the example of section 5.4.4"
-    )
+    example: int = option(1, whole(1, 3, "as an example of section 5.4.4"), "which of the three")
     mu: list[float] = option(
-        [9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "Example 1: squared singular values"
+        [9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "of Example 1, squared"
     )
     n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
     q: int = option(5, count("examples"), "examples of the minority")
     noise_eta: float = option(5.0, positive(1e3), "Example 2: size of the noise")
     spurious_eta: float = option(10.0, positive(1e3), "Example 3: size of the spurious feature")
     core: float = option(1.0, positive(1e3), "Example 3: size of the true feature")
-    inputs: int = option(
-        200, count("numbers", most=100_000), "length of an input; zeros fill it up"
-    )
+    inputs: int = option(200, count("numbers", most=100_000), "length of an input, with zeros")
 
     def check(self, config: Any = None) -> None:
         needed = {1: len(self.mu), 2: self.n + 1, 3: self.n + 2}[self.example]

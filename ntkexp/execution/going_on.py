@@ -38,7 +38,7 @@ def take_up(stored: Run, config: DictConfig, ready: Ready) -> bytes | None:
         return None
     content, folder = max(found, key=lambda one: int(one[0]["step"]))
     if reason := _depends_on_horizon(config):
-        print(f"begins anew, and not from {folder}: {reason}")
+        print(f"begins anew, and not from {folder}: {reason} may depend on the horizon")
         return None
     refuse_damaged(folder, read_status(folder) or {})
     card = read_card(folder)
@@ -69,16 +69,14 @@ def _but_horizon(decides: Mapping[str, Any]) -> str:
 
 
 def _depends_on_horizon(config: DictConfig) -> str:
-    """Why updates, or how they are computed, depend on the number of them; empty if not."""
-    if config.optim.schedule != "constant":
-        return f"optim.schedule={config.optim.schedule} depends on the horizon"
-    for key, value in (("optim.scheduler", config.optim.get("scheduler")),
-                       ("members", config.members)):  # fmt: skip
-        if value is not None:
-            return f"{key} may depend on the horizon"
-    if config.transform.name == "linearise":
-        return "transform=linearise is computed by a route that depends on the horizon"
-    return ""
+    """What makes updates, or how they are computed, depend on their number; empty if nothing."""
+    told = {
+        f"optim.schedule={config.optim.schedule}": config.optim.schedule != "constant",
+        "optim.scheduler": config.optim.get("scheduler") is not None,
+        "members": config.members is not None,
+        "transform=linearise": config.transform.name == "linearise",  # by its route
+    }
+    return ", ".join(key for key, depends in told.items() if depends)
 
 
 def _take_rows(stored: Run, folder: Path, content: Mapping[str, Any]) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from pickle import UnpicklingError
@@ -20,7 +19,7 @@ from ntkexp.errors import UserError, not_read
 # Where the weights are in a file that holds more: of Lightning, and what people write by hand.
 WEIGHTS = ("state_dict", "model_state_dict", "model", "network", "net")
 # What wrappers put before every name: DistributedDataParallel, Lightning modules, torch.compile.
-PREFIXES = ("module.", "model.", "_orig_mod.", "network.", "net.")
+WRAPPED = re.compile(r"((module|model|_orig_mod|network|net)\.)*")
 IN_A_NAME = re.compile(r"(?:step[=_-]?|checkpoint-|weights\.)(\d+)")
 # In the folder that Hugging Face's Trainer writes at a step.
 OF_FOLDER = ("model.safetensors", "pytorch_model.bin")
@@ -44,9 +43,9 @@ class Reader:
         return content
 
     def _unpickled(self, file: Path) -> Any:
-        allowing = self._allowing()
+        classes = [] if self.trust else [imported(f"--allow {name}", name) for name in self.allow]
         try:
-            with allowing:
+            with torch.serialization.safe_globals(classes):
                 return torch.load(file, map_location="cpu", weights_only=not self.trust)
         except UnpicklingError as error:
             try:
@@ -63,12 +62,6 @@ class Reader:
             raise
         except Exception as error:  # bytes that are no pickle are taken for any instruction
             raise UserError(f"{file}: is no file of weights that torch reads") from error
-
-    def _allowing(self) -> AbstractContextManager[Any]:
-        if self.trust or not self.allow:
-            return nullcontext()
-        classes = [imported(f"--allow {name}", name) for name in self.allow]
-        return torch.serialization.safe_globals(classes)
 
 
 def _safetensors(file: Path) -> dict[str, Tensor]:
@@ -102,7 +95,9 @@ def steps_of(paths: Sequence[Path], given: Sequence[int], reader: Reader) -> dic
     Refused where a step is not known, or is that of two files.
     """
     if given and len(given) != len(paths):
-        raise UserError(f"--steps {_listed(given)}: {len(given)} steps for {len(paths)} files")
+        raise UserError(
+            f"--steps {','.join(map(str, given))}: {len(given)} steps for {len(paths)} files"
+        )
     found: dict[int, Path] = {}
     for path, step in zip(paths, given or (_step_of(path, reader) for path in paths), strict=True):
         if step in found:
@@ -139,41 +134,31 @@ def load_into(network: nn.Module, path: Path, reader: Reader) -> None:
     every = inside[0] if inside else content
     kept = {name: value for name, value in every.items() if isinstance(value, Tensor)}
     wanted = network.state_dict()
-    for prefix in _prefixes(kept):
-        under = [name for name in kept if name.startswith(prefix)]
-        named = {name.removeprefix(prefix): kept[name] for name in under}
-        if named.keys() >= wanted.keys() and (prefix or named.keys() == wanted.keys()):
-            break
-    else:
-        missing = [name for name in wanted if name not in kept]
-        other = [name for name in kept if name not in wanted]
-        raise UserError(
-            f"{path}: is of another network: it lacks {_brief(missing)}, and has {_brief(other)}"
-        )
+    named = _unwrapped(path, kept, wanted)
     for name, tensor in wanted.items():
         if named[name].shape != tensor.shape:
-            raise UserError(
-                f"{path}: {name} has shape {tuple(named[name].shape)}; the network's has "
-                f"{tuple(tensor.shape)}"
-            )
+            shapes = tuple(named[name].shape), tuple(tensor.shape)
+            raise UserError(f"{path}: {name} has shape {shapes[0]}; the network's has {shapes[1]}")
     network.load_state_dict({name: named[name] for name in wanted})
 
 
-def _prefixes(names: Iterable[str]) -> list[str]:
-    """No prefix, and those that names begin with: one wrapper's, or several's in a row."""
-    found = {""}
-    for name in names:
-        prefix = ""
-        while word := next((p for p in PREFIXES if name.startswith(prefix + p)), ""):
-            prefix += word
-            found.add(prefix)
-    return sorted(found, key=len)
+def _unwrapped(
+    path: Path, kept: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """The weights by the network's own names, which a wrapper's may stand before."""
+    first = next(iter(wanted), "")
+    for name in sorted(kept, key=len):
+        prefix = name.removesuffix(first)
+        if prefix + first == name and WRAPPED.fullmatch(prefix):
+            named = {n.removeprefix(prefix): t for n, t in kept.items() if n.startswith(prefix)}
+            if named.keys() >= wanted.keys() and (prefix or named.keys() == wanted.keys()):
+                return named
+    missing, other = ([n for n in a if n not in b] for a, b in ((wanted, kept), (kept, wanted)))
+    raise UserError(
+        f"{path}: is of another network: it lacks {_brief(missing)}, and has {_brief(other)}"
+    )
 
 
 def _brief(names: Sequence[str], most: int = 3) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return (", ".join(names[:most]) or "nothing more") + more
-
-
-def _listed(steps: Sequence[int]) -> str:
-    return ",".join(map(str, steps))

@@ -21,10 +21,7 @@ LONGEST = 500
 
 @dataclass
 class Mlflow(Logger):
-    """`uri: null` is MLflow's own choice: MLFLOW_TRACKING_URI, or files here.
-
-    Of each table at most `points` steps a commit, for the sake of the server.
-    """
+    """MLflow's own choice is MLFLOW_TRACKING_URI, or files here."""
 
     needs: ClassVar[str] = "mlflow"
 

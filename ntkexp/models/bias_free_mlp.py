@@ -57,9 +57,7 @@ class BiasFreeMlp(Model):
     size_key: ClassVar[str] = "width"
 
     init: Init = option(Init.default, about="default leaves them as `weights` draws them")
-    weights: Weights = option(
-        Weights.he, about="how weights are drawn; ntk_he scales layers instead"
-    )
+    weights: Weights = option(Weights.he, about="how weights are drawn; ntk_he scales layers")
     gain: float = option(1.0, positive(1e6), "a factor of all weights at the start")
     activation: Activation = option(Activation.relu, about="what follows a hidden layer")
     depth: int = option(2, count("hidden layers", most=1000), "hidden layers")

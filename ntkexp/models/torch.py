@@ -24,12 +24,10 @@ from ntkexp.options import option
 
 @dataclass
 class Torch(Model):
-    """`of` is imported when the run is made, and called with `options`. Its weights are as it draws
-    or loads them; `init: kaiming` draws those of linear and convolution layers anew."""
+    """`of` is imported when the run is made. `init: kaiming` draws the weights of linear and
+    convolution layers anew."""
 
-    init: Init = option(
-        Init.default, about="weights as the network draws or loads them, or drawn anew"
-    )
+    init: Init = option(Init.default, about="as the network draws or loads them, or drawn anew")
     of: str = option(MISSING, about="the full name of a class or function that gives the network")
     options: dict[str, Any] = option({}, about="its arguments")
 

@@ -26,9 +26,7 @@ class Adam(Optimiser):
     beta1: float = option(0.9, BELOW_ONE, "decay of the mean of past gradients")
     beta2: float = option(0.999, BELOW_ONE, "decay of the mean of their squares")
     epsilon: float = option(1e-8, positive(), "added to the root of that mean")
-    weight_decay: float = option(
-        0.0, not_negative(), "this times the weights is added to the gradient"
-    )
+    weight_decay: float = option(0.0, not_negative(), "share of the weights in the gradient")
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
         return AdamUpdate(

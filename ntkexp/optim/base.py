@@ -34,7 +34,7 @@ class Optimiser(Component):
 
     lr: float = option(0.01, positive(), "learning rate")
     batch_size: int | None = option(
-        100, count("examples", null="for the full batch"), "examples of an update"
+        100, count("examples", null="for the full batch"), "of an update"
     )
     schedule: Schedule = option(
         Schedule.constant, about="a constant rate, or one that falls to 0 along a cosine or a line"

@@ -25,9 +25,7 @@ class Sgd(Optimiser):
         Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1"),
         "what is left of the last change in the next",
     )
-    weight_decay: float = option(
-        0.0, not_negative(), "this times the weights is added to the gradient"
-    )
+    weight_decay: float = option(0.0, not_negative(), "share of the weights in the gradient")
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
         return SgdUpdate(parameters, momentum=self.momentum, weight_decay=self.weight_decay)

@@ -28,15 +28,11 @@ HOMES = {"of": "torch.optim", "scheduler": "torch.optim.lr_scheduler"}
 
 @dataclass
 class Torch(Optimiser):
-    """`of` is a class of torch.optim, or one by its full name, `options` what it takes beside the
-    parameters and `lr`. `scheduler` is a class of torch.optim.lr_scheduler, or one by its full
-    name, that sets the rate after every update, beginning at `lr`."""
+    """A scheduler sets the rate after every update, beginning at `lr`."""
 
     of: str = option(MISSING, about="a class of torch.optim, or another by its full name")
     options: dict[str, Any] = option({}, about="its arguments, beside the parameters and lr")
-    scheduler: str | None = option(
-        None, about="a class of torch.optim.lr_scheduler, which sets the rate"
-    )
+    scheduler: str | None = option(None, about="a class of torch.optim.lr_scheduler for the rate")
     scheduler_options: dict[str, Any] = option({}, about="the scheduler's arguments")
 
     def check(self, config: Any = None) -> None:

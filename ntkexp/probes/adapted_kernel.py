@@ -181,12 +181,7 @@ ANGLES = Table(
 
 @dataclass
 class AdaptedKernel(RemembersStart):
-    """`rule` integrates the kernel; the error of the identity is written for all three.
-
-    `list_examples` writes a row for each example, `cells` the kernels as images of so many cells a
-    side, `angles` compares so many leading directions at ten points of the segment,
-    `shuffles` compares CKA with so many permutations of the labels.
-    """
+    """The error of the identity is written for all three rules; angles are those at ten points."""
 
     tables = (
         SIZES,
@@ -205,22 +200,16 @@ class AdaptedKernel(RemembersStart):
     tiny: ClassVar = {"points": 2}
 
     examples: int = option(500, count("examples"), "how many training examples")
-    points: int = option(
-        50, whole(2, 100_000, "points"), "points on the way from first to last weights"
-    )
+    points: int = option(50, whole(2, 100_000, "points"), "points on the way of the weights")
     rule: str = option(
         "linspace",
         one_of("linspace", "midpoint", "trapezoid"),
         "how the mean over these points is taken",
     )
     list_examples: bool = option(False, about="write a row for each example")
-    cells: int = option(
-        0, whole(0, 10_000, "cells a side"), "side of kernels that are kept as images"
-    )
+    cells: int = option(0, whole(0, 10_000, "cells a side"), "side of kernels kept as images")
     angles: int = option(0, whole(0, 10_000, "directions"), "leading directions to compare")
-    shuffles: int = option(
-        0, whole(0, 1_000_000, "permutations"), "orders of the labels to compare CKA with"
-    )
+    shuffles: int = option(0, whole(0, 1_000_000, "permutations"), "to compare CKA with")
 
     def check(self, config: Any = None) -> None:
         data, shape = config.data, config.data.shape()

@@ -55,9 +55,7 @@ GROUP = Rule(
 
 @dataclass
 class Alignment(Probe):
-    """`subsets: true` adds equally many easy and difficult training examples; `groups` those of
-    further named subsets of the training examples, such as noisy and intact, or tenths by a score.
-    """
+    """Of train and test examples, and of subsets of training examples, each of equally many."""
 
     tables = (ALIGNMENT,)
     needs = frozenset({"kernel", "labels"})

@@ -64,9 +64,7 @@ class Eigenfunctions(Probe):
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
 
     count: int = option(20, whole(1, MANY, "eigenfunctions"), "how many of them, from the largest")
-    centring: str = option(
-        "class", one_of(*CENTRINGS), "over which rows a mean is taken off the features"
-    )
+    centring: str = option("class", one_of(*CENTRINGS), "how features are centred")
 
     def check(self, config: Any = None) -> None:
         if not isinstance(config.data, Disk):

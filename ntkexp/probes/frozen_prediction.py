@@ -50,9 +50,7 @@ class FrozenPrediction(Probe):
     tables = (FROZEN_PREDICTION,)
     needs = frozenset({"network", "kernel", "examples", "training"})
 
-    since: int = option(
-        0, whole(0, MANY, "as the step whose kernel is frozen"), "step whose kernel is frozen"
-    )
+    since: int = option(0, whole(0, MANY, "as the step whose kernel is frozen"), "a step of a look")
     examples: int = option(100, count("test examples"), "test examples to predict")
 
     def __post_init__(self) -> None:

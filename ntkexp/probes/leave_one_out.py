@@ -52,9 +52,7 @@ class LeaveOneOut(Probe):
     tables = (LEAVE_ONE_OUT,)
     needs = frozenset({"kernel", "examples"})
 
-    examples: int | None = option(
-        2000, count("examples", null="for all"), "how many training examples"
-    )
+    examples: int | None = option(2000, count("examples", null="for all"), "training examples")
     ridge: float = option(1e-3, positive(1e6), "ridge, in means of the kernel's diagonal")
 
     def batches(self) -> frozenset[str]:

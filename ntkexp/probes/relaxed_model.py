@@ -119,21 +119,15 @@ DIAGONAL = Table(
 
 @dataclass
 class RelaxedModel(RemembersStart):
-    """`p` is the power of the penalty |v - 1|^p of both sides.
-
-    An iteration that gains less than the share `tolerance` is the last. The problem is not convex;
-    `restarts` also start from random M. `diagonal` solves for a diagonal M as well, a scale for
-    every parameter (appendix A.1), by the same penalty.
-    """
+    """The penalty |v - 1|^p is of both sides, and that of a diagonal M (appendix A.1), too. The
+    problem is not convex, hence `restarts` from random M."""
 
     tables = (SINGULAR_VALUES, LAYERS, KERNELS, SOLUTION, ENTRIES, DIAGONAL)
     needs = frozenset({"network", "examples", "training"})
     tiny: ClassVar = {"points": 2, "iterations": 2, "restarts": 0}
 
     examples: int = option(500, count("examples"), "how many training examples")
-    points: int = option(
-        50, whole(2, 100_000, "points"), "points on the way from first to last weights"
-    )
+    points: int = option(50, whole(2, 100_000, "points"), "points on the way of the weights")
     p: float = option(2.0, positive(100), "power of the penalty")
     iterations: int = option(500, count("iterations"), "iterations of the solver")
     tolerance: float = option(1e-6, positive(1), "gain below which the solver stops")

@@ -39,7 +39,7 @@ EXAMPLES_AT_ONCE = 500
 
 @dataclass
 class Snapshot(Probe):
-    """The first `examples` of a split; `looks: true` takes every look and not crossings alone."""
+    """Where losses are passed, and at every look if that is asked for."""
 
     tables = (SNAPSHOT,)
     needs = frozenset({"network", "examples"})

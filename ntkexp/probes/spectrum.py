@@ -35,15 +35,12 @@ SPECTRUM = Table(
 
 @dataclass
 class Spectrum(Probe):
-    """`centring: class | joint | none`; `layers: true` adds the spectrum of every layer,
-    `uncentred: true` that of the kernel as it is."""
+    """Every eigenvalue of the kernel of each batch."""
 
     tables = (SPECTRUM,)
     needs = frozenset({"kernel"})
 
-    centring: str = option(
-        "class", one_of(*CENTRINGS), "over which rows a mean is taken off the features"
-    )
+    centring: str = option("class", one_of(*CENTRINGS), "how features are centred")
     layers: bool = option(False, about="also the spectrum of every layer")
     uncentred: bool = option(False, about="also the spectrum of the kernel as it is")
 

@@ -100,13 +100,9 @@ class CScores(Study):
     nets: int = option(200, TENS, "networks of each ratio")
     network: Network = option(Network.mlp, about="a perceptron or a convolutional network")
     depth: int = option(1, count("hidden layers", most=100), "hidden layers of an mlp")
-    width: int = option(
-        256, count("units or channels", most=100_000), "units of an mlp, channels of a cnn"
-    )
+    width: int = option(256, count("units or channels", most=100_000), "units, or channels")
     lr: float = option(0.1, positive(), "learning rate at the start")
-    momentum: float = option(
-        0.9, share("a momentum"), "what is left of the last change in the next"
-    )
+    momentum: float = option(0.9, share("a momentum"), "share of the last change in the next")
     batch_size: int = option(128, count("examples"), "images of an update")
     updates: int = option(1000, whole(1, MANY, "updates"), "updates of each network")
 

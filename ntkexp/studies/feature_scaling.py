@@ -80,9 +80,7 @@ class FeatureScaling(Study):
     n: int = option(50, count("training points"), "training points of a subsample")
     subsamples: int = option(100, count("subsamples"), "random training sets")
     label_mode: int = option(1, whole(0, MANY, "as a mode"), "the mode whose sign the labels are")
-    plane: list[int] = option(
-        [1, 10], each(whole(0, MANY, "as a mode")), "the two modes that Figure 9 scatters"
-    )
+    plane: list[int] = option([1, 10], each(whole(0, MANY, "as a mode")), "modes of the scatter")
     scales: list[float] = option(
         [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99],
         each(Rule(lambda c: 0 <= c < 1, "from 0 to below 1")),

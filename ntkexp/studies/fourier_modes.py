@@ -77,12 +77,8 @@ class FourierModes(Study):
     depth: int = option(6, count("hidden layers", most=1000), "hidden layers")
     width: int = option(256, count("units"), "units of a hidden layer")
     init: Init = option(Init.default, about="how weights are drawn; default has random biases")
-    centring: str = option(
-        "class", one_of(*CENTRINGS), "over which rows a mean is taken off the features"
-    )
-    shown: list[int] = option(
-        [0, 5, 20], each(whole(0, MANY, "as a mode")), "modes whose eigenvectors are kept"
-    )
+    centring: str = option("class", one_of(*CENTRINGS), "how features are centred")
+    shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode")), "eigenvectors to keep")
 
     def check(self, config: Any = None) -> None:
         if not self.shown:

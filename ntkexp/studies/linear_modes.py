@@ -74,9 +74,7 @@ class LinearModes(Study):
     n: int = option(20, count("training examples"), "training examples, and modes")
     features: int = option(40, count("features"), "features, n or more")
     decay: float = option(1.5, positive(100), "power at which the spectrum falls")
-    other_points: int = option(
-        20, count("points"), "further points at which Proposition 7 is checked"
-    )
+    other_points: int = option(20, count("points"), "further points to check Proposition 7 at")
     iterations: int = option(2000, count("iterations"), "steps of gradient descent")
 
     def check(self, config: Any = None) -> None:

@@ -78,9 +78,7 @@ class LocalBias(Study):
     tables: ClassVar = (MODES, ERRORS, SLOPES)
 
     seed: int = option(0, SEED, "the first of the seeds")
-    seeds: int = option(
-        3, count("networks", most=MOST_SEEDS), "networks, each with training points of its own"
-    )
+    seeds: int = option(3, count("networks", most=MOST_SEEDS), "training points, a network each")
     n: int = option(50, count("training points"), "training points")
     depth: int = option(2, count("hidden layers", most=1000), "hidden layers")
     width: int = option(64, count("units"), "units of a hidden layer")

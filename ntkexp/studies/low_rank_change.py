@@ -77,9 +77,7 @@ class LowRankChange(Study):
     lr: float = option(0.2, positive(), "learning rate")
     batch_size: int = option(100, count("examples"), "examples of an update")
     epochs: int = option(2000, count("epochs"), "passes over the training images")
-    points: int = option(
-        50, whole(2, 100_000, "points"), "points on the way from first to last weights"
-    )
+    points: int = option(50, whole(2, 100_000, "points"), "points on the way of the weights")
 
     def files(self) -> Mapping[str, str]:
         return FittedDigits().files()

@@ -125,7 +125,7 @@ class Supernat(Study):
     )
     kappa: Kappa = option(Kappa.grad_norm, about="how SuperNat rescales its kernel")
     loss: Loss = option(
-        Loss.mean, about="the loss whose gradient rescales it", neutral=Loss.half_sum
+        Loss.mean, about="whose gradient rescales the kernel", neutral=Loss.half_sum
     )
     compared_kappas: list[Kappa] = option(list(Kappa), about="rescalings to compare")
     compared_losses: list[Loss] = option(list(Loss), about="losses to compare")

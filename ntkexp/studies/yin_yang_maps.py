@@ -81,9 +81,7 @@ CURVE_STEPS = 200
 class RunOfMembers:
     """The tables of one regime's run, an ensemble over seeds."""
 
-    snapshot: FromRun = option(
-        FromRun(file="snapshot.parquet"), about="outputs where losses were passed"
-    )
+    snapshot: FromRun = option(FromRun(file="snapshot.parquet"), about="outputs at passed losses")
     events: FromRun = option(FromRun(file="events.parquet"), about="steps where losses were passed")
     steps: FromRun = option(FromRun(file="steps.parquet"), about="losses along training")
 

@@ -43,7 +43,8 @@ class Price:
         if self.told or not self.looks or sum(self.seconds.values()) < KNOWN_AFTER_SECONDS:
             return ""
         self.told = True
-        rest = looks_left(looks, step, last)
+        steps = looks.steps if looks.every is None else range(0, last, looks.every)
+        rest = sum(step < look < last for look in steps) + 1  # the last step has one
         seconds = rest * self.seconds["look"] / self.looks
         seconds += (last - step) * self.seconds["step"] / max(step, 1)
         if seconds < WORTH_A_LINE_SECONDS:
@@ -51,14 +52,3 @@ class Price:
         time = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
         megabytes = (self.looks + rest) * self.look_bytes / 1e6
         return f"about {time} to go; tables of about {max(megabytes, 1):.0f} MB"
-
-
-def looks_left(looks: Looks, step: int, last: int) -> int:
-    """How many looks are to come after `step`; the last step has one.
-
-    >>> looks_left(Looks(steps=(0, 5, 6, 9)), step=5, last=8), looks_left(Looks(every=3), 0, 10)
-    (2, 4)
-    """
-    if looks.every is not None:
-        return -(-last // looks.every) - step // looks.every
-    return sum(step < look < last for look in looks.steps) + 1

@@ -45,7 +45,7 @@ class Offset(StrEnum):
 
 @dataclass
 class AlphaScale(Transform):
-    """f_0 + alpha (f - f_0) at the rate lr / alpha^2; `offset: none` leaves the first f_0 out.
+    """f_0 + alpha (f - f_0) at the rate lr / alpha^2.
 
     `batch_norm: eval` trains with batch normalisation's running statistics as they are at the
     start; those of a minibatch alpha would multiply, and they are refused.
@@ -53,12 +53,8 @@ class AlphaScale(Transform):
 
     hides: ClassVar = frozenset({"layers"})
 
-    alpha: float = option(
-        1.0, positive(LARGEST_ALPHA, least=0), "factor of all change: large is lazy"
-    )
-    offset: Offset = option(
-        Offset.f0, about="whether it begins at the network's outputs (f0) or at zero"
-    )
+    alpha: float = option(1.0, positive(LARGEST_ALPHA, least=0), "of all change; large is lazy")
+    offset: Offset = option(Offset.f0, about="begins at the network's outputs (f0) or at 0")
     batch_norm: BatchNorm = option(
         BatchNorm.train, about="with statistics of minibatches, or running ones (eval)"
     )

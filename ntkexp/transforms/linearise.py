@@ -50,10 +50,8 @@ class Route(StrEnum):
 
 @dataclass
 class Linearise(Transform):
-    """`offset: none` leaves f_0 out: the function starts at zero.
-
-    `route` says how it is trained; up to rounding the outcome is the same, and it is no part of a
-    run's id. A run that was begun goes on by the route of its checkpoint.
+    """`route` says how it is trained; up to rounding the outcome is the same, and it is no part of
+    a run's id. A run that was begun goes on by the route of its checkpoint.
 
     `batch_norm: eval` has batch normalisation with its running statistics as they are at the start;
     with those of a minibatch the outputs are no function of one example, and are refused.
@@ -62,9 +60,7 @@ class Linearise(Transform):
     hides: ClassVar = frozenset({"layers", "activations"})
     how: ClassVar = frozenset({"route"})
 
-    offset: Offset = option(
-        Offset.f0, about="whether it begins at the network's outputs (f0) or at zero"
-    )
+    offset: Offset = option(Offset.f0, about="begins at the network's outputs (f0) or at 0")
     batch_norm: BatchNorm = option(BatchNorm.train, about="eval is with running statistics")
     route: Route = option(Route.auto, about="how it is computed; results agree up to rounding")
 

@@ -54,7 +54,7 @@ def test_where_updates_depend_on_the_horizon_it_begins_anew_and_says_so(
     inside(*cosine, "optim.steps=9", "keep.work=true")
     told = inside(*cosine, "optim.steps=12").stdout
     assert "begins anew, and not from outputs/disk/" in told
-    assert "optim.schedule=cosine depends on the horizon" in told
+    assert "optim.schedule=cosine may depend on the horizon" in told
     inside(*QUICK, "optim.steps=9")
     assert "goes on" not in inside(*QUICK, "optim.steps=12").stdout  # its work was not kept
     inside(*QUICK, "optim.steps=9", "keep.work=true", "--rerun")

@@ -51,9 +51,7 @@ class Images(Data):
     difficult: Difficult = option(
         Difficult.none, about="difficult training examples: with random labels, or of KMNIST"
     )
-    difficult_examples: int = option(
-        0, whole(0, MANY, "examples"), "how many of those, beside train_examples"
-    )
+    difficult_examples: int = option(0, whole(0, MANY, "examples"), "of those, beside the others")
     augment: Augment = option(Augment.none, about="crop and flip training images at random")
 
     @classmethod
