@@ -44,8 +44,8 @@ def load(
     for root in roots:
         if not root.is_dir():
             raise UserError(f"{root}: no such folder; expected one with runs in it")
-    folders = list(finished(roots))
-    configs = {folder: flat_config(folder) for folder in folders}
+    configs = dict(_finished(roots))
+    folders = list(configs)
     keys = varied(list(configs.values()))
     wanted = set(tables) if tables is not None else None
     frames: dict[str, list[pd.DataFrame]] = {}
@@ -112,6 +112,11 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
 
     A run with a damaged file is left out, and one line on standard error says so.
     """
+    return (folder for folder, _ in _finished(paths))
+
+
+def _finished(paths: Iterable[Path | str] | Path | str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The folders of finished runs, with their configs."""
     seen: set[tuple[str, str]] = set()
     for folder in runs(paths):
         try:
@@ -123,12 +128,12 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
                 continue
             _refuse_other_schema(folder, status)
             refuse_damaged(folder, status)
-            flat_config(folder)
+            config = flat_config(folder)
         except DamagedRunError as error:
             print(f"skipped: {error}", file=sys.stderr)
             continue
         seen.add(run)
-        yield folder
+        yield folder, config
 
 
 def run_key(folder: Path) -> tuple[str, str]:
@@ -171,10 +176,11 @@ def collect(roots: Iterable[Path]) -> list[Record]:
     """Every run at or below `roots` or their folders `reference` that is finished, or was kept
     while it went on (scripts/tools/keep_reference.py); each once, a finished one first."""
     places = [place for root in roots for place in (root, root / REFERENCE)]
+    configs = dict(_finished(places))
     kept = {run_key(folder): folder for folder in reversed(_kept_unfinished(places))}
-    done = {run_key(folder): folder for folder in reversed(list(finished(places)))}
+    done = {run_key(folder): folder for folder in reversed(configs)}
     by_key = sorted((kept | done).items())
-    return [record for key, folder in by_key for record in _record(folder, key in done)]
+    return [record for _, folder in by_key for record in _record(folder, configs.get(folder))]
 
 
 def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
@@ -201,19 +207,21 @@ def read(folder: Path | str) -> Record:
     if status["state"] != "finished":
         raise UserError(f"{folder}: is {status['state']}; expected a run that is finished")
     refuse_damaged(folder, status)
-    return _read(folder, True)
+    return _read(folder, flat_config(folder))
 
 
-def _record(folder: Path, done: bool) -> Iterator[Record]:
-    """One record; none, and a line that says so, of a run that does not say where it is from."""
+def _record(folder: Path, config: dict[str, Any] | None) -> Iterator[Record]:
+    """One record; none, and a line that says so, of a run that does not say where it is from. No
+    config is given of a run that goes on."""
     try:
-        yield _read(folder, done)
+        yield _read(folder, config)
     except UserError as error:
         print(f"skipped: {error}", file=sys.stderr)
 
 
-def _read(folder: Path, done: bool) -> Record:
-    config, life, card = flat_config(folder), last_life(folder), read_card(folder)
+def _read(folder: Path, of_finished: dict[str, Any] | None) -> Record:
+    config = flat_config(folder) if of_finished is None else of_finished
+    life, card = last_life(folder), read_card(folder)
     experiment = str(config["name"])
     words: Sequence[str] = life.get("argv", ())
     if card is not None:
@@ -226,7 +234,7 @@ def _read(folder: Path, done: bool) -> Record:
         StoredTables(folder),
         typed(words, experiment),
         life,
-        done,
+        of_finished is not None,
         None if card is None else flattened(card.hashed),
         folder,
     )
