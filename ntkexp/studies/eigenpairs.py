@@ -34,7 +34,7 @@ from ntkexp.seeds import generator
 from ntkexp.studies.base import Found, Study
 from ntkexp.tangent.krylov import Pairs, leading_pairs
 from ntkexp.tangent.stored_factors import StoredFactors
-from ntkexp.tangent.triangle import Triangle, triangle_bytes
+from ntkexp.tangent.triangle import ROWS, Triangle, triangle_bytes
 
 EIGENPAIRS = Table(
     "eigenpairs",
@@ -69,6 +69,9 @@ class Eigenpairs(Study):
     test_examples: int | None = option(
         None, count("examples", null="for all"), "test images of the kernel"
     )
+    extended: bool = option(
+        False, about="test images are no part of the kernel: eigenfunctions are extended to them"
+    )
     count: int = option(1000, count("eigenpairs"), "how many leading pairs are kept")
 
     def files(self) -> Mapping[str, str]:
@@ -82,13 +85,17 @@ class Eigenpairs(Study):
             progress=False,
         )
         network = models.build(self.network, images.shape, 1, self.seed)
-        pairs = self.pairs(network, torch.cat([*images.inputs.values()]))
+        train, test = images.inputs["train"], images.inputs["test"]
+        inputs = train if self.extended else torch.cat([train, test])
+        pairs = self.pairs(network, inputs)
         signed = pairs.vectors * signs(pairs.vectors)
         table = {
             "index": np.arange(1, len(pairs.values) + 1),
-            "eigenvalue": pairs.values.numpy() / len(signed),
+            "eigenvalue": pairs.values.numpy() / len(inputs),
             "residual": (pairs.residuals / pairs.values).numpy(),
         }
+        if self.extended:
+            signed = extended(network, train, test, signed, pairs.values)
         return {
             "eigenpairs": EIGENPAIRS.frame(table),
             "vectors": signed.t().contiguous().float().numpy(),
@@ -123,6 +130,21 @@ def dense(kernel: Tensor, count: int) -> Pairs:
     values, vectors = values[::-1].copy(), vectors[:, ::-1].copy()
     residuals = np.linalg.norm(gram @ vectors - vectors * values, axis=0)
     return Pairs(*map(torch.from_numpy, (values, vectors, residuals)))
+
+
+def extended(
+    network: torch.nn.Module, train: Tensor, test: Tensor, vectors: Tensor, values: Tensor
+) -> Tensor:
+    """Eigenvectors of training images with further rows for test images, by
+    phi_j(x) = k(x, X) v_j / mu_j, as columns that phi_j is sqrt(n) times, n all images."""
+    stored = StoredFactors.of(network, torch.cat([train, test]))
+    known, every = slice(0, len(train)), len(stored)
+    parts = [
+        stored.gram(slice(start, min(start + ROWS, every)), known) @ (vectors / values).to(train)
+        for start in range(len(train), every, ROWS)
+    ]
+    whole = torch.cat([vectors, *(part.to(vectors) for part in parts)])
+    return whole.mul_((len(train) / every) ** 0.5)
 
 
 def signs(vectors: Tensor) -> Tensor:

@@ -54,6 +54,25 @@ def test_pairs_are_those_of_the_kernel_of_all_images(
         assert vector[np.abs(vector).argmax()] > 0
 
 
+def test_eigenfunctions_of_training_images_are_extended_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """phi_j(x) = k(x, X) v_j / mu_j, and where x is a training image it is phi_j of it."""
+    monkeypatch.setattr(eigenpairs, "ROWS", 25)
+    found = Eigenpairs(images="mnist", network=SMALL, count=15, extended=True).compute()
+    vectors, table = found["vectors"], found["eigenpairs"]
+    assert isinstance(table, pd.DataFrame) and isinstance(vectors, np.ndarray)
+    network = models.build(SMALL, (1, 28, 28), 1, seed=0).double()
+    gram = tangent_kernel(network, images().double(), layers=False).gram.numpy()
+    phi = vectors.astype(np.float64) * 360**0.5
+    assert phi.shape == (15, 360)
+    for value, function in zip(table["eigenvalue"], phi, strict=True):
+        # lambda_j phi_j = the mean over training images of k(x, x') phi_j(x'), at all images.
+        mean = gram[:, :300] @ function[:300] / 300
+        np.testing.assert_allclose(mean, value * function, rtol=1e-3, atol=1e-4 * value)
+        assert (function[:300] ** 2).mean() == pytest.approx(1, rel=1e-5)
+
+
 def test_memory_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eigenpairs, "DENSE", 10)
     monkeypatch.setattr(eigenpairs, "available_bytes", lambda: 1000)

@@ -11,7 +11,7 @@ import pandas as pd
 from ntkexp.papers.linearised.tasks import INDEX
 from ntkexp.results.record import Record
 
-TITLES = {"linearised/mlp_kernel": "MLP", "linearised/lenet_kernel": "LeNet"}
+TITLES = {"linearised/mlp_kernel": "MLP", "linearised/lenet_kernel": "LeNet"}  # of Figure 7
 
 
 class Trained(NamedTuple):

@@ -1,0 +1,45 @@
+"""Ours: whose eigenfunctions is a network worse at than its linearisation?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ntkexp.papers.linearised.axis import trained
+from ntkexp.papers.linearised.tasks import Pair, pairs
+from ntkexp.results.record import Record
+
+OWN = "linearised/mlp"
+KERNEL = "linearised/mlp_kernel"
+KINDS = {
+    OWN: "its own, all images",
+    "linearised/whose_extended": "its own, training images",
+    "linearised/whose_seed": "another initialisation",
+    "linearised/whose_lenet": "LeNet",
+}
+INDICES = (20, 100, 400)
+
+
+def by_kind(records: Sequence[Record]) -> dict[str, Pair]:
+    """The network and its linearisation on tasks of each kind of kernel, at the common indices."""
+    found = {}
+    for pair in pairs(records):
+        if pair.experiment in KINDS:
+            at = pair.network.index.intersection(pd.Index(INDICES))
+            found[pair.experiment] = pair._replace(
+                network=pair.network.loc[at], linear=pair.linear.loc[at]
+            )
+    return found
+
+
+def alignments(records: Sequence[Record]) -> pd.DataFrame:
+    """alpha_0 of the function that is trained on, on training images, (experiments, j)."""
+    rows = [
+        {"experiment": one.experiment, "j": one.task, "alpha": one.alignments["start"][one.task]}
+        for one in trained([r for r in records if "function_alignment" in r.tables])
+        if one.split == "train"
+    ]
+    if not rows:
+        return pd.DataFrame()
+    return pd.DataFrame(rows).pivot(index="experiment", columns="j", values="alpha")

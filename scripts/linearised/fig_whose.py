@@ -1,0 +1,60 @@
+"""Whose tasks are they? An MLP and its linearisation on eigenfunctions of several kernels.
+
+Test accuracy on eigenfunctions of its own kernel on all images; of its own kernel on training
+images, extended to test images; of another initialisation's kernel; of LeNet5's. Ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.linearised.tasks import experiments
+from ntkexp.papers.linearised.whose import KERNEL, KINDS, alignments, by_kind
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, records_of
+
+FIGURE = "ours"
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given, ("evals",))
+    kinds = by_kind(found)
+    if not kinds:
+        runs.stop(["no network with its linearisation on eigenfunctions"])
+    size = (max(PANEL * 0.8 * len(kinds), drawing.COLUMN), PANEL + 0.6)
+    figure, grid = drawing.subplots(1, len(kinds), figsize=size, squeeze=False, sharey=True)
+    for axes, (experiment, pair) in zip(grid[0], kinds.items(), strict=True):
+        for whose, (label, colour, marker) in LOOKS.items():
+            tasks = pair.network if whose == "network" else pair.linear
+            axes.plot(tasks.index, tasks["accuracy"], marker + "-", markersize=3, color=colour,
+                      label=label)  # fmt: skip
+        axes.set(xscale="log", xlabel="index", title=KINDS[experiment])
+    grid[0][0].set_ylabel("test accuracy")
+    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    drawing.note(figure, [*_beside(found), *images_of(found)])
+    return figure
+
+
+def _beside(found: Sequence[Record]) -> list[str]:
+    """alpha_0 of the tasks over that of the own kernel's eigenfunctions, where both are known."""
+    alpha = alignments(found)
+    if KERNEL not in alpha.index:
+        return []
+    ratios = alpha / alpha.loc[KERNEL]
+    told = [
+        f"{KINDS[name]}: " + ", ".join(f"{value:.2f}" for value in ratios.loc[name].dropna())
+        for name in ratios.index
+        if name in KINDS
+    ]
+    return [f"α₀ over that of its own eigenfunctions: {'; '.join(told)}"] if told else []
+
+
+EXPERIMENTS = (*(name for kind in KINDS for name in experiments(kind)), KERNEL)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""Whose tasks: the claims set each kind of kernel beside the own one."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ntkexp.claims.verdict import Verdict, judge
+from ntkexp.papers.linearised.claims.whose import CLAIMS
+from ntkexp.results.record import Record
+from tests.papers.linearised.test_eigenfunction_claims import record
+
+LEDGER = {claim.id.removeprefix("linearised-whose-"): claim for claim in CLAIMS}
+JS = (20, 100, 400)
+ACCURACIES = [0.9, 0.8, 0.7]
+
+
+def with_alignments(run: Record, factor: float) -> Record:
+    """The run with alpha_0 = factor / j on training images, and other numbers on test images."""
+    rows = [
+        {"step": 9, "split": split, "index": j, "end": 1.0, "trace_ratio": 1.0,
+         "start": factor / j if split == "train" else 5.0, "data.index": task}
+        for task in JS
+        for split in ("train", "test")
+        for j in (*JS, 7)
+    ]  # fmt: skip
+    axes = pd.DataFrame(
+        {"step": 9, "split": split, "axis": "labels", "r_squared": 0.9, "data.index": task}
+        for task in JS
+        for split in ("train", "test")
+    )
+    tables = {**run.tables, "function_alignment": pd.DataFrame(rows), "one_axis": axes}
+    return Record(run.experiment, run.run, run.config, tables)
+
+
+def runs(kind: str, gap: float) -> list[Record]:
+    network = [accuracy + gap for accuracy in ACCURACIES]
+    return [
+        with_alignments(record(f"linearised/whose_{kind}", network, js=JS), 0.5),
+        record(f"linearised/whose_{kind}_linear", ACCURACIES, js=JS),
+        with_alignments(record("linearised/mlp_kernel", ACCURACIES, js=JS), 2.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "gap", "verdict"),
+    [
+        ("extended", -0.2, Verdict.holds),
+        ("extended", 0.0, Verdict.fails),
+        ("seed", 0.03, Verdict.holds),
+        ("seed", -0.2, Verdict.fails),
+        ("lenet", 0.0, Verdict.holds),
+        ("lenet", -0.03, Verdict.fails),
+    ],
+)
+def test_the_mean_gap_decides(kind: str, gap: float, verdict: Verdict) -> None:
+    finding = judge(LEDGER[kind], runs(kind, gap))
+    assert finding.verdict is verdict
+    (case,) = finding.cases
+    assert case.value == pytest.approx(gap)
+    beside = {case.panel: case.value for case in finding.also}
+    assert beside == pytest.approx({"j = 20": 0.25, "j = 100": 0.25, "j = 400": 0.25})
