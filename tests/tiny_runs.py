@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
+from omegaconf._utils import get_yaml_loader
 from PIL import Image
 
 from ntkexp.compose import composition
@@ -88,11 +90,17 @@ def composer(name: str) -> Composer:
         GlobalHydra.instance().clear()
 
 
+class Plain(yaml.CSafeLoader):
+    """libyaml with OmegaConf's numbers: 1e-05 is one, which YAML 1.1 takes for a word."""
+
+    yaml_implicit_resolvers = get_yaml_loader().yaml_implicit_resolvers
+
+
 def read_plain(text: str) -> dict[str, Any]:
-    """A kept config as plain values; 1e-05 is a number, which YAML 1.1 takes for a word."""
-    config = OmegaConf.to_container(OmegaConf.create(text))
+    """A kept config as plain values."""
+    config = yaml.load(text, Loader=Plain)
     assert isinstance(config, dict)
-    return {str(key): value for key, value in config.items()}
+    return config
 
 
 def composed(words: Sequence[str], name: str = "train") -> DictConfig:
