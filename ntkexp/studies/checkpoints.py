@@ -95,7 +95,7 @@ class Reading(LookedAt):
         count = place.config.probing.examples
         super().__init__(network, splits, built, study.objective, examples=count,
                          last=max(self.paths), seed=study.seed, picked=study.outputs)  # fmt: skip
-        self.step = self.loaded
+        self.step, self.steps = self.loaded, tuple(self.paths)
         self.remarks = () if study.outputs == "all" else (_told(study.outputs, self.outputs),)
 
     def advance(self, to: int) -> str | None:

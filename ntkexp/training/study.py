@@ -19,7 +19,7 @@ from ntkexp.training.members.side_by_side import tables_of_members
 from ntkexp.training.members.stepped import side_by_side
 from ntkexp.training.place import Place
 from ntkexp.training.prepared import Ready, check_of
-from ntkexp.training.schedule import looks_of
+from ntkexp.training.schedule import listed, looks_of
 from ntkexp.training.work import Work, refuse_unoffered
 
 
@@ -40,10 +40,11 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
     refuse_unoffered(built[0], work)
     for probe in built[0].values():
         probe.check(config)
+    steps = getattr(work, "steps", ())  # those of checkpoints, which are all there is to see
     return Ready(
         work=work,
         tables=tables,
-        looks=looks_of(config.probing, work.last),
+        looks=listed(steps) if steps else looks_of(config.probing, work.last),
         probes=built,
         data=config.study.files(),
         keep_at=config.keep.weights,
