@@ -1,4 +1,4 @@
-# make demo   trains the disk experiment and draws Figure 1 (about two minutes on two CPU cores)
+# make demo   trains the disk experiment and draws Figure 1 (about a minute on two CPU cores)
 # make test   every test but those that take minutes, which are in make slow
 PYTHON ?= python3
 VENV   ?= .venv
@@ -12,7 +12,7 @@ MAKEFLAGS += --no-builtin-rules
 .PHONY: help demo test slow lint docs pages figures report bench small newcomer clean
 
 help:
-	@echo "make demo              train on the disk and draw Figure 1, about two minutes on two CPU cores"
+	@echo "make demo              train on the disk and draw Figure 1, about a minute on two CPU cores"
 	@echo "make test              run every test but those on demand"
 	@echo "make slow              the tests on demand, packages, the site, and newcomer: about an hour"
 	@echo "make lint              ruff and mypy"

@@ -23,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     threads.set_waiting()
+    # What a terminal of few letters cannot show is a question mark there.
+    with contextlib.suppress(AttributeError):
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         with _interrupts():
             code = _dispatch(words)

@@ -69,7 +69,8 @@ def _arguments(command: str) -> list[str]:
     if command == "figures":
         from ntkexp.papers.scripts import scripts
 
-        return list(dict.fromkeys(script.paper for script in scripts()))
+        names = ((script.paper, script.figure) for script in scripts())
+        return list(dict.fromkeys(name for pair in names for name in pair if name))
     if command == "show":
         from ntkexp.results.folders import OUTPUTS, runs
 

@@ -225,7 +225,9 @@ def imported(key: str, name: str) -> Any:
 def _of_kind(group: str, name: str, candidate: Any) -> type[Component]:
     if isinstance(candidate, type) and issubclass(candidate, Component) and candidate.kind == group:
         return candidate
-    raise UserError(f"{_key(group, name)}: is no {group}; expected a class that inherits from one")
+    base = f"expected a class that inherits from that of ntkexp.{GROUPS[group].folder}.base"
+    way_out = f", or {group}=torch {group}.of={name}" if "torch" in names(group) else ""
+    raise UserError(f"{_key(group, name)}: is no {group}; {base}{way_out}")
 
 
 def _key(group: str, name: str) -> str:

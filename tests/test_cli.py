@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import pytest
 
 import ntkexp as package
 from ntkexp.application import KEYS_OF_FLAGS, all_flags
-from ntkexp.cli import COMMANDS
+from ntkexp.cli import COMMANDS, main
+from ntkexp.components import find
+from ntkexp.errors import UserError
 from ntkexp.usage import USAGES
 from tests.conftest import TINY_DISK, Ntkexp, Start
 
@@ -170,3 +173,16 @@ def test_hydra_tells_what_it_does_only_when_asked(start: Start, tmp_path: Path) 
     quiet = start(*words, "hydra.verbose=false", "--rerun").done()
     assert "HYDRA" not in quiet.stdout + quiet.stderr
     assert not list(tmp_path.glob("*.log"))
+
+
+def test_letters_that_a_terminal_lacks_are_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", stdout)
+    monkeypatch.setattr("ntkexp.completion.script", lambda words: "5 ± 1")
+    assert main(["completion", "bash"]) == 0
+    assert stdout.buffer.getvalue() == b"5 ? 1\n"  # type: ignore[attr-defined]
+
+
+def test_a_module_that_is_no_component_is_told_how_to_be_one() -> None:
+    with pytest.raises(UserError, match=r"ntkexp\.models\.base, or model=torch model\.of="):
+        find("model", "torch.nn.Linear")

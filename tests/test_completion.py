@@ -21,6 +21,7 @@ CASES = [
     ("ntkexp train +exp=disk -m optim.mo", ["optim.momentum="]),
     ("ntkexp study +exp=super", ["+exp=supernat"]),
     ("ntkexp figures al", ["alignment"]),
+    ("ntkexp figures alignment 14", ["14"]),
     ("ntkexp figures --o", ["--out"]),
     ("ntkexp list --c", ["--config-dir"]),
     ("ntkexp data mn", ["mnist"]),
