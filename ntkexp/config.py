@@ -86,18 +86,13 @@ class ProbingConfig:
     )
     every: int = option(100, count("steps"), "steps between looks with spacing=linear")
     steps: list[int] = option([], each(whole(0, MANY, "as a step")), "the looks with spacing=list")
-    losses: list[float] = option(
-        [], each(positive()), "further looks: where the training loss first falls below these"
-    )
+    losses: list[float] = option([], each(positive()), "looks where the loss passes these, too")
     examples: int = option(100, count("examples"), "how many examples of each split a kernel is of")
     batch_norm: BatchNorm = option(
         BatchNorm.eval,
         about="kernels by running statistics, or (train, 50 times dearer) by those of their batch",
     )
-    check: Check = option(
-        Check.refuse,
-        about="the answer to outputs that are random or couple the examples of a batch",
-    )
+    check: Check = option(Check.refuse, about="what to do with random or coupled examples")
 
 
 @dataclass
@@ -116,9 +111,7 @@ class EvaluateConfig:
         None, count("examples", null="for all"), "test examples that loss and accuracy are means of"
     )
     batch_size: int = option(500, count("examples"), "examples that are in memory at once")
-    subsets: list[str] = option(
-        [], each(SUBSET), "further subsets to evaluate: noisy, intact, or groups of the data"
-    )
+    subsets: list[str] = option([], each(SUBSET), "also noisy, intact, or groups of the data")
     metrics: list[str] = option([], each(METRIC), "numbers beside loss and accuracy: r_squared")
 
 
@@ -169,9 +162,7 @@ class PathsConfig:
 class CheckpointConfig:
     """How much a killed run may lose."""
 
-    every_seconds: float = option(
-        60.0, not_negative(), "seconds between two commits; a killed run goes on from one"
-    )
+    every_seconds: float = option(60.0, not_negative(), "seconds from commit to commit")
 
 
 @dataclass
@@ -179,16 +170,8 @@ class LauncherConfig:
     """How a sweep runs its jobs; `None` divides what the machine has between them."""
 
     name: str = option(MISSING, one_of("local"), "this machine's processes, or jobs of slurm")
-    jobs: int | None = option(
-        None,
-        count("jobs at once", null="", most=1000),
-        "jobs at once; null: as many as the machine takes",
-    )
-    threads: int | None = option(
-        None,
-        count("threads a job", null="", most=1000),
-        "cores of a job; null: an equal part of all",
-    )
+    jobs: int | None = option(None, count("jobs at once", null="", most=1000), "jobs at once")
+    threads: int | None = option(None, count("threads a job", null="", most=1000), "cores of a job")
     fail_fast: bool = option(False, about="the first failure ends a sweep")
     retry_failed: bool = option(False, about="failed jobs of a sweep are done again")
     dry_run: bool = option(False, about="say what would run, and run nothing")
@@ -206,7 +189,7 @@ class SlurmConfig(LauncherConfig):
     memory_gb: int | None = option(
         None,
         count("gigabytes", null="", most=1_000_000),
-        "memory of a job; null: what the cluster gives",
+        "memory of a job",
     )
     minutes: int = option(240, count("minutes", most=1_000_000), "time limit of a job")
     array: int = option(256, count("jobs at once", most=1_000_000), "jobs that run at once")

@@ -24,7 +24,7 @@ def test_every_option_has_a_sentence_that_fits_a_line(group: str) -> None:
 
 def test_the_command_tells_default_meaning_and_values_of_an_option() -> None:
     shown = " ".join(options(["optim=sgd"]).split())
-    assert "optim.schedule constant a constant rate, or one that falls to 0" in shown
+    assert "optim.schedule constant the rate: constant, or falling to 0" in shown
     assert "(constant | cosine | linear)" in shown
     assert "optim.momentum 0.9" in shown
 

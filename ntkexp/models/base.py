@@ -46,10 +46,7 @@ class Model(Component):
     kind: ClassVar[str] = "model"
     size_key: ClassVar[str] = ""
 
-    init: Init = option(
-        Init.kaiming,
-        about="how weights are drawn: kaiming or lecun, with zero biases, or as PyTorch does",
-    )
+    init: Init = option(Init.kaiming, about="how weights are drawn; default is PyTorch's way")
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         """Refuse, in one line, inputs of a shape that the network does not take."""

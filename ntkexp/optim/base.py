@@ -36,17 +36,13 @@ class Optimiser(Component):
     batch_size: int | None = option(
         100, count("examples", null="for the full batch"), "of an update"
     )
-    schedule: Schedule = option(
-        Schedule.constant, about="a constant rate, or one that falls to 0 along a cosine or a line"
-    )
+    schedule: Schedule = option(Schedule.constant, about="the rate: constant, or falling to 0")
     epochs: int | None = option(None, count("epochs", null=""), "passes over the training examples")
     steps: int | None = option(None, count("steps", null=""), "updates")
     stop_loss: float | None = option(
-        0.01, positive(null="to train to the limit"), "the training loss below which training ends"
+        0.01, positive(null="to train to the limit"), "training loss to reach"
     )
-    stop_patience: int = option(
-        2, count("evaluations"), "how many evaluations in a row must find the loss below it"
-    )
+    stop_patience: int = option(2, count("evaluations"), "evaluations in a row that find it below")
     stop_after_losses: bool = option(False, about="training ends below the last of probing.losses")
     drop_last: bool = option(False, about="an epoch's last batch is left out if it is smaller")
 

@@ -121,7 +121,7 @@ class Supernat(Study):
     d: int = option(10, count("noise features"), "noise features")
     sigma2: float = option(0.1, not_negative(1e6), "variance of the noise in labels")
     noise_projector: NoiseProjector = option(
-        NoiseProjector.printed, about="how that noise is put along the noise features"
+        NoiseProjector.printed, about="how noise enters the labels"
     )
     kappa: Kappa = option(Kappa.grad_norm, about="how SuperNat rescales its kernel")
     loss: Loss = option(

@@ -55,9 +55,7 @@ class AlphaScale(Transform):
 
     alpha: float = option(1.0, positive(LARGEST_ALPHA, least=0), "of all change; large is lazy")
     offset: Offset = option(Offset.f0, about="begins at the network's outputs (f0) or at 0")
-    batch_norm: BatchNorm = option(
-        BatchNorm.train, about="with statistics of minibatches, or running ones (eval)"
-    )
+    batch_norm: BatchNorm = option(BatchNorm.train, about="of minibatches, or running (eval)")
 
     def check(self, config: Any = None) -> None:
         refuse_batch_statistics(self.name, self.batch_norm, config)

@@ -48,9 +48,7 @@ class Images(Data):
     test_examples: int | None = option(None, count("examples", null="for all"), "test images")
     noise: float = option(0.0, share("a share"), "the share of training labels that are random")
     noise_excludes_true: bool = option(False, about="a random label is never the right one")
-    difficult: Difficult = option(
-        Difficult.none, about="difficult training examples: with random labels, or of KMNIST"
-    )
+    difficult: Difficult = option(Difficult.none, about="with random labels, or of KMNIST")
     difficult_examples: int = option(0, whole(0, MANY, "examples"), "of those, beside the others")
     augment: Augment = option(Augment.none, about="crop and flip training images at random")
 
