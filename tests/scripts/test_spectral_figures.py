@@ -21,13 +21,15 @@ SMALL = {
     "petals": ["members={seed: range(2), data.petals: [0, 4]}", *LOOKS[:2]],
     "classes": [
         "members={seed: range(2), data.petals: [0, 4], data.frequency: [50, 100]}",
-        *("optim.steps=20", "probing.steps=[0,10,20]"),
+        *("optim.steps=20", "probing.steps=[0,10,20]", "probe.label_score.steps=[0,10]"),
     ],
     "decision_maps": [*TWO, *LOOKS[:2], "probe.decision_map.grid=32"],
     "smoothness": [*LOOKS[:2], "probe.decision_map.grid=32"],
     "delta_depth": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]"],
     "delta_width": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]", "model.depth=3"],
     "delta_clip": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]", "optim.clip=0.1"],
+    "kernel": ["optim.steps=300"],
+    "descent": ["optim.steps=20", "probe.kernel_replay.after=[1,10]"],
     "neighbours": ["study.seeds=1", "study.side=32"],
 }
 FIGURES = {
@@ -42,6 +44,8 @@ FIGURES = {
     "figa7_width": ("delta_width",),
     "figa8_clip": ("delta_clip",),
     "figa9_predictions": ("delta_clip",),
+    "fig_kernel": ("kernel", "descent"),
+    "fig_label_scores": ("classes",),
     "figa13_neighbours": ("neighbours", "smoothness"),
 }
 

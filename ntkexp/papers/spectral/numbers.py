@@ -88,3 +88,26 @@ def residual_hits(fourier: pd.DataFrame) -> pd.Series:
     seeds, k = sorted(fourier["seed"].unique()), sorted(fourier["k"].unique())
     means: pd.Series = first.reindex(index=seeds, columns=k).fillna(last).mean()
     return means
+
+
+def falls(fourier: pd.DataFrame, replayed: pd.DataFrame, groups: int = 3) -> pd.DataFrame:
+    """How much residuals fell after some steps and how much the frozen kernel has them fall, means
+    over networks and the starts of each of so many stages of training, by stage, after and k."""
+    key = ["seed", "step", "k"]
+    now = replayed[replayed["after"] == 0].set_index(key)["residual"]
+    later = replayed[replayed["after"] > 0].assign(then=lambda rows: rows["step"] + rows["after"])
+    measured = fourier.set_index(key)["residual"].astype(float)
+    at_start = now[pd.MultiIndex.from_frame(later[key])].to_numpy()
+    at_end = measured.reindex(pd.MultiIndex.from_frame(later[["seed", "then", "k"]])).to_numpy()
+    starts = np.sort(later["step"].unique())
+    stages = {step: groups * place // len(starts) for place, step in enumerate(starts)}
+    found = pd.DataFrame(
+        {
+            "stage": later["step"].map(stages),
+            "after": later["after"],
+            "k": later["k"],
+            "predicted": at_start - later["residual"],
+            "measured": at_start - at_end,
+        }
+    )
+    return found.groupby(["stage", "after", "k"]).mean().reset_index()

@@ -7,7 +7,7 @@ import pytest
 
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.spectral.numbers import first_hits, first_reached, middle_delta, slope
+from ntkexp.papers.spectral.numbers import falls, first_hits, first_reached, middle_delta, slope
 from ntkexp.results.record import Record
 from tests.papers.spectral import delta, petals
 from tests.papers.spectral.made import SEEDS, fourier, norms, rows
@@ -97,3 +97,19 @@ def test_networks_that_fit_nothing_have_no_order() -> None:
     runs = delta.records("spectral/delta_clip", True)
     cases = judge(LEDGER["spectral-exp7-low-first"], runs).cases
     assert [case.panel for case in cases] == ["clip = 2"]
+
+
+def test_falls_are_read_at_the_step_that_they_were_replayed_for() -> None:
+    """Measured residuals are 1 - step / 100; the kernel has them fall twice as fast."""
+    fourier = rows(
+        {"seed": SEEDS, "step": range(41), "k": (1, 2)},
+        residual=lambda seed, step, k: 1 - step / 100,
+    )
+    replayed = rows(
+        {"seed": SEEDS, "step": (0, 10, 20), "after": (0, 1, 10), "k": (1, 2)},
+        residual=lambda seed, step, after, k: 1 - step / 100 - 2 * after / 100,
+    )
+    found = falls(fourier, replayed)
+    assert sorted(found["stage"].unique()) == [0, 1, 2]
+    assert (found["predicted"] / found["measured"]).to_numpy() == pytest.approx(2.0)
+    assert found["measured"].to_numpy() == pytest.approx(found["after"].to_numpy() / 100)

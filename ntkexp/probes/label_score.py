@@ -1,0 +1,49 @@
+"""How well a network's tangent kernel suits its labels, in one number; ours.
+
+sum_j (u_j^T y)^2 log lambda_j over the eigenvectors of the kernel on all training points, with
+centred labels of length 1; in float64.
+
+ntkexp train +exp=spectral/classes
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from ntkexp.options import MANY, each, option, whole
+from ntkexp.probes.base import Probe
+from ntkexp.probes.view import View
+from ntkexp.results.table import STEP, Rows, Table, float64
+from ntkexp.tangent import tangent_kernel
+from ntkexp.theory.spectral.replay import label_score
+
+LABEL_SCORE = Table(
+    "label_score",
+    "how well the tangent kernel on all training points suits the labels",
+    {"step": STEP, "score": float64("sum of (u_j^T y)^2 log lambda_j")},
+)
+
+
+@dataclass
+class LabelScore(Probe):
+    """At those looks that are among `steps`."""
+
+    tables = (LABEL_SCORE,)
+    needs = frozenset({"kernel", "examples"})
+
+    steps: list[int] = option([0], each(whole(0, MANY, "as a step")), "steps to score")
+
+    def batches(self) -> frozenset[str]:
+        return frozenset()
+
+    def measure(self, view: View) -> Rows:
+        if view.step not in self.steps:
+            return {}
+        train = view.examples("train")
+        network = copy.deepcopy(view.network("layers")).double()
+        kernel = tangent_kernel(network, train.inputs.double(), layers=False).gram.cpu().numpy()
+        labels = np.asarray(train.targets.double().cpu())
+        return {"label_score": {"score": label_score(kernel, labels)}}

@@ -1,0 +1,69 @@
+"""What the tangent kernel says of the next steps of training, beside what training does.
+
+a to c: how much the residual at each frequency falls in the next 1, 10 and 100 steps of Adam, by
+the frozen kernel over measured; early, middle and late starts, means over ten starts and networks.
+Within a factor of 2 in the grey band; a ratio below 0.01, or negative, is drawn at the bottom. d:
+three sines by gradient descent, measured (lines) and by the kernel of the first weights (dashed).
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.spectral.numbers import falls
+from ntkexp.scripts import drawing, runs
+
+KERNEL, DESCENT = "spectral/kernel", "spectral/descent"
+TABLES = ("fourier", "kernel_replay")
+STAGES = ("early", "middle", "late")
+BOTTOM = 0.01
+
+
+def make(given: drawing.Options) -> Figure:
+    adam, descent = (runs.needed(name, given.runs, TABLES)[0] for name in given.experiments)
+    figure, row = drawing.subplots(1, 4, figsize=(1.3 * drawing.PAGE, 2.4))
+    found = falls(*(adam.tables[name] for name in TABLES))
+    for axes, after in zip(row, sorted(found["after"].unique()), strict=False):
+        ratios(axes, found[found["after"] == after])
+        axes.set_title(f"{after} step{'s' if after > 1 else ''}")
+    row[0].set_ylabel("fall by the kernel / measured")
+    row[0].legend()
+    frozen(row[-1], descent.tables["fourier"], descent.tables["kernel_replay"])
+    drawing.letter_panels(row)
+    return figure
+
+
+def ratios(axes: Axes, found: pd.DataFrame) -> None:
+    axes.axhspan(0.5, 2, color="0.9")
+    for stage, own in found.groupby("stage"):
+        ratio = (own["predicted"] / own["measured"]).to_numpy()
+        colour = drawing.PALETTE[int(str(stage))]
+        label = STAGES[int(str(stage))]
+        axes.plot(
+            own["k"], np.maximum(ratio, BOTTOM), "o-", markersize=2, color=colour, label=label
+        )
+    axes.set(xlabel="frequency $k$", yscale="log")
+
+
+def frozen(axes: Axes, fourier: pd.DataFrame, replayed: pd.DataFrame) -> None:
+    first = replayed[replayed["step"] == 0]
+    for k, colour in zip(sorted(fourier["k"].unique()), drawing.PALETTE, strict=False):
+        measured = fourier[fourier["k"] == k].groupby("step")["residual"].mean()
+        axes.plot(measured.index, measured, color=colour, label=f"$k = {k}$")
+        kernel = first[first["k"] == k].groupby("after")["residual"].mean()
+        axes.plot(kernel.index, kernel, "--", color=colour)
+    axes.set(xlabel="iteration", ylabel=r"$|\tilde f_k - \tilde\lambda_k|$", ylim=(0, None))
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set_xlim(0, None)
+    axes.legend()
+
+
+main = drawing.main(__file__, __doc__, f"{KERNEL},{DESCENT}", make)
+
+if __name__ == "__main__":
+    sys.exit(main())
