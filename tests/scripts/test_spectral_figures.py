@@ -13,7 +13,8 @@ NETWORK = ["model.depth=2", "model.width=16", "progress=false"]
 TWO = ["members={seed: range(2)}"]
 LOOKS = ["optim.steps=20", "probing.every=10", "probe.linear_pieces.steps=[]",
          "probe.curve.steps=[]"]  # fmt: skip
-SMALL = {
+STUDIES = ("neighbours", "sinusoids")
+SMALL: dict[str, list[str]] = {
     "equal": [*TWO, *LOOKS],
     "increasing": [*TWO, *LOOKS],
     "one_sine": [*TWO, *LOOKS[:2]],
@@ -30,6 +31,7 @@ SMALL = {
     "delta_clip": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]", "optim.clip=0.1"],
     "kernel": ["optim.steps=300"],
     "descent": ["optim.steps=20", "probe.kernel_replay.after=[1,10]"],
+    "sinusoids": [],
     "neighbours": ["study.seeds=1", "study.side=32"],
 }
 FIGURES = {
@@ -46,6 +48,8 @@ FIGURES = {
     "figa9_predictions": ("delta_clip",),
     "fig_kernel": ("kernel", "descent"),
     "fig_label_scores": ("classes",),
+    "fig36_sinusoids": ("sinusoids",),
+    "figa3_extremes": ("sinusoids",),
     "figa13_neighbours": ("neighbours", "smoothness"),
 }
 
@@ -54,7 +58,7 @@ FIGURES = {
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spectral")
     for name, words in SMALL.items():
-        network = NETWORK if name != "neighbours" else NETWORK[2:]
+        network = NETWORK[2:] if name in STUDIES else NETWORK
         ntkexp.run(f"spectral/{name}", [*network, *words], runs=folder)
     return folder / "spectral"
 

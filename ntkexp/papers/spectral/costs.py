@@ -12,6 +12,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/increasing": "1.8 hours for ten networks",
     "spectral/one_sine": "8 minutes for three networks",
     "spectral/robustness": "35 minutes for three networks",
+    "spectral/sinusoids": "a second",
     "spectral/kernel": "17 minutes for two networks",
     "spectral/descent": "11 minutes for two networks",
     "spectral/petals": "2.6 hours for twelve networks",

@@ -36,7 +36,13 @@ def record(experiment: str, holds: bool) -> Record:
     alone = experiment.endswith("one_sine")
     if (made := petals.tables(experiment, holds)) is not None:
         return Record(experiment, "run", {"name": experiment, "seed": 0}, made)
+    # The n-th eigenvector is largest at its own frequency, or at one that falls.
+    spectra = rows(
+        {"n": range(1, 6), "k": range(1, 6)},
+        magnitude=lambda n, k: 1.0 if k == (n if holds else 6 - n) else 0.1,
+    )
     tables = {
+        "kernel_spectra": spectra,
         "fourier": fourier(lambda k: 40 * k if holds else 1000 - 40 * k),
         "spectral_norms": norms(2.0 if alone else 10.0 if holds else 2.5),
         "perturbed_spectrum": perturbed(holds),
