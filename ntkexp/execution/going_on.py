@@ -8,11 +8,13 @@ the beginning, bit for bit. Where updates depend on the horizon the run begins a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
+from ntkexp.errors import DamagedRunError
 from ntkexp.execution.outcome import compare_data
 from ntkexp.identity import digest, hashed, plain
 from ntkexp.results.status import read_card, read_status, refuse_damaged
@@ -55,12 +57,14 @@ def _shorter(folder: Path, config: DictConfig) -> Iterator[Path]:
     """The finished runs beside it that kept their work and differ in their horizon alone."""
     wanted = _but_horizon(hashed(plain(config)))
     for other in sorted(folder.parent.iterdir()):
-        status = read_status(other) if other != folder and other.is_dir() else None
-        if status is None or status["state"] != "finished" or WORK not in status["files"]:
-            continue
-        card = read_card(other)
-        if card is not None and _but_horizon(card.hashed) == wanted:
-            yield other
+        # What is damaged there is no matter of this run.
+        with suppress(DamagedRunError):
+            status = read_status(other) if other != folder and other.is_dir() else None
+            if status is None or status["state"] != "finished":
+                continue
+            card = read_card(other) if WORK in status.get("files", {}) else None
+            if card is not None and _but_horizon(card.hashed) == wanted:
+                yield other
 
 
 def _but_horizon(decides: Mapping[str, Any]) -> str:
