@@ -13,17 +13,22 @@ from ntkexp.claims.effort import line
 from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
-from ntkexp.results.select import has_rows, of_recipe, runs_to_show
+from ntkexp.results.select import Counts, has_rows, of_recipe, runs_to_show
 
 MISSING_RUNS = 3
 
 
 def chosen(
-    experiment: str, places: Sequence[Path], tables: Iterable[str], recipe: str = "paper"
+    experiment: str,
+    places: Sequence[Path],
+    tables: Iterable[str],
+    recipe: str = "paper",
+    counts: Counts = lambda _: True,
 ) -> list[Record]:
     """The runs of an experiment that are drawn, of those with the tables; none without one.
 
-    `places`: folders of runs; without them the user's own and those of the reference.
+    `places`: folders of runs; without them the user's own and those of the reference. `counts`:
+    tells whether a run's tables hold what is drawn.
     """
     roots = list(places) or folders(experiment)
     own = [
@@ -31,7 +36,7 @@ def chosen(
         for record in of_recipe(collect(root for root in roots if root.is_dir()), recipe)
         if record.experiment == experiment and record.one_of_its_experiment
     ]
-    complete = has_rows(own, tables)
+    complete = [record for record in has_rows(own, tables) if counts(record)]
     found = runs_to_show(complete)
     settings = {record.setting for record in complete}
     if len(settings) > 1:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.results.numbers.curves import accuracy as accuracy_of
 from ntkexp.results.record import FULL_BASE, Record
+from ntkexp.results.select import Counts
 from ntkexp.scripts import drawing, runs
 
 TRAIN, TEST = "-", "--"
@@ -104,24 +105,35 @@ class SeedRuns:
 
 
 def groups(
-    given: drawing.Options, tables: Sequence[str], *, swept: Sequence[str] = ()
+    given: drawing.Options,
+    tables: Sequence[str],
+    *,
+    swept: Sequence[str] = (),
+    counts: Counts = lambda _: True,
 ) -> list[list[SeedRuns]]:
     """For each experiment that is drawn its runs with these tables, one group a swept value.
 
     Runs are chosen as the ledger chooses them. Experiments without runs are named with the commands
     that make them, and the script ends with code 3.
     """
-    found = {name: _groups(given, name, tables, swept, "paper") for name in given.experiments}
+    found = {
+        name: _groups(given, name, tables, swept, "paper", counts) for name in given.experiments
+    }
     if absent := [name for name, its in found.items() if not its]:
         runs.stop(runs.missing(name, given.runs, tables) for name in absent)
     return list(found.values())
 
 
 def _groups(
-    given: drawing.Options, name: str, tables: Sequence[str], swept: Sequence[str], recipe: str
+    given: drawing.Options,
+    name: str,
+    tables: Sequence[str],
+    swept: Sequence[str],
+    recipe: str,
+    counts: Counts = lambda _: True,
 ) -> list[SeedRuns]:
     values: dict[tuple[Any, ...], list[Record]] = {}
-    for record in runs.chosen(name, given.runs, tables, recipe):
+    for record in runs.chosen(name, given.runs, tables, recipe, counts):
         values.setdefault(tuple(record.config.get(key) for key in swept), []).append(record)
     return [
         SeedRuns(tuple(values[key]), runs.joined(values[key], tables)) for key in sorted(values)
@@ -134,6 +146,7 @@ class Columns:
 
     `numbers`: the plotted values of one column (see `values`). A figure that has them draws one's
     own runs as well (own.py).
+    `counts`: tells whether a run has what is drawn, where not every run with the tables does.
     `released`: where there are runs of recipe=released, a second figure of those.
     """
 
@@ -141,9 +154,10 @@ class Columns:
     draw: Callable[[Sequence[SeedRuns]], Figure]
     numbers: Callable[[SeedRuns], pd.DataFrame] | None = None
     released: bool = False
+    counts: Counts = lambda _: True
 
     def __call__(self, given: drawing.Options) -> dict[str, Figure]:
-        drawn = {"": [its[0] for its in groups(given, self.tables)]}
+        drawn = {"": [its[0] for its in groups(given, self.tables, counts=self.counts)]}
         if self.released:
             others = (
                 _groups(given, name, self.tables, (), "released") for name in given.experiments

@@ -25,14 +25,15 @@ SMALL = (
     "device=cpu",
 )
 VGG = (*SMALL, "model=vgg11", "model.base=2")
+UNCENTRED = "probe.spectrum.uncentred=true"
 SPLIT = (*SMALL, "model.depth=2", "model.width=8", "data.difficult_examples=20")
 ONE_LAYER = (*SMALL, "model.width=8", "optim.lr=0.05", "optim.steps=60")
 RUNS = {
     "fig02_spectrum": [
-        ("+exp=vgg19_clean", *VGG),
+        ("+exp=vgg19_clean", *VGG, UNCENTRED),
         ("+exp=vgg19_noise20", *VGG),
-        ("+exp=vgg19_noise50", *VGG, "seed=0"),
-        ("+exp=vgg19_noise50", *VGG, "seed=1"),
+        ("+exp=vgg19_noise50", *VGG, UNCENTRED, "seed=0"),
+        ("+exp=vgg19_noise50", *VGG, UNCENTRED, "seed=1"),
     ],
     "fig14_low_rate": [("+exp=vgg19_clean_lr003", *VGG), ("+exp=vgg19_noise50_lr003", *VGG)],
     "fig04_easy_difficult": [
@@ -62,6 +63,7 @@ DRAWN_FROM = {name: (name,) for name in RUNS} | {
     "fig03_alignment": ("fig02_spectrum",),
     "fig11_test_alignment": ("fig02_spectrum", "fig11_test_alignment"),
     "fig12_uncentred": ("fig02_spectrum", "fig11_test_alignment"),
+    "fig_memorising": ("fig02_spectrum",),
 }
 # Of many networks, or drawn by the code of another figure.
 MANY_RUNS = {"fig06_complexity", "fig13_depth", "fig14_low_rate"}

@@ -258,6 +258,11 @@ def layers_peak(place: int) -> list[Record]:
     return aligned(["vgg19_noise50"], LEVEL, LEVEL, layers=[curve] * 5)
 
 
+def with_clean_labels(given: Curve, clean: Curve) -> list[Record]:
+    both = [alignment(given, given), alignment(clean, clean, centring="clean")]
+    return [record("vgg19_noise50", {"alignment": pd.concat(both), "evals": evals()})]
+
+
 # Figures 4 and 13
 
 HIERARCHY = ("easy_difficult_noise", "easy_difficult_kmnist")
@@ -556,6 +561,12 @@ EXAMPLES: dict[str, Example] = {
     "fig03-top-layers": lambda holds: layers((0.1, 0.6, 0.7, *2 * [0.2 if holds else 0.7])),
     "fig03-test-above-train": lambda holds: aligned(
         ["vgg19_noise50"], LEVEL, RISING if holds else LEVEL
+    ),
+    "fig03-clean-labels": lambda holds: with_clean_labels(
+        LEVEL if holds else RISING, RISING if holds else LEVEL
+    ),
+    "fig03-given-labels-later": lambda holds: with_clean_labels(
+        RISING if holds else LEVEL, LEVEL if holds else RISING
     ),
     "fig03-peaks-together": lambda holds: layers_peak(2 if holds else 4),
     **_notebooks(),

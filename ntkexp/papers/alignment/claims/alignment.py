@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ntkexp.claims.claim import PAPER_AND_RELEASED, Claim, above, below, each_run, sharing, times
+from ntkexp.claims.claim import (
+    PAPER_AND_RELEASED,
+    Claim,
+    Section,
+    above,
+    below,
+    each_run,
+    sharing,
+    times,
+)
 from ntkexp.claims.curves import shown
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
 from ntkexp.papers.alignment.claims.spectrum import (
@@ -64,6 +73,19 @@ def test_over_train_while_learning(record: Record) -> float:
         curve = shown(cka(record, split))
         highest[split] = curve[curve.index <= max(until, curve.index[0])].max()
     return float(highest["test"] / highest["train"])
+
+
+def clean_over_given_while_learning(record: Record) -> float:
+    """Highest alignment with the clean labels of the training images over the highest with those
+    that the network is given, up to the best test accuracy."""
+    until = best_step(record)
+    clean, given = (shown(cka(record, "train", centring=kind)) for kind in ("clean", "class"))
+    return float(clean[clean.index <= until].max() / given[given.index <= until].max())
+
+
+def given_over_clean_at_the_end(record: Record) -> float:
+    given, clean = (cka(record, "train", centring=kind) for kind in ("class", "clean"))
+    return float(given.iloc[-1] / clean.iloc[-1])
 
 
 def peaks_apart(record: Record) -> float:
@@ -176,6 +198,37 @@ CLAIMS = (
         threshold="ours: half a decade on the figure's axis",
         horizon=OVERFITTED,
         seen="overfitting was read as the text says it, not as 5 points, which no run has",
+        unit=times,
+    ),
+    claim(
+        "clean-labels",
+        says="At high noise the kernel is biased towards features that predict the clean labels, "
+        "while the network learns",
+        paper="stronger",
+        number="highest CKA with the clean labels over the highest with the given ones, train, up "
+        "to the best test accuracy",
+        experiments=(NOISE50,),
+        statistic=each_run(clean_over_given_while_learning),
+        holds=above(1.0),
+        threshold="the sign of the text's word; the text infers it from test images, whose labels "
+        "are all clean",
+        horizon=with_centring("clean", OVERFITTED),
+        seen="this was written",
+        unit=times,
+    ),
+    claim(
+        "given-labels-later",
+        says="Once the random labels are known, the kernel is aligned with the given labels more "
+        "than with the clean ones",
+        paper="not said",
+        number="CKA with the given labels over that with the clean ones, train, at the end",
+        experiments=(NOISE50,),
+        statistic=each_run(given_over_clean_at_the_end),
+        holds=above(1.0),
+        threshold="ours: the sign",
+        horizon=with_centring("clean", FITTED_TRAINING),
+        section=Section.ours,
+        seen="this was written",
         unit=times,
     ),
     Claim(

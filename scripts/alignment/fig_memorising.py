@@ -1,0 +1,97 @@
+"""While VGG19 learns its labels by heart: no centring, and the labels before some were drawn.
+
+A question of ours. Columns: runs of Figure 2 that looked at the uncentred spectrum as well, such as
+those on 2,000 images, which end with every training label right. Rows: accuracy; largest and mean
+eigenvalue and effective rank of the training kernel, centred by class (solid) and as it is
+(dotted); CKA with the labels that the network is given, with the clean ones of the same images,
+and with those of test images. Ticks at the left edge: iteration 0.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, trained
+from ntkexp.scripts.alignment.fig02_spectrum import EIGENVALUES, derived
+
+EXPERIMENTS = "vgg19_clean,vgg19_noise50"
+TABLES = ("evals", "spectrum", "alignment")
+CENTRINGS = {"class": "-", "none": ":"}
+# (label, split, centring, colour, style)
+LABELS = (
+    ("given labels, train", "train", "class", drawing.BLACK, "-"),
+    ("clean labels, train", "train", "clean", drawing.GREEN, "-"),
+    ("test labels", "test", "class", drawing.BLACK, "--"),
+)
+
+
+def looked_uncentred(record: Record) -> bool:
+    """True if a run has the spectrum both centred and as it is."""
+    return set(CENTRINGS) <= set(record.tables["spectrum"]["centring"])
+
+
+def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75) -> Figure:
+    figure, panels = drawing.subplots(
+        4, len(found), figsize=(width, 7.4), sharex="col", sharey="row", squeeze=False
+    )
+    for column, group in zip(panels.T, found, strict=True):
+        trained.accuracy(column[0], group.tables["evals"])
+        spectrum = group.tables["spectrum"]
+        for centring, style in CENTRINGS.items():
+            rows = derived(spectrum[spectrum["centring"] == centring])
+            of_spectrum(column[1], column[2], rows[rows["split"] == "train"], style)
+        of_labels(column[3], group.tables["alignment"])
+        trained.along_training(column, group)
+        column[0].set_title(group.heading)
+        column[-1].set_xlabel("iteration")
+    names = ("accuracy", "eigenvalues, train", "effective rank, train", "CKA")
+    for axes, name in zip(panels[:, 0], names, strict=True):
+        axes.set_ylabel(name)
+    panels[1, 0].set_yscale("log")
+    panels[2, 0].set_ylim(bottom=0)
+    panels[3, 0].set_ylim(bottom=0)
+    panels[0, 0].legend(loc="lower right")
+    panels[1, 0].legend(*kinds(), loc="upper left")
+    lines = [Line2D([], [], color=colour, linestyle=style) for *_, colour, style in LABELS]
+    panels[3, 0].legend(lines, [label for label, *_ in LABELS], loc="upper left")
+    images = sorted({group.config["data.train_examples"] for group in found} - {None})
+    more = [f"{', '.join(f'{count:,}' for count in images)} training images"] if images else []
+    trained.note(figure, found, more=[*more, "CKA is centred by class"])
+    return figure
+
+
+def of_spectrum(eigenvalues: Axes, ranks: Axes, rows: pd.DataFrame, style: str) -> None:
+    for name, colour in EIGENVALUES[:2]:
+        trained.curve(eigenvalues, rows, name, colour=colour, linestyle=style)
+        trained.start(eigenvalues, rows, name, colour)
+    trained.curve(ranks, rows, "effective_rank", colour=drawing.BLACK, linestyle=style)
+    trained.start(ranks, rows, "effective_rank", drawing.BLACK)
+
+
+def kinds() -> tuple[list[Line2D], list[str]]:
+    lines = [Line2D([], [], color=colour) for _, colour in EIGENVALUES[:2]]
+    lines += [Line2D([], [], color=drawing.BLACK, linestyle=style) for style in CENTRINGS.values()]
+    return lines, [*(name for name, _ in EIGENVALUES[:2]), "centred by class", "not centred"]
+
+
+def of_labels(axes: Axes, alignment: pd.DataFrame) -> None:
+    whole = alignment[(alignment["layer"] == "total") & (alignment["subset"] == "all")]
+    for _, split, centring, colour, style in LABELS:
+        rows = whole[(whole["split"] == split) & (whole["centring"] == centring)]
+        if len(rows):
+            trained.curve(axes, rows, "cka", colour=colour, linestyle=style)
+
+
+main = drawing.main(
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, counts=looked_uncentred)
+)
+
+if __name__ == "__main__":
+    sys.exit(main())
