@@ -58,11 +58,11 @@ def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75) 
     panels[2, 0].set_ylim(bottom=0)
     panels[3, 0].set_ylim(bottom=0)
     panels[0, 0].legend(loc="lower right")
-    panels[1, 0].legend(*kinds(), loc="upper left")
     lines = [Line2D([], [], color=colour, linestyle=style) for *_, colour, style in LABELS]
     panels[3, 0].legend(lines, [label for label, *_ in LABELS], loc="upper left")
     images = sorted({group.config["data.train_examples"] for group in found} - {None})
     more = [f"{', '.join(f'{count:,}' for count in images)} training images"] if images else []
+    drawing.legend_above(figure, *kinds())
     trained.note(figure, found, more=[*more, "CKA is centred by class"])
     return figure
 
@@ -78,7 +78,8 @@ def of_spectrum(eigenvalues: Axes, ranks: Axes, rows: pd.DataFrame, style: str) 
 def kinds() -> tuple[list[Line2D], list[str]]:
     lines = [Line2D([], [], color=colour) for _, colour in EIGENVALUES[:2]]
     lines += [Line2D([], [], color=drawing.BLACK, linestyle=style) for style in CENTRINGS.values()]
-    return lines, [*(name for name, _ in EIGENVALUES[:2]), "centred by class", "not centred"]
+    names = [f"{name} eigenvalue" for name, _ in EIGENVALUES[:2]]
+    return lines, [*names, "centred by class", "not centred"]
 
 
 def of_labels(axes: Axes, alignment: pd.DataFrame) -> None:
