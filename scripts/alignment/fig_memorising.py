@@ -4,7 +4,8 @@ A question of ours. Columns: runs of Figure 2 that looked at the uncentred spect
 those on 2,000 images, which end with every training label right. Rows: accuracy; largest and mean
 eigenvalue and effective rank of the training kernel, centred by class (solid) and as it is
 (dotted); CKA with the labels that the network is given, with the clean ones of the same images,
-and with those of test images. Ticks at the left edge: iteration 0.
+and with those of test images. Ticks at the left edge: iteration 0. The commands of those runs
+stand in docs/reproduction.md.
 """
 
 from __future__ import annotations
