@@ -175,9 +175,11 @@ def test_what_goes_on_from_a_study_is_a_study(
 
 
 def test_no_two_experiments_are_the_same_run() -> None:
-    """Sweeps apart: theirs may begin at the same point, and meet there."""
-    names = [experiment.name for experiment in TRAINED if not experiment.sweep]
-    assert len({identity(as_shipped(name)) for name in names}) == len(names)
+    """Sweeps apart: theirs may begin at the same point, and meet there. A run that reads another
+    has that one's id in its own, once that is there; here the other's options stand for it."""
+    configs = [as_shipped(experiment.name) for experiment in TRAINED if not experiment.sweep]
+    runs = {(identity(config), str([*references(config)])) for config in configs}
+    assert len(runs) == len(configs)
 
 
 def test_every_trained_figure_has_its_experiment() -> None:

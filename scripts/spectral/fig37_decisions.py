@@ -13,7 +13,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.data.petal_classes import PetalClasses
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.theory.spectral.dft import grid
@@ -46,6 +45,8 @@ def plane(axes: Axes, one: pd.DataFrame, reach: float) -> None:
 
 
 def points(axes: Axes, record: Record) -> None:
+    from ntkexp.data.petal_classes import PetalClasses  # brings torch along
+
     data = {key.removeprefix("data."): value for key, value in record.config.items()
             if key.startswith("data.")}  # fmt: skip
     signal = PetalClasses(**data)

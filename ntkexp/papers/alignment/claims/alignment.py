@@ -230,6 +230,7 @@ CLAIMS = (
         section=Section.ours,
         seen="this was written",
         unit=times,
+        recipes=("paper",),
     ),
     Claim(
         id="fig11-rise",
