@@ -32,7 +32,7 @@ from ntkexp.probes.base import Probe
 from ntkexp.results import Run
 from ntkexp.results.numbers.standing import tables_of
 from ntkexp.results.provenance import provenance
-from ntkexp.results.status import flat_config
+from ntkexp.results.status import flat_config, read_status, refuse_damaged
 from ntkexp.results.table import STEP, Table, float64
 from ntkexp.studies.looking import LookedAt, on_device
 from ntkexp.tangent.batch import Inputs, parts_of
@@ -107,16 +107,15 @@ class Watch:
         self.run = Run(self.out, [EVALS, LOSSES, *of_probes])
         self.run.__enter__()
         self.loop = Loop(self.work, self.run, looks=listed(()), probes=[self.probes])
-        if kept:
-            self.run.clear()
-        self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
-        for name, frame in kept.items():
-            self.run.add(name, {column: frame[column].to_numpy() for column in frame})
-        if self.resume is None:
-            self._look(0)
-        else:
+        if self.resume is not None:
+            # Before anything else changes: a kill leaves what was there, or this.
+            for name, frame in kept.items():
+                self.run.add(name, {column: frame[column].to_numpy() for column in frame})
             self.work.step = self.resume
             self.loop.commit()
+        self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
+        if self.resume is None:
+            self._look(0)
         return self
 
     def after_step(self, step: int, loss: Any = None) -> None:
@@ -164,6 +163,7 @@ class Watch:
             return {}
         if not there:
             raise UserError(f"resume={self.resume}: {self.out} holds no run")
+        refuse_damaged(self.out, read_status(self.out) or {})
         before = flat_config(self.out)
         for name, sum_ in self.sums.items():
             if before.get(f"watch.{name}") != sum_:

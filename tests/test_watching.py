@@ -16,6 +16,7 @@ import ntkexp
 from ntkexp import results
 from ntkexp.errors import UserError
 from ntkexp.figures import draw
+from ntkexp.results import Run
 from ntkexp.tangent import tangent_kernel
 
 Pair = tuple[Tensor, Tensor]
@@ -109,6 +110,26 @@ def test_going_on_drops_what_came_later(out: Path) -> None:
     assert sorted(after["step"].unique()) == [0, 5, 6, 7, 8, 10]
     early = before[before["step"] <= 7].reset_index(drop=True)
     pd.testing.assert_frame_equal(after[after["step"] <= 7].reset_index(drop=True), early)
+
+
+def test_going_on_loses_nothing_when_it_ends_at_its_very_beginning(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = results.read(out).tables["evals"]
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Run, "begin", killed)
+        ntkexp.watch(net(), batches=batches(), out=out, resume=7).__enter__()
+    pd.testing.assert_frame_equal(results.read(out).tables["evals"], before)
+
+
+def test_a_damaged_table_is_refused_and_not_left_out(out: Path) -> None:
+    (out / "spectrum.parquet").write_bytes(b"rot")
+    with pytest.raises(UserError, match=r"spectrum.parquet is damaged"):
+        ntkexp.watch(net(), batches=batches(), out=out, resume=7).__enter__()
 
 
 def test_a_loop_that_fails_leaves_its_looks(tmp_path: Path) -> None:

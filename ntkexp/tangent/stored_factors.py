@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.tangent.factors import Outer
 from ntkexp.tangent.features import Features
 from ntkexp.tangent.positions import everything
@@ -69,7 +69,10 @@ class StoredFactors:
             raise UserError(f"factors are kept of one output, the network has {outputs}")
         shapes = {name: tuple(p.shape) for name, p in network.named_parameters() if p.requires_grad}
         first = _matrices(features.factors(inputs[:2]), shapes)
-        refuse_beyond_memory(len(inputs) * sum(part[0].nbytes for part in first.tensors()))
+        needed = len(inputs) * sum(part[0].nbytes for part in first.tensors())
+        refuse_beyond(
+            f"{len(inputs):,} examples", "their gradients", needed, SHARE * available_bytes()
+        )
         whole = replace(
             first,
             linear=tuple(
@@ -138,15 +141,6 @@ class StoredFactors:
             if of.bias:
                 summed[of.bias] = weighted.sum(0)
         return summed
-
-
-def refuse_beyond_memory(needed_bytes: float) -> None:
-    room = SHARE * available_bytes()
-    if needed_bytes > room:
-        raise UserError(
-            f"the gradients of all examples take {needed_bytes / 2**30:.1f} GiB of memory, there "
-            f"are {room / 2**30:.1f} for them; expected fewer examples or a smaller network"
-        )
 
 
 def _room(like: Tensor, examples: int) -> Tensor:

@@ -105,7 +105,7 @@ def test_the_triangle_is_the_kernel(case: tuple[StoredFactors, dict[str, Tensor]
 
 def test_what_memory_does_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_factors, "available_bytes", lambda: 100)
-    with pytest.raises(UserError, match=r"gradients of all examples take .* GiB"):
+    with pytest.raises(UserError, match=r"examples: needs .* GiB of memory for their gradients"):
         StoredFactors.of(perceptron(), torch.randn(5, 2, 4, 4))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ntkexp.claims.claim import Case, Section, Statistic, above, between, sharing
+from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between, sharing
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.linearised.axis import TITLES, Trained, trained
 from ntkexp.results.record import Record
@@ -53,21 +53,20 @@ claim = sharing(
     paper="grows far more than of any other function",
 )
 
+
+def largest(name: str, split: str, images: str) -> Claim:
+    return claim(
+        name,
+        says=f"The alignment with the function that was trained on grows most, on {images} images",
+        number="alpha_T / alpha_0 of the task over the largest of all others",
+        statistic=on(split, over_the_next),
+        holds=above(1.0),
+    )
+
+
 CLAIMS = (
-    claim(
-        "largest",
-        says="The alignment with the function that was trained on grows most, on training images",
-        number="alpha_T / alpha_0 of the task over the largest of all others",
-        statistic=on("train", over_the_next),
-        holds=above(1.0),
-    ),
-    claim(
-        "largest-test",
-        says="The alignment with the function that was trained on grows most, on test images",
-        number="alpha_T / alpha_0 of the task over the largest of all others",
-        statistic=on("test", over_the_next),
-        holds=above(1.0),
-    ),
+    largest("largest", "train", "training"),
+    largest("largest-test", "test", "test"),
     claim(
         "spike",
         says="It is a spike: twice what all but a hundredth of the others have, on training images",
@@ -88,7 +87,7 @@ CLAIMS = (
         "rest-over-trace",
         says="Relative to its trace the rest of the kernel's spectrum is little affected",
         paper="little affected",
-        number="the same over tr K_T / tr K_0",
+        number="median of alpha_T / alpha_0 of the others over tr K_T / tr K_0, training images",
         statistic=on("train", lambda one: rest(one, "over_trace")),
         holds=between(0.5, 2.0),
     ),
