@@ -1,0 +1,61 @@
+"""An MLP linearised at its weights after t epochs, trained from output zero. Ours.
+
+On the 100th eigenfunction of its first kernel and on CIFAR2. Top: test accuracy at the end, and
+that of the network itself. Bottom: the distance from the weights after t epochs, when the training
+loss first is .01 (open: at the end, where it stays above).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.linearised.late import KINDS, accuracy, late
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, records_of
+
+FIGURE = "ours"
+EXPERIMENTS = tuple(name for kind in KINDS for name in kind)
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given, ("evals", "distance"))
+    by_kind = {kind: [one for one in found if one.experiment == kind] for kind in EXPERIMENTS}
+    shown = [(network, later) for network, later in KINDS if by_kind[later]]
+    if not shown:
+        runs.stop(["no linearisation at later weights"])
+    figure, grid = drawing.subplots(
+        2, len(shown), figsize=(max(PANEL * len(shown), drawing.COLUMN), 2 * PANEL), sharex=True,
+        squeeze=False,
+    )  # fmt: skip
+    for (top, bottom), (network, later) in zip(grid.T, shown, strict=True):
+        rows = late(by_kind[later])
+        label, colour, marker = LOOKS["linear"]
+        top.plot(rows["epoch"], rows["accuracy"], marker + "-", markersize=3, color=colour,
+                 label=f"{label} after t epochs")  # fmt: skip
+        for one in by_kind[network]:
+            label, blue, _ = LOOKS["network"]
+            top.axhline(accuracy(one), color=blue, linestyle=":", label=f"{label} at its end")
+        bottom.plot(rows["epoch"], rows["distance"], "-", color=colour)
+        for reached, part in rows.groupby("reached"):
+            bottom.plot(part["epoch"], part["distance"], marker, markersize=3, color=colour,
+                        markerfacecolor=colour if reached else "none")  # fmt: skip
+        top.set(title=KINDS[network, later])
+        bottom.set(xlabel="t, epochs", yscale="log")
+        bottom.set_xscale("symlog", linthresh=1)
+        ticks = [*rows["epoch"]]
+        bottom.set_xticks(ticks, [f"{epoch:g}" for epoch in ticks])
+        bottom.set_xticks([], minor=True)
+        bottom.set_xlim(right=1.3 * ticks[-1])
+    grid[0][0].set_ylabel("test accuracy")
+    grid[1][0].set_ylabel("|θ − θ_t| at a training loss of .01")
+    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    drawing.note(figure, images_of(found))
+    return figure
+
+
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())
