@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
-from ntkexp.scripts.spectral.heatmap import THOUSANDS, spectrum
+from ntkexp.scripts.spectral.heatmap import spectrum, squared_error
 from ntkexp.theory.spectral.dft import grid
 from ntkexp.theory.spectral.manifold import overlap, petals, speed
 
@@ -61,15 +61,10 @@ def waves(axes: Axes, number: int) -> None:
 
 
 def losses(axes: Axes, evals: pd.DataFrame) -> None:
-    own = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
-    numbers = sorted(own[L].unique())
+    numbers = sorted(evals[L].unique())
     for number, colour in zip(numbers, drawing.shades(len(numbers)), strict=True):
-        one = own[own[L] == number]
-        values = 2 * drawing.by_seed(one, "loss")
-        steps = np.sort(one["step"].unique())
-        drawing.mean_and_band(axes, steps, values, colour=colour, label=f"$L = {number}$")
-    axes.set(xlabel="iteration", ylabel="mean squared error", yscale="log")
-    axes.xaxis.set_major_formatter(THOUSANDS)
+        squared_error(axes, evals[evals[L] == number], colour, f"$L = {number}$")
+    axes.set_ylabel("mean squared error")
     axes.legend()
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.spectral.heatmap import THOUSANDS
+from ntkexp.scripts.spectral.heatmap import THOUSANDS, squared_error
 
 FIGURE = "A.1"
 SETTINGS = {"spectral/equal": (drawing.BLUE, "equal amplitudes"),
@@ -27,28 +25,21 @@ def make(given: drawing.Options) -> Figure:
     figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     for record in found:
         colour, label = SETTINGS[record.experiment]
-        losses(left, record, colour, label)
+        squared_error(left, record.tables["evals"], colour, label)
         exact = record.tables["linear_pieces"].groupby("step").mean(numeric_only=True)
         middle.plot(exact.index, exact["regions"], "o-", markersize=2, color=colour)
         for column, style in BOUNDS:
             right.plot(exact.index, exact[column], style, color=colour)
     left.legend()
-    left.set(xlabel="iteration", ylabel="mean squared error", yscale="log")
+    left.set_ylabel("mean squared error")
     middle.set(xlabel="iteration", ylabel="linear pieces", ylim=(0, None))
     right.set(xlabel="iteration", ylabel="largest slope and its bounds", yscale="log")
-    for axes in (left, middle, right):
+    for axes in (middle, right):
         axes.xaxis.set_major_formatter(THOUSANDS)
     drawing.letter_panels((left, middle, right))
     seeds = found[0].tables["evals"]["seed"].nunique()
     drawing.note(figure, [f"a: {seeds} networks, {drawing.band_label(seeds)}"])
     return figure
-
-
-def losses(axes: Axes, record: Record, colour: str, label: str) -> None:
-    evals = record.tables["evals"]
-    own = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
-    values = 2 * drawing.by_seed(own, "loss")
-    drawing.mean_and_band(axes, sorted(own["step"].unique()), values, colour=colour, label=label)
 
 
 main = drawing.main(__file__, __doc__, ",".join(SETTINGS), make)

@@ -1,12 +1,16 @@
-"""The panel of most figures here: a spectrum along training."""
+"""Panels of several figures: a spectrum and an error along training, accuracies by k and L."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.ticker import FuncFormatter
+
+from ntkexp.scripts import drawing
 
 THOUSANDS = FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
 
@@ -23,6 +27,17 @@ def spectrum(axes: Axes, fourier: pd.DataFrame, value: str = "magnitude") -> Axe
     axes.set(xlabel="frequency $k$", ylabel="iteration", ylim=(0, steps[-1]))
     axes.yaxis.set_major_formatter(THOUSANDS)
     return image
+
+
+def squared_error(
+    axes: Axes, evals: pd.DataFrame, colour: Any, label: str, split: str = "train"
+) -> None:
+    """Of all examples of a split along training: the mean over networks, in a band."""
+    own = evals[(evals["split"] == split) & (evals["subset"] == "all")]
+    values = 2 * drawing.by_seed(own, "loss")
+    drawing.mean_and_band(axes, np.sort(own["step"].unique()), values, colour=colour, label=label)
+    axes.set(xlabel="iteration", yscale="log")
+    axes.xaxis.set_major_formatter(THOUSANDS)
 
 
 def edges(centres: np.ndarray) -> np.ndarray:
