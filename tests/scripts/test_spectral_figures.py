@@ -13,6 +13,7 @@ NETWORK = ["model.depth=2", "model.width=16", "progress=false"]
 TWO = ["members={seed: range(2)}"]
 LOOKS = ["optim.steps=20", "probing.every=10", "probe.linear_pieces.steps=[]",
          "probe.curve.steps=[]"]  # fmt: skip
+DIGITS = [*LOOKS[:2], "data.train_examples=40", "data.test_examples=20"]
 STUDIES = ("neighbours", "sinusoids")
 SMALL: dict[str, list[str]] = {
     "equal": [*TWO, *LOOKS],
@@ -31,9 +32,14 @@ SMALL: dict[str, list[str]] = {
     "delta_clip": [*TWO, *LOOKS[:1], "probing.steps=[0,10,20]", "optim.clip=0.1"],
     "kernel": ["optim.steps=300"],
     "descent": ["optim.steps=20", "probe.kernel_replay.after=[1,10]"],
+    "waves": DIGITS,
+    "wave_amplitudes": DIGITS,
+    "wave_controls": DIGITS,
+    "kernel_noise": [*TWO, *DIGITS, "data.width=2"],
     "sinusoids": [],
     "neighbours": ["study.seeds=1", "study.side=32"],
 }
+WAVES = ("waves", "wave_amplitudes", "wave_controls")
 FIGURES = {
     "fig31_spectrum": ("equal", "increasing", "one_sine"),
     "fig32_functions": ("equal",),
@@ -48,6 +54,10 @@ FIGURES = {
     "figa9_predictions": ("delta_clip",),
     "fig_kernel": ("kernel", "descent"),
     "fig_label_scores": ("classes",),
+    "fig34_waves": WAVES,
+    "figa2_training": WAVES,
+    "fig35_generalised": ("kernel_noise",),
+    "figa4_dip": ("kernel_noise",),
     "fig36_sinusoids": ("sinusoids",),
     "figa3_extremes": ("sinusoids",),
     "figa13_neighbours": ("neighbours", "smoothness"),
@@ -55,7 +65,7 @@ FIGURES = {
 
 
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def outputs(tmp_path_factory: pytest.TempPathFactory, module_images: None) -> Path:
     folder = tmp_path_factory.mktemp("spectral")
     for name, words in SMALL.items():
         network = NETWORK[2:] if name in STUDIES else NETWORK

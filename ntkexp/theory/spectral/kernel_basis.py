@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
 
 from ntkexp.theory.float64 import Array, array
 
@@ -31,3 +32,10 @@ def eigenvectors(kernel: ArrayLike) -> tuple[Array, Array]:
     values, vectors = values[::-1], vectors[:, ::-1]
     peaks = np.abs(vectors).argmax(axis=0)
     return values, vectors * np.sign(vectors[peaks, np.arange(len(peaks))])
+
+
+def basis(x: ArrayLike, width: float) -> Array:
+    """Eigenvectors as columns, sigma being `width` times the median distance of two points."""
+    points = array(x)
+    median = float(np.median(pdist(points)))
+    return eigenvectors(gaussian_kernel(points, width * median))[1]

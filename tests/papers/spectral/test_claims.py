@@ -9,7 +9,7 @@ from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.spectral.numbers import falls, first_hits, first_reached, middle_delta, slope
 from ntkexp.results.record import Record
-from tests.papers.spectral import delta, petals
+from tests.papers.spectral import delta, noisy_digits, petals
 from tests.papers.spectral.made import SEEDS, fourier, norms, rows
 
 LEDGER = {claim.id: claim for claim in ledger(["spectral"])}
@@ -34,6 +34,9 @@ def records(experiment: str, holds: bool) -> list[Record]:
 
 def record(experiment: str, holds: bool) -> Record:
     alone = experiment.endswith("one_sine")
+    if (made := noisy_digits.tables(experiment, holds)) is not None:
+        config = {"name": experiment, "seed": 0, "data.width": 1.0}
+        return Record(experiment, "run", config, made)
     if (made := petals.tables(experiment, holds)) is not None:
         return Record(experiment, "run", {"name": experiment, "seed": 0}, made)
     # The n-th eigenvector is largest at its own frequency, or at one that falls.

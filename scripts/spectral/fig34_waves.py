@@ -1,0 +1,66 @@
+"""Figure 3.4: the error on held-out digits, where waves sin(k |x|) are added to the targets.
+
+Mean squared distance from the true targets, mean over networks. a, b: amplitudes beta of the lowest
+and of the highest wave. c, d: frequencies k at two amplitudes. e, f, ours: beside the wave as
+printed the wave less its mean, and one along the first principal axis; beta = 1.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.papers.spectral.claims.noisy_digits import NOISES, WAVES, errors
+from ntkexp.scripts import drawing, runs
+
+FIGURE = "3.4"
+NAMES = {"beta": r"\beta", "k": "k"}
+
+
+def curves(split: str, ylabel: str) -> drawing.Make:
+    """Six panels of the errors of a split."""
+
+    def make(given: drawing.Options) -> Figure:
+        found = [run for name in WAVES for run in runs.needed(name, given.runs, ["evals"])[:1]]
+        table = errors(found, split)
+        k, beta = table.index.unique("k"), table.index.unique("beta")
+        figure, rows = drawing.subplots(3, 2, figsize=(drawing.PAGE, 6), sharex=True, sharey=True)
+        ends = (k.min(), k.max())
+        chosen = [
+            *({"noise": "radial", "k": one} for one in ends),
+            *({"noise": "radial", "beta": one} for one in sorted(beta)[-2:]),
+            *({"beta": beta.max(), "k": one} for one in ends),
+        ]
+        for axes, fixed in zip(rows.flat, chosen, strict=True):
+            own = table.xs(tuple(fixed.values()), level=[*fixed])
+            panel(axes, own)
+            numbers = (f"${NAMES[key]} = {fixed[key]:.3g}$" for key in fixed if key in NAMES)
+            axes.set_title(", ".join(numbers))
+        for axes in rows[:, 0]:
+            axes.set_ylabel(ylabel)
+        for axes in rows[-1]:
+            axes.set_xlabel("iteration")
+        drawing.letter_panels(rows.flat)
+        seeds = found[0].tables["evals"]["seed"].nunique()
+        drawing.note(figure, [f"mean over {seeds} networks"])
+        return figure
+
+    return make
+
+
+def panel(axes: Axes, own: pd.DataFrame) -> None:
+    for (value, curve), colour in zip(own.iterrows(), drawing.PALETTE, strict=False):
+        name = own.index.name
+        label = NOISES.get(str(value)) or f"${NAMES[name]} = {value:.3g}$"
+        axes.plot(curve.index, curve, color=colour, label=label)
+    axes.set(yscale="log")
+    axes.legend(fontsize=6)
+
+
+main = drawing.main(__file__, __doc__, ",".join(WAVES), curves("test", "validation error"))
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""Figure 3.5: the generalised spectrum of networks that fit digits with high-frequency noise.
+
+Root mean square coefficient along 20 neighbouring eigenvectors of a Gaussian kernel on the training
+images, mean over networks: of the noised targets, of the true ones, and of the network along
+training. A panel for each sigma over the median distance of the images.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
+
+FIGURE = "3.5"
+LOOKS = (60, 200, 500, 1500)
+
+
+def of_widths(table: str, draw: Callable[[Axes, Record], None], ylabel: str) -> drawing.Make:
+    """A panel a run, by sigma."""
+
+    def make(given: drawing.Options) -> Figure:
+        found = runs.needed(given.experiment, given.runs, [table])
+        size = (drawing.PAGE, 2.5)
+        figure, row = drawing.subplots(1, len(found), figsize=size, sharey=True, squeeze=False)
+        for axes, record in zip(row.flat, sorted(found, key=lambda run: run.axis), strict=True):
+            draw(axes, record)
+            axes.set_title(rf"$\sigma$ over the median: {record.axis:g}")
+        row[0][0].set_ylabel(ylabel)
+        row[0][-1].legend(fontsize=6)
+        seeds = found[0].tables[table]["seed"].nunique()
+        drawing.note(figure, [f"{seeds} networks a panel"])
+        return figure
+
+    return make
+
+
+def spectrum(axes: Axes, record: Record) -> None:
+    table = record.tables["kernel_spectrum"]
+    n = np.sort(table["n"].unique())
+    start = table[table["step"] == 0]
+    axes.plot(n, root(start, "target"), color=drawing.BLACK, label="noised target")
+    axes.plot(n, root(start, "clean"), color=drawing.VERMILION, label="true target")
+    steps = table["step"].unique()
+    looks = sorted({int(steps[np.abs(steps - step).argmin()]) for step in LOOKS})
+    for step, colour in zip(looks, drawing.shades(len(looks)), strict=True):
+        own = root(table[table["step"] == step], "network")
+        axes.plot(n, own, color=colour, linewidth=0.8, label=f"iteration {step:,}")
+    axes.set(xlabel="$n$", yscale="log")
+
+
+def root(table: pd.DataFrame, column: str) -> pd.Series:
+    """By n, of single coefficients."""
+    energy = table.groupby("n")[column].mean()
+    size = np.diff(energy.index, prepend=0)
+    return np.sqrt(energy * energy.index.max() / size)
+
+
+main = drawing.main(
+    *(__file__, __doc__, "spectral/kernel_noise"),
+    of_widths("kernel_spectrum", spectrum, r"$|\tilde f[n]|$"),
+)
+
+if __name__ == "__main__":
+    sys.exit(main())

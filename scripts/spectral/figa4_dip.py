@@ -1,0 +1,33 @@
+"""Figure A.4: the losses that belong to Figure 3.5.
+
+Mean squared distance from the noised targets, which are trained on, and from the true ones, on the
+same images. A panel for each sigma over the median distance of the images.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.axes import Axes
+
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing
+from ntkexp.scripts.spectral.fig35_generalised import of_widths
+from ntkexp.scripts.spectral.heatmap import squared_error
+
+FIGURE = "A.4"
+TARGETS = {"train": (drawing.BLUE, "noised targets"), "test": (drawing.VERMILION, "true targets")}
+
+
+def losses(axes: Axes, record: Record) -> None:
+    for split, (colour, label) in TARGETS.items():
+        squared_error(axes, record.tables["evals"], colour, label, split)
+
+
+main = drawing.main(
+    *(__file__, __doc__, "spectral/kernel_noise"),
+    of_widths("evals", losses, "mean squared error"),
+)
+
+if __name__ == "__main__":
+    sys.exit(main())
