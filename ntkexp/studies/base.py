@@ -6,7 +6,7 @@ class LinearModes(Study):                 # ntkexp/studies/linear_modes.py
     n: int = option(20, count("training examples"))
 
     def compute(self) -> Found:
-        return {"linear_modes": self.tables[0].frame(...)}
+        return {"linear_modes": {"step": np.arange(3), ...}}
 
 A longer computation gives `parts` instead, a list of functions without arguments. Results that are
 no table, such as eigenvectors, are arrays: the run keeps `vectors` as the file vectors.npy.
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from ntkexp.training.place import Place
     from ntkexp.training.work import Work
 
-# Table -> rows, file -> array; and a function that computes some.
-Frames: TypeAlias = "Mapping[str, pd.DataFrame]"
-Found: TypeAlias = "Mapping[str, pd.DataFrame | NDArray[np.generic]]"
+# Table -> its columns, or a frame; file -> array; and a function that computes some.
+Found: TypeAlias = "Mapping[str, Mapping[str, object] | pd.DataFrame | NDArray[np.generic]]"
 Part: TypeAlias = "Callable[[], Found]"
 
 
@@ -72,7 +71,7 @@ class Study(Component):
         """All tables and arrays of a study in one part."""
         raise NotImplementedError
 
-    def run(self) -> Frames:
+    def run(self) -> Mapping[str, pd.DataFrame]:
         """All tables, computed at once; arrays are left out."""
         import pandas as pd
 
@@ -88,7 +87,7 @@ class Study(Component):
             for table in self.tables
         }
 
-    def found_by(self, part: Part) -> Found:
+    def found_by(self, part: Part) -> Mapping[str, pd.DataFrame | NDArray[np.generic]]:
         """The results of a part; refuses numbers that are not finite where they must be."""
         import numpy as np
         import pandas as pd
@@ -96,17 +95,21 @@ class Study(Component):
         # An overflow on the way is judged by the results, not by a warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             try:
-                results = part()
+                found = part()
             except np.linalg.LinAlgError as error:
                 raise UserError(f"study={self.name}: {error}; expected milder values") from error
-        for name, result in results.items():
-            if isinstance(result, pd.DataFrame):
-                self._refuse_infinite(name, result)
-            elif not np.isfinite(result).all():
-                raise UserError(
-                    f"study={self.name}: {name} has values that are no numbers; expected milder "
-                    "options"
-                )
+        tables = {table.name: table for table in self.tables}
+        results: dict[str, pd.DataFrame | NDArray[np.generic]] = {}
+        for name, result in found.items():
+            if isinstance(result, np.ndarray):
+                if not np.isfinite(result).all():
+                    raise UserError(f"study={self.name}: {name} has values that are no numbers")
+                results[name] = result
+                continue
+            columns = {str(column): values for column, values in result.items()}
+            frame = tables[name].frame(columns)
+            self._refuse_infinite(name, frame)
+            results[name] = frame
         return results
 
     def _refuse_infinite(self, table: str, frame: pd.DataFrame) -> None:
@@ -118,7 +121,6 @@ class Study(Component):
             if len(wrong) and column not in may_be_infinite:
                 value = frame[column].iloc[int(wrong[0])]
                 raise UserError(
-                    f"study={self.name}: {column} of table {table} is {value} in row "
-                    f"{wrong[0]}; the values given lead out of the numbers there are, expected "
-                    "milder ones"
+                    f"study={self.name}: {column} of table {table} is {value} in row {wrong[0]}; "
+                    "expected milder options"
                 )

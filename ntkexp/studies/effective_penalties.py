@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ntkexp.errors import UserError
 from ntkexp.options import count, option, positive
 from ntkexp.results.table import Table, float64, string
-from ntkexp.studies.base import Frames, Study
+from ntkexp.studies.base import Found, Study
 from ntkexp.theory.adaptive.penalties import Fixed, Joint, Penalty, Power, effective
 
 PENALTIES = Table(
@@ -46,7 +45,7 @@ class EffectivePenalties(Study):
         if self.least >= self.most:
             raise UserError(f"study.least={self.least}: expected less than study.most={self.most}")
 
-    def compute(self) -> Frames:
+    def compute(self) -> Found:
         v = np.concatenate([[0.0], np.geomspace(self.least, self.most, self.points)])
         penalties: dict[str, Penalty] = {
             "square": Power(2),
@@ -54,15 +53,12 @@ class EffectivePenalties(Study):
             "joint": Joint(Power(2), Power(1)),
             "none": Fixed(),
         }
-        frames = [
-            PENALTIES.frame(
-                {
-                    "penalty": name,
-                    "v": v,
-                    "value": effective(penalty, v),
-                    "z": penalty.minimiser(v),
-                }
-            )
-            for name, penalty in penalties.items()
-        ]
-        return {PENALTIES.name: pd.concat(frames, ignore_index=True)}
+        kinds = penalties.values()
+        return {
+            PENALTIES.name: {
+                "penalty": np.repeat([*penalties], len(v)),
+                "v": np.tile(v, len(penalties)),
+                "value": np.concatenate([effective(penalty, v) for penalty in kinds]),
+                "z": np.concatenate([penalty.minimiser(v) for penalty in kinds]),
+            }
+        }

@@ -97,7 +97,7 @@ class Eigenpairs(Study):
         if self.extended:
             signed = extended(network, train, test, signed, pairs.values)
         return {
-            "eigenpairs": EIGENPAIRS.frame(table),
+            "eigenpairs": table,
             "vectors": signed.t().contiguous().float().numpy(),
         }
 

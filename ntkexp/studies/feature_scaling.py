@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.supernat import scaled_spectrum
 
@@ -102,13 +101,6 @@ class FeatureScaling(Study):
         for key, mode in (("label_mode", self.label_mode), *(("plane", j) for j in self.plane)):
             if not 0 <= mode < modes:
                 raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")
-        kernels = self.subsamples * (self.n**2 + self.points)
-        refuse_beyond(
-            f"study.points={self.points}",
-            f"features of {self.points:,} x {self.features:,} and {self.subsamples:,} kernels",
-            8 * (3 * self.points * self.features + self.points**2 + 3 * kernels),
-            available_bytes(),
-        )
 
     def parts(self) -> list[Part]:
         """The spectrum, then every scaling factor."""
@@ -117,10 +109,10 @@ class FeatureScaling(Study):
         rows = subsamples(self)
         common = optimised_bounds(Fit(psi, eigs, labels, rows).kernels, labels[rows])
 
-        def spectrum() -> Frames:
-            return {"spectrum": SPECTRUM.frame({"mode": np.arange(len(eigs)), "eigenvalue": eigs})}
+        def spectrum() -> Found:
+            return {"spectrum": {"mode": np.arange(len(eigs)), "eigenvalue": eigs}}
 
-        def at(c: float) -> Frames:
+        def at(c: float) -> Found:
             fit = Fit(psi, scaled_spectrum(eigs, c), labels, rows)
             labelled = {"c": c, "subsample": np.arange(self.subsamples)}
             bounds = {
@@ -131,8 +123,8 @@ class FeatureScaling(Study):
             }
             first, second = fit.solutions(self.plane).T
             return {
-                "scaling": BOUNDS.frame(labelled | bounds),
-                "solutions": SOLUTIONS.frame(labelled | {"first": first, "second": second}),
+                "scaling": labelled | bounds,
+                "solutions": labelled | {"first": first, "second": second},
             }
 
         return [spectrum, *(partial(at, c) for c in self.scales)]

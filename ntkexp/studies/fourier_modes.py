@@ -17,12 +17,11 @@ import torch
 
 from ntkexp import models
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
 from ntkexp.results.table import Table, float64, int64, string
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.alignment import CENTRINGS, centre
 from ntkexp.theory.float64 import Array, array
@@ -86,25 +85,12 @@ class FourierModes(Study):
         for mode in self.shown:
             if not 0 <= mode < self.points:
                 raise UserError(f"study.shown: mode {mode} is not between 0 and {self.points - 1}")
-        refuse_beyond(
-            f"study.points={self.points}",
-            f"kernels of {self.points:,} x {self.points:,}",
-            3 * 8 * self.points**2,
-            available_bytes(),
-        )
-        mlp = Mlp(depth=self.depth, width=self.width)
-        refuse_beyond(
-            f"study.width={self.width}",
-            "its parameters and their gradients",
-            2 * 8 * (mlp.parameters((1,), 1) or 0),
-            available_bytes(),
-        )
 
     def parts(self) -> list[Part]:
         """A part for each network."""
         return [partial(self.of_seed, seed) for seed in range(self.seed, self.seed + self.seeds)]
 
-    def of_seed(self, seed: int) -> Frames:
+    def of_seed(self, seed: int) -> Found:
         return describe(self, seed, *eigenpairs(random_kernel(self, seed)))
 
 
@@ -121,7 +107,7 @@ def magnitudes(vectors: Array) -> Array:
     return array(np.abs(np.fft.rfft(vectors, axis=0)))
 
 
-def describe(config: FourierModes, seed: int, eigs: Array, vectors: Array) -> Frames:
+def describe(config: FourierModes, seed: int, eigs: Array, vectors: Array) -> Found:
     transform = magnitudes(vectors)
     frequency, mode = np.indices(transform.shape)
     labels: dict[str, object] = {"seed": seed, "centring": config.centring}
@@ -130,29 +116,23 @@ def describe(config: FourierModes, seed: int, eigs: Array, vectors: Array) -> Fr
     energy[1 : (len(vectors) + 1) // 2] *= 2
     shown = vectors[:, config.shown] * np.where(vectors[0, config.shown] < 0, -1.0, 1.0)
     return {
-        "fourier_magnitude": FOURIER.frame(
-            labels
-            | {
-                "mode": mode.ravel(),
-                "frequency": frequency.ravel(),
-                "magnitude": transform.ravel(),
-            }
-        ),
-        "peak_frequency": PEAKS.frame(
-            labels
-            | {
-                "mode": np.arange(len(eigs)),
-                "eigenvalue": eigs,
-                "frequency": energy.argmax(axis=0),
-                "share": energy.max(axis=0) / energy.sum(axis=0),
-            }
-        ),
-        "eigenvectors": EIGENVECTORS.frame(
-            labels
-            | {
-                "mode": np.repeat(config.shown, config.points),
-                "x": np.tile(np.linspace(0, 1, config.points), len(config.shown)),
-                "value": shown.T.ravel(),
-            }
-        ),
+        "fourier_magnitude": {
+            **labels,
+            "mode": mode.ravel(),
+            "frequency": frequency.ravel(),
+            "magnitude": transform.ravel(),
+        },
+        "peak_frequency": {
+            **labels,
+            "mode": np.arange(len(eigs)),
+            "eigenvalue": eigs,
+            "frequency": energy.argmax(axis=0),
+            "share": energy.max(axis=0) / energy.sum(axis=0),
+        },
+        "eigenvectors": {
+            **labels,
+            "mode": np.repeat(config.shown, config.points),
+            "x": np.tile(np.linspace(0, 1, config.points), len(config.shown)),
+            "value": shown.T.ravel(),
+        },
     }

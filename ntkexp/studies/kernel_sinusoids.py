@@ -13,7 +13,7 @@ import numpy as np
 
 from ntkexp.options import count, option, positive
 from ntkexp.results.table import Table, float64, int64
-from ntkexp.studies.base import Frames, Study
+from ntkexp.studies.base import Found, Study
 from ntkexp.theory.spectral.dft import coefficients
 from ntkexp.theory.spectral.kernel_basis import eigenvectors, gaussian_kernel
 
@@ -46,24 +46,20 @@ class KernelSinusoids(Study):
     points: int = option(50, count("points", most=5000), "uniform between 0 and 1")
     sigma: float = option(0.05, positive(), "the width of the kernel")
 
-    def compute(self) -> Frames:
+    def compute(self) -> Found:
         x = np.linspace(0, 1, self.points)
         _, vectors = eigenvectors(gaussian_kernel(x[:, None], self.sigma))
         spectra = np.abs(coefficients(vectors.T))
         n = np.arange(1, self.points + 1)
         return {
-            "kernel_vectors": KERNEL_VECTORS.frame(
-                {
-                    "n": np.repeat(n, self.points),
-                    "x": np.tile(x, self.points),
-                    "value": vectors.T.ravel(),
-                }
-            ),
-            "kernel_spectra": KERNEL_SPECTRA.frame(
-                {
-                    "n": np.repeat(n, spectra.shape[1]),
-                    "k": np.tile(np.arange(spectra.shape[1]), self.points),
-                    "magnitude": spectra.ravel(),
-                }
-            ),
+            "kernel_vectors": {
+                "n": np.repeat(n, self.points),
+                "x": np.tile(x, self.points),
+                "value": vectors.T.ravel(),
+            },
+            "kernel_spectra": {
+                "n": np.repeat(n, spectra.shape[1]),
+                "k": np.tile(np.arange(spectra.shape[1]), self.points),
+                "magnitude": spectra.ravel(),
+            },
         }

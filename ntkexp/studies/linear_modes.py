@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import SEED, count, option, positive
 from ntkexp.progress import track
 from ntkexp.results.table import STEP, Table, float64, int64
-from ntkexp.studies.base import Frames, Study
+from ntkexp.studies.base import Found, Study
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.linear_regression import (
     iterate,
@@ -83,16 +81,8 @@ class LinearModes(Study):
                 f"study.features={self.features}: at least the study.n={self.n} examples, so that "
                 "every one of n modes has an eigenvalue"
             )
-        largest = max(self.n, self.other_points)
-        refuse_beyond(
-            f"study.features={self.features}",
-            f"{self.iterations:,} iterations of its weights and {largest:,} points of its features",
-            8 * self.features * (self.iterations + 3 * largest)
-            + 8 * 3 * self.n * (self.iterations + self.n + self.other_points),
-            available_bytes(),
-        )
 
-    def compute(self) -> Frames:
+    def compute(self) -> Found:
         U, eigs, phi, others = draw(self)
         generator = np.random.default_rng([self.seed, 1])
         y, start = generator.normal(size=self.n), phi.T @ generator.normal(size=self.n)
@@ -103,25 +93,21 @@ class LinearModes(Study):
         predicted = mode_coefficients(measured[0], U.T @ y, eigs, eta, steps)
         places = np.indices(measured.shape)
         return {
-            "linear_modes": CURVES.frame(
-                {
-                    "step": places[0].ravel(),
-                    "mode": places[1].ravel(),
-                    "measured": measured.ravel(),
-                    "predicted": predicted.ravel(),
-                    "target": np.broadcast_to(U.T @ y, measured.shape).ravel(),
-                }
-            ),
+            "linear_modes": {
+                "step": places[0].ravel(),
+                "mode": places[1].ravel(),
+                "measured": measured.ravel(),
+                "predicted": predicted.ravel(),
+                "target": np.broadcast_to(U.T @ y, measured.shape).ravel(),
+            },
             "linear_function": function_differences(phi, others, y, weights, eta),
-            "time_constants": CONSTANTS.frame(
-                {
-                    "mode": np.arange(self.n),
-                    "eigenvalue": eigs,
-                    "measured": measured_constants(measured - U.T @ y),
-                    "predicted": time_constants(eigs),
-                    "printed": printed_constants(eigs),
-                }
-            ),
+            "time_constants": {
+                "mode": np.arange(self.n),
+                "eigenvalue": eigs,
+                "measured": measured_constants(measured - U.T @ y),
+                "predicted": time_constants(eigs),
+                "printed": printed_constants(eigs),
+            },
         }
 
 
@@ -146,7 +132,7 @@ def descend(phi: Array, y: Array, start: Array, eta: float, iterations: int) -> 
 
 def function_differences(
     phi: Array, others: Array, y: Array, weights: Array, eta: float
-) -> pd.DataFrame:
+) -> dict[str, object]:
     """Proposition 7 on all points, at log-spaced steps."""
     points = np.vstack([phi, others])
     f_star = points @ min_norm_solution(phi, y)
@@ -158,7 +144,7 @@ def function_differences(
         ).max()
         for t in steps.tolist()
     ]
-    return FUNCTION.frame({"step": steps, "difference": np.array(differences)})
+    return {"step": steps, "difference": np.array(differences)}
 
 
 def measured_constants(residuals: Array) -> Array:

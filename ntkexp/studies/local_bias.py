@@ -22,13 +22,12 @@ from torch import Tensor, nn
 from ntkexp import models
 from ntkexp.data.points import RADIUS
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.progress import track
 from ntkexp.results.table import Table, float64, int64
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.spectrum import eigenpairs, mode_updates
@@ -97,19 +96,6 @@ class LocalBias(Study):
             raise UserError("study.iterations=[]: needs one iteration or more, from 0 on")
         if len(self.etas) < 2 or self.etas != sorted(set(self.etas)):
             raise UserError(f"study.etas={self.etas}: needs 2 or more, above zero and rising")
-        refuse_beyond(
-            f"study.n={self.n}",
-            f"kernels of {self.n:,} x {self.n:,}",
-            3 * 8 * self.n**2,
-            available_bytes(),
-        )
-        mlp = Mlp(depth=self.depth, width=self.width)
-        refuse_beyond(
-            f"study.width={self.width}",
-            "its parameters, their gradients and a trial step",
-            3 * 8 * (mlp.parameters((2,), 1) or 0),
-            available_bytes(),
-        )
 
     def parts(self) -> list[Part]:
         """A part for each network."""
@@ -118,7 +104,7 @@ class LocalBias(Study):
         ]
 
 
-def of_network(config: LocalBias, seed: int) -> Frames:
+def of_network(config: LocalBias, seed: int) -> Found:
     rows: dict[str, list[pd.DataFrame]] = {table.name: [] for table in config.tables}
     inputs, targets = disk(config.n, seed)
     mlp = Mlp(depth=config.depth, width=config.width, init=Init.default)
@@ -153,7 +139,7 @@ def descend(model: nn.Module, inputs: Tensor, targets: Tensor, eta: float) -> No
 
 def look(
     config: LocalBias, model: nn.Module, inputs: Tensor, targets: Tensor, seed: int, iteration: int
-) -> Frames:
+) -> dict[str, pd.DataFrame]:
     """Trial steps of every learning rate from where the network is."""
     eigs, U = eigenpairs(tangent_kernel(model, inputs).gram.detach().numpy())
     outputs = model(inputs).detach().requires_grad_()
@@ -162,35 +148,28 @@ def look(
     predicted = np.stack([mode_updates(eigs, U, gradient, eta) for eta in config.etas])
     measured = np.stack([U.T @ trial(model, inputs, targets, eta) for eta in config.etas])
     errors = np.linalg.norm(measured - predicted, axis=1)
-    labels: dict[str, object] = {"seed": seed, "iteration": iteration}
     place, mode = np.indices(measured.shape)
+    modes = {
+        "eta": etas[place].ravel(),
+        "mode": mode.ravel(),
+        "eigenvalue": eigs[mode].ravel(),
+        "measured": measured.ravel(),
+        "predicted": predicted.ravel(),
+    }
+    norms = {
+        "eta": etas,
+        "error": errors,
+        "predicted_norm": np.linalg.norm(predicted, axis=1),
+    }
+    slopes = {
+        "eta_from": etas[:-1],
+        "eta_to": etas[1:],
+        "slope": np.diff(np.log(errors)) / np.diff(np.log(etas)),
+    }
+    labels = {"seed": seed, "iteration": iteration}
     return {
-        "local_bias": MODES.frame(
-            labels
-            | {
-                "eta": etas[place].ravel(),
-                "mode": mode.ravel(),
-                "eigenvalue": eigs[mode].ravel(),
-                "measured": measured.ravel(),
-                "predicted": predicted.ravel(),
-            }
-        ),
-        "local_bias_error": ERRORS.frame(
-            labels
-            | {
-                "eta": etas,
-                "error": errors,
-                "predicted_norm": np.linalg.norm(predicted, axis=1),
-            }
-        ),
-        "local_bias_slope": SLOPES.frame(
-            labels
-            | {
-                "eta_from": etas[:-1],
-                "eta_to": etas[1:],
-                "slope": np.diff(np.log(errors)) / np.diff(np.log(etas)),
-            }
-        ),
+        table.name: table.frame({**labels, **columns})
+        for table, columns in ((MODES, modes), (ERRORS, norms), (SLOPES, slopes))
     }
 
 

@@ -28,7 +28,7 @@ from ntkexp.options import MOST_SEEDS, SEED, count, each, option, positive, whol
 from ntkexp.progress import Progress
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import generator
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.tangent import average_features, tangent_kernel
 from ntkexp.theory.adaptive.kernels import cosine, label_kernel
 from ntkexp.theory.float64 import Array, array
@@ -86,7 +86,7 @@ class LowRankChange(Study):
         return [partial(of_seed, self, self.seed + index) for index in range(self.seeds)]
 
 
-def of_seed(config: LowRankChange, seed: int) -> Frames:
+def of_seed(config: LowRankChange, seed: int) -> Found:
     """All ranks of one seed: the same points, targets and first weights."""
     options = FittedDigits(
         targets=config.targets, train_examples=config.train_examples, width=config.width
@@ -112,7 +112,7 @@ def of_seed(config: LowRankChange, seed: int) -> Frames:
             }
         )
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return {LOW_RANK.name: LOW_RANK.frame({"seed": seed, **columns})}
+    return {LOW_RANK.name: {"seed": seed, **columns}}
 
 
 @dataclass(frozen=True)

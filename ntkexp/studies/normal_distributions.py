@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import pandas as pd
+
 from ntkexp.results.table import Table, float64, string
 from ntkexp.studies.base import Found, Study
 from ntkexp.theory.lazy.normal_distributions import NAMED, kl, parameter_distance, shared
@@ -65,9 +67,4 @@ class NormalDistributions(Study):
             }
             for first, second in ("AB", "CD")
         ]
-        return {
-            table.name: table.frame(
-                {key: [row[key] for row in table_rows] for key in table.columns}
-            )
-            for table, table_rows in ((NORMALS, rows), (PAIRS, pairs))
-        }
+        return {NORMALS.name: pd.DataFrame(rows), PAIRS.name: pd.DataFrame(pairs)}

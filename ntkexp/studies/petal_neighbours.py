@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from ntkexp.data.petal_classes import PetalClasses
 from ntkexp.options import MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64, string
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.theory.float64 import Array
 from ntkexp.theory.spectral.dft import grid
 from ntkexp.theory.spectral.manifold import lattice, petals, radial_spectrum
@@ -72,10 +72,10 @@ class PetalNeighbours(Study):
         return [partial(of_seed, self, self.seed + number) for number in range(self.seeds)]
 
 
-def of_seed(config: PetalNeighbours, seed: int) -> Frames:
+def of_seed(config: PetalNeighbours, seed: int) -> Found:
     return {
-        NEIGHBOUR_ACCURACY.name: NEIGHBOUR_ACCURACY.frame(accuracies(config, seed)),
-        NEIGHBOUR_SPECTRUM.name: NEIGHBOUR_SPECTRUM.frame(spectra(config, seed)),
+        NEIGHBOUR_ACCURACY.name: accuracies(config, seed),
+        NEIGHBOUR_SPECTRUM.name: spectra(config, seed),
     }
 
 

@@ -99,7 +99,7 @@ class QuadraticExamples(Study):
                 if "minority" in losses:
                     for level in self.levels:
                         _append(levels, (*place, level, *at_level(times, losses, level)))
-        return {"quadratic_curves": CURVES.frame(curves), "quadratic_levels": LEVELS.frame(levels)}
+        return {"quadratic_curves": curves, "quadratic_levels": levels}
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.theory import rademacher
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.rademacher import LARGEST_ENUMERATION
@@ -87,19 +85,6 @@ class Rademacher(Study):
         for key in ("sizes", "multiclass_sizes"):
             if not getattr(self, key):
                 raise UserError(f"study.{key}=[]: needs one n or more")
-        room, n = available_bytes(), max(self.sizes)
-        refuse_beyond(
-            f"study.draws={self.draws}", f"signs of {n} examples", 3 * 8 * self.draws * n, room
-        )
-        scores = max(self.multiclass_sizes) * self.classes + self.multiclass_features
-        refuse_beyond(
-            f"study.sampled_weights={self.sampled_weights}",
-            f"{scores:,} numbers for each",
-            3 * 8 * self.sampled_weights * scores,
-            room,
-        )
-        metrics = self.flow_steps * self.features**2
-        refuse_beyond(f"study.features={self.features}", "its metrics", 3 * 8 * metrics, room)
 
     def parts(self) -> list[Part]:
         """A part for every seed and number of examples."""
@@ -110,7 +95,7 @@ class Rademacher(Study):
         return parts
 
 
-def of_two_classes(config: Rademacher, seed: int, n: int) -> Frames:
+def of_two_classes(config: Rademacher, seed: int, n: int) -> Found:
     generator = np.random.default_rng([seed, n])
     return {
         "rademacher_linear": linear(config, seed, n, generator),
@@ -118,7 +103,7 @@ def of_two_classes(config: Rademacher, seed: int, n: int) -> Frames:
     }
 
 
-def of_many_classes(config: Rademacher, seed: int, n: int) -> Frames:
+def of_many_classes(config: Rademacher, seed: int, n: int) -> Found:
     generator = np.random.default_rng([seed, n, config.classes])
     return {"rademacher_multiclass": multiclass(config, seed, n, generator)}
 
@@ -129,40 +114,40 @@ def random_metrics(count: int, size: int, generator: np.random.Generator) -> Arr
     return array(rotations * generator.lognormal(sigma=0.5, size=(count, 1, size)))
 
 
-def linear(config: Rademacher, seed: int, n: int, generator: np.random.Generator) -> pd.DataFrame:
+def linear(
+    config: Rademacher, seed: int, n: int, generator: np.random.Generator
+) -> dict[str, object]:
     phi = generator.normal(size=(n, config.features))
     K = rademacher.rescaled_kernel(phi, random_metrics(1, config.features, generator)[0])
     mean, error = rademacher.monte_carlo(K, config.radius, config.draws, generator)
-    return LINEAR.frame(
-        {
-            "seed": seed,
-            "n": n,
-            "exact": rademacher.exact(K, config.radius),
-            "monte_carlo": mean,
-            "standard_error": error,
-            "bound": rademacher.bound(K, config.radius),
-        }
-    )
+    return {
+        "seed": seed,
+        "n": n,
+        "exact": rademacher.exact(K, config.radius),
+        "monte_carlo": mean,
+        "standard_error": error,
+        "bound": rademacher.bound(K, config.radius),
+    }
 
 
-def flow(config: Rademacher, seed: int, n: int, generator: np.random.Generator) -> pd.DataFrame:
+def flow(
+    config: Rademacher, seed: int, n: int, generator: np.random.Generator
+) -> dict[str, object]:
     phi = generator.normal(size=(n, config.features))
     metrics = random_metrics(config.flow_steps, config.features, generator)
     kernels = [rademacher.rescaled_kernel(phi, A) for A in metrics]
     radii = [config.radius / config.flow_steps] * config.flow_steps
-    return FLOW.frame(
-        {
-            "seed": seed,
-            "n": n,
-            "exact": rademacher.flow_exact(kernels, radii),
-            "bound": rademacher.flow_bound(kernels, radii),
-        }
-    )
+    return {
+        "seed": seed,
+        "n": n,
+        "exact": rademacher.flow_exact(kernels, radii),
+        "bound": rademacher.flow_bound(kernels, radii),
+    }
 
 
 def multiclass(
     config: Rademacher, seed: int, n: int, generator: np.random.Generator
-) -> pd.DataFrame:
+) -> dict[str, object]:
     """A joint feature map Phi(x)[y] with random features, A = Id, random labels."""
     c, size = config.classes, config.multiclass_features
     phi = generator.normal(size=(n * c, size))
@@ -173,12 +158,10 @@ def multiclass(
     of_label = np.eye(c, dtype=bool)[labels]
     margins = scores[:, of_label] - np.where(of_label, -np.inf, scores).max(axis=2)
     K = phi @ phi.T
-    return MULTICLASS.frame(
-        {
-            "seed": seed,
-            "n": n,
-            "sampled": rademacher.finite_class(rademacher.ramp(margins, config.margin)),
-            "lemma_12": rademacher.lemma_12_bound(K, c, config.radius, config.margin),
-            "theorem_13": rademacher.multiclass_bound(K, c, config.radius, config.margin),
-        }
-    )
+    return {
+        "seed": seed,
+        "n": n,
+        "sampled": rademacher.finite_class(rademacher.ramp(margins, config.margin)),
+        "lemma_12": rademacher.lemma_12_bound(K, c, config.radius, config.margin),
+        "theorem_13": rademacher.multiclass_bound(K, c, config.radius, config.margin),
+    }

@@ -27,7 +27,7 @@ from ntkexp.options import MOST_SEEDS, SEED, count, each, option, positive, whol
 from ntkexp.probes.relaxed_model import layers_of
 from ntkexp.progress import Progress
 from ntkexp.results.table import Table, float64, int64, string
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.studies.low_rank_change import FULL, LowRankChange, outputs_of, trained
 from ntkexp.theory.adaptive.penalties import Fixed, Penalty, Power
 from ntkexp.theory.adaptive.solver import adapt
@@ -84,7 +84,7 @@ class RelaxedAccuracy(Study):
         return [partial(of_size, self, seed, n) for seed in seeds for n in self.sizes]
 
 
-def of_size(config: RelaxedAccuracy, seed: int, n: int) -> Frames:
+def of_size(config: RelaxedAccuracy, seed: int, n: int) -> Found:
     """Three models of one seed on n points."""
     digits = FittedDigits()
     train, test = (
@@ -100,7 +100,7 @@ def of_size(config: RelaxedAccuracy, seed: int, n: int) -> Frames:
         for name, on_train, others in predictions(config, network, train, test, seed)
     ]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return {ACCURACY.name: ACCURACY.frame({"seed": seed, "n": n, **columns})}
+    return {ACCURACY.name: {"seed": seed, "n": n, **columns}}
 
 
 def predictions(

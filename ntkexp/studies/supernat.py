@@ -17,14 +17,12 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
 from ntkexp.results.table import STEP, Table, float64, int64, string
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.propositions import IDENTITIES, identity_errors
 from ntkexp.theory.supernat import Kappa, Loss, gradient_descent_step, supernat_step
@@ -144,19 +142,6 @@ class Supernat(Study):
                 f"study.n={self.n}: needs more examples than the study.d={self.d} noise features, "
                 "so that the signal and the noise are modes of their own"
             )
-        room, modes = available_bytes(), self.seeds * (self.d + 1)
-        refuse_beyond(
-            f"study.iterations={self.iterations}",
-            f"{modes:,} modes at each",
-            4 * 8 * self.iterations * modes,
-            room,
-        )
-        refuse_beyond(
-            f"study.n={self.n}",
-            f"features of {self.d + 1:,} numbers each",
-            4 * 8 * self.n * (self.d + 1) + 2 * 8 * modes * (self.d + 1),
-            room,
-        )
 
     def parts(self) -> list[Part]:
         """Each algorithm, then the propositions."""
@@ -218,24 +203,24 @@ class Path:
         return array(kept / kept.max(axis=-1, keepdims=True))
 
 
-def of_algorithm(config: Supernat, problem: Problem, name: str, kappa: Kappa | None) -> Frames:
+def of_algorithm(config: Supernat, problem: Problem, name: str, kappa: Kappa | None) -> Found:
     every, sparse = np.arange(config.iterations + 1), recorded_steps(config)
     constants: dict[str, object] = {"algorithm": name}
     path = descend(problem, config, kappa, config.loss)
     errors, eigs = problem.test_errors(path.residuals), path.eigs[sparse]
     return {
-        ERRORS.name: tidy(ERRORS, every, constants, config.seed, error=errors),
-        EIGENVALUES.name: tidy(EIGENVALUES, sparse, constants, config.seed, eigenvalue=eigs),
-        ALIGNMENT.name: tidy(ALIGNMENT, every, constants, config.seed, **alignments(path, problem)),
+        ERRORS.name: tidy(every, constants, config.seed, error=errors),
+        EIGENVALUES.name: tidy(sparse, constants, config.seed, eigenvalue=eigs),
+        ALIGNMENT.name: tidy(every, constants, config.seed, **alignments(path, problem)),
     }
 
 
-def of_choice(config: Supernat, problem: Problem, kappa: Kappa, loss: Loss) -> Frames:
+def of_choice(config: Supernat, problem: Problem, kappa: Kappa, loss: Loss) -> Found:
     sparse = recorded_steps(config)
     path = descend(problem, config, kappa, loss)
     errors = problem.test_errors(path.residuals[sparse])
     constants: dict[str, object] = {"kappa": kappa.value, "loss": loss.value}
-    return {KAPPA.name: tidy(KAPPA, sparse, constants, config.seed, error=errors)}
+    return {KAPPA.name: tidy(sparse, constants, config.seed, error=errors)}
 
 
 def draw(config: Supernat) -> Problem:
@@ -259,20 +244,18 @@ def _draw_seed(config: Supernat, seed: int) -> tuple[Array, ...]:
     return phi, y, singular_values**2, Vt.T, *projected
 
 
-def propositions(problem: Problem, config: Supernat) -> pd.DataFrame:
+def propositions(problem: Problem, config: Supernat) -> dict[str, object]:
     """Propositions 3, 4 and 14 and two remarks of the text, on every seed's features and labels."""
     errors = [
         identity_errors(phi, y, np.random.default_rng([config.seed + index, 1]))
         for index, (phi, y) in enumerate(zip(problem.features, problem.labels, strict=True))
     ]
     seeds = np.arange(config.seed, config.seed + config.seeds)
-    return PROPOSITIONS.frame(
-        {
-            "statement": np.tile(list(IDENTITIES), config.seeds),
-            "seed": np.repeat(seeds, len(IDENTITIES)),
-            "error": np.array([[error[name] for name in IDENTITIES] for error in errors]).ravel(),
-        }
-    )
+    return {
+        "statement": np.tile(list(IDENTITIES), config.seeds),
+        "seed": np.repeat(seeds, len(IDENTITIES)),
+        "error": np.array([[error[name] for name in IDENTITIES] for error in errors]).ravel(),
+    }
 
 
 def descend(problem: Problem, config: Supernat, kappa: Kappa | None, loss: Loss) -> Path:
@@ -310,17 +293,12 @@ def alignments(path: Path, problem: Problem) -> dict[str, Array]:
 
 
 def tidy(
-    table: Table,
-    steps: NDArray[np.int64],
-    labels: dict[str, object],
-    first_seed: int,
-    **values: Array,
-) -> pd.DataFrame:
-    """Rows from arrays (steps, seeds) or (steps, seeds, modes); no number is infinity."""
+    steps: NDArray[np.int64], labels: dict[str, object], first_seed: int, **values: Array
+) -> dict[str, object]:
+    """Columns from arrays (steps, seeds) or (steps, seeds, modes); no number is infinity."""
     shape = next(iter(values.values())).shape
     places = np.indices(shape)
     columns = labels | {"step": steps[places[0]].ravel(), "seed": first_seed + places[1].ravel()}
     if len(shape) == 3:
         columns["mode"] = places[2].ravel()
-    numbers = {name: np.where(np.isnan(x), np.inf, x).ravel() for name, x in values.items()}
-    return table.frame(columns | numbers)
+    return columns | {name: np.where(np.isnan(x), np.inf, x).ravel() for name, x in values.items()}

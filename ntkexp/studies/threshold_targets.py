@@ -17,7 +17,7 @@ from ntkexp.data.fitted_digits import FittedDigits, TargetFit, fitted
 from ntkexp.data.images.sources import read
 from ntkexp.options import MOST_SEEDS, SEED, count, option
 from ntkexp.results.table import Table, float64, int64, string
-from ntkexp.studies.base import Frames, Part, Study
+from ntkexp.studies.base import Found, Part, Study
 
 TARGETS = Table(
     "threshold_targets",
@@ -49,13 +49,13 @@ class ThresholdTargets(Study):
     def parts(self) -> list[Part]:
         return [partial(self._of_seed, self.seed + index) for index in range(self.seeds)]
 
-    def _of_seed(self, seed: int) -> Frames:
+    def _of_seed(self, seed: int) -> Found:
         rows: list[tuple[str, str, float]] = []
         for fit in TargetFit:
             config = FittedDigits(fit=fit, train_examples=self.train_examples)
             both = fitted(config, seed, read("mnist", "train"), read("mnist", "test"))
             for split, digits in zip(("train", "test"), both, strict=True):
                 rows.append((fit.value, split, digits.accuracy))
-        fits, splits, accuracies = zip(*rows, strict=True)
-        columns = {"fit": [*fits], "split": [*splits], "accuracy": [*accuracies]}
-        return {TARGETS.name: TARGETS.frame({"seed": seed, **columns})}
+        fits, splits, accuracies = map(list, zip(*rows, strict=True))
+        columns = {"fit": fits, "split": splits, "accuracy": accuracies}
+        return {TARGETS.name: {"seed": seed, **columns}}

@@ -100,14 +100,14 @@ class YinYangMaps(Study):
         losses = {name: at_levels(run) for name, run in regimes.items()}
         maps, areas = zip(*(compared(level, losses) for level in levels_of(losses)), strict=True)
         return {
-            "yin_yang_maps": pd.concat(maps)[list(MAPS.columns)],
-            "yin_yang_areas": pd.concat(areas)[list(AREAS.columns)],
+            "yin_yang_maps": pd.concat(maps),
+            "yin_yang_areas": pd.concat(areas),
             "yin_yang_reached": pd.concat(
                 [reached(run).assign(regime=name) for name, run in regimes.items()]
-            )[list(REACHED.columns)],
+            ),
             "yin_yang_progress": pd.concat(
                 [progress(run.steps.table()).assign(regime=name) for name, run in regimes.items()]
-            )[list(PROGRESS.columns)],
+            ),
         }
 
 

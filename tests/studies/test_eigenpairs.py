@@ -39,7 +39,8 @@ def test_pairs_are_those_of_the_kernel_of_all_images(
 ) -> None:
     """By Krylov iteration as by all eigenpairs. T2 of the paper's inventory is among it."""
     monkeypatch.setattr(eigenpairs, "DENSE", most)
-    found = Eigenpairs(images="mnist", network=SMALL, seed=3, count=20).compute()
+    study = Eigenpairs(images="mnist", network=SMALL, seed=3, count=20)
+    found = study.found_by(study.compute)
     table, vectors = found["eigenpairs"], found["vectors"]
     assert isinstance(table, pd.DataFrame) and isinstance(vectors, np.ndarray)
     network = models.build(SMALL, (1, 28, 28), 1, seed=3).double()
@@ -59,7 +60,8 @@ def test_eigenfunctions_of_training_images_are_extended_to_others(
 ) -> None:
     """phi_j(x) = k(x, X) v_j / mu_j, and where x is a training image it is phi_j of it."""
     monkeypatch.setattr(eigenpairs, "ROWS", 25)
-    found = Eigenpairs(images="mnist", network=SMALL, count=15, extended=True).compute()
+    study = Eigenpairs(images="mnist", network=SMALL, count=15, extended=True)
+    found = study.found_by(study.compute)
     vectors, table = found["vectors"], found["eigenpairs"]
     assert isinstance(table, pd.DataFrame) and isinstance(vectors, np.ndarray)
     network = models.build(SMALL, (1, 28, 28), 1, seed=0).double()
