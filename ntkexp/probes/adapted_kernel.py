@@ -9,9 +9,9 @@ K(x, x') = Phi(x) Phi(x')^T with Phi the mean of grad f along the segment from t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -183,45 +183,19 @@ ANGLES = Table(
 class AdaptedKernel(RemembersStart):
     """The error of the identity is written for all three rules; angles are those at ten points."""
 
-    tables = (
-        SIZES,
-        COSINES,
-        FITS,
-        LAYERS,
-        IDENTITY,
-        PREMISE,
-        FIFTHS,
-        EXAMPLES,
-        CELLS,
-        CKAS,
-        ANGLES,
-    )
+    tables = (SIZES, COSINES, FITS, LAYERS, IDENTITY, PREMISE, FIFTHS, EXAMPLES, CELLS, CKAS,
+              ANGLES)  # fmt: skip
     needs = frozenset({"network", "activations", "examples", "training"})
+    looks_at = frozenset()
     tiny: ClassVar = {"points": 2}
 
     examples: int = option(500, count("examples"), "how many training examples")
     points: int = option(50, whole(2, 100_000, "points"), "points on the way of the weights")
-    rule: str = option(
-        "linspace",
-        one_of("linspace", "midpoint", "trapezoid"),
-        "how the mean over these points is taken",
-    )
+    rule: str = option("linspace", one_of(*RULES), "how the mean over these points is taken")
     list_examples: bool = option(False, about="write a row for each example")
     cells: int = option(0, whole(0, 10_000, "cells a side"), "side of kernels kept as images")
     angles: int = option(0, whole(0, 10_000, "directions"), "leading directions to compare")
     shuffles: int = option(0, whole(0, 1_000_000, "permutations"), "to compare CKA with")
-
-    def check(self, config: Any = None) -> None:
-        data, shape = config.data, config.data.shape()
-        single = shape is None or shape.outputs == 1
-        if (self.list_examples or self.cells) and not single:
-            raise UserError(
-                "probe.adapted_kernel: list_examples and cells are for networks of one output; "
-                f"data={data.name} has {shape.outputs}"
-            )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         self.remember(view)
@@ -233,28 +207,26 @@ class AdaptedKernel(RemembersStart):
         trained = Adaptation.of(
             view, self.start(), examples=self.examples, points=self.points, rule=self.integration
         )
-        rows: dict[str, Mapping[str, object]] = {
-            SIZES.name: columns(SIZES, sizes(trained)),
-            COSINES.name: columns(COSINES, cosines(trained)),
-            FITS.name: columns(FITS, fits(trained)),
-            LAYERS.name: columns(LAYERS, layers(trained)),
-            IDENTITY.name: columns(
-                IDENTITY, ((rule, self.points, trained.average.error(rule)) for rule in RULES)
-            ),
-            PREMISE.name: columns(PREMISE, premise(trained)),
-        }
+        identity = ((rule, self.points, trained.average.error(rule)) for rule in RULES)
+        written: list[tuple[Table, Iterable[tuple[object, ...]]]] = [
+            (SIZES, sizes(trained)),
+            (COSINES, cosines(trained)),
+            (FITS, fits(trained)),
+            (LAYERS, layers(trained)),
+            (IDENTITY, identity),
+            (PREMISE, premise(trained)),
+        ]
         if trained.linear is not None:
-            rows[FIFTHS.name] = columns(FIFTHS, fifths(trained))
-        if self.list_examples:
-            rows[EXAMPLES.name] = examples(trained)
+            written.append((FIFTHS, fifths(trained)))
         if self.cells:
-            rows[CELLS.name] = columns(CELLS, cells(trained, self.cells))
+            written.append((CELLS, cells(trained, self.cells)))
         if self.shuffles:
             draws = generator(view.seed, "shuffled labels")
-            rows[CKAS.name] = columns(CKAS, ckas(trained, self.shuffles, draws))
+            written.append((CKAS, ckas(trained, self.shuffles, draws)))
         if self.angles:
-            rows[ANGLES.name] = columns(ANGLES, angles(trained, self.angles))
-        return rows
+            written.append((ANGLES, angles(trained, self.angles)))
+        listed = {EXAMPLES.name: examples(trained)} if self.list_examples else {}
+        return {table.name: columns(table, rows) for table, rows in written} | listed
 
     def refuse_classes(self, view: View) -> None:
         """Refuse classes where examples are listed in the order of their targets."""

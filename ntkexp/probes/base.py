@@ -65,6 +65,7 @@ class Update:
 class Probe(Component):
     """The base of all probes; its dataclass fields are the options of its config.
 
+    `looks_at` names the batches that it looks at: train, test, or subsets of the training examples.
     `needs` names what it asks of a work and its views: outputs, network, kernel, labels, examples;
     layers, where the network must be its layers and nothing else; activations, where they must be
     part of it; updates, to see them; changes, to see every weight's; optimiser, what it remembers;
@@ -76,6 +77,7 @@ class Probe(Component):
     tables: ClassVar[tuple[Table, ...]] = ()
     arrays: ClassVar[tuple[Array, ...]] = ()
     needs: ClassVar[frozenset[str]] = frozenset({"network"})
+    looks_at: ClassVar[frozenset[str]] = frozenset({"train", "test"})
 
     def refuse_late_start(self, config: Any) -> None:
         """Refuse a schedule without a look at step 0; for probes that compare with the start."""
@@ -87,8 +89,8 @@ class Probe(Component):
             )
 
     def batches(self) -> frozenset[str]:
-        """The batches that it looks at: train, test, or subsets of the training examples."""
-        return frozenset({"train", "test"})
+        """`looks_at`, unless options decide."""
+        return self.looks_at
 
     def measure(self, view: View) -> Measured:
         """Rows and arrays at a step of the probe schedule."""

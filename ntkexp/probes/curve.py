@@ -34,14 +34,12 @@ class Curve(Probe):
 
     tables = (CURVE,)
     needs = frozenset({"network", "examples"})
+    looks_at = frozenset()
 
     steps: list[int] = option(
         [], each(whole(0, MANY, "as a step")), "looks at which the function is kept; none: all"
     )
     networks: int = option(1, count("networks"), "of many networks in one run the first")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if view.member >= self.networks or (self.steps and view.step not in self.steps):

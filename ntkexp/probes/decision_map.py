@@ -49,6 +49,7 @@ class DecisionMap(Probe):
     every `kept`-th row and column of the map is kept."""
 
     tables = (DECISION_MAP, RADIAL_SPECTRUM)
+    looks_at = frozenset()
     tiny: ClassVar = {"grid": 16}
 
     grid: int = option(512, whole(4, 4096, "points a side"), "points a side of the lattice")
@@ -61,9 +62,6 @@ class DecisionMap(Probe):
                 f"probe.decision_map.kept={self.kept}: expected a divisor of the {self.grid} "
                 "points a side"
             )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if not view.last:

@@ -54,14 +54,12 @@ class Directions(Probe):
 
     tables = (DIRECTIONS,)
     needs = frozenset({"network", "kernel", "examples"})
+    looks_at = frozenset({"train"})
     tiny: ClassVar = {"count": 2, "examples": 10}
 
     count: int = option(50, whole(1, MANY, "directions"), "directions of each kind")
     examples: int = option(1000, whole(1, MANY, "examples"), "test examples whose outputs vary")
     size: float = option(0.01, positive(1e6, least=1e-8), "length of the step that is taken")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset({"train"})
 
     def measure(self, view: View) -> Rows:
         if not view.last:

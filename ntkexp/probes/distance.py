@@ -32,12 +32,10 @@ class Distance(RemembersStart):
     """In float64, one pass over the weights."""
 
     tables = (DISTANCE,)
+    looks_at = frozenset()
 
     def check(self, config: Any = None) -> None:
         self.refuse_late_start(config)
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Measured:
         self.remember(view)

@@ -60,6 +60,7 @@ class Eigenfunctions(Probe):
     """The first `count` eigenfunctions; at step 0 also where the points lie."""
 
     needs = frozenset({"kernel", "examples", "training"})
+    looks_at = frozenset()
     tiny: ClassVar = {"count": 4}
     tables = (EIGENFUNCTIONS, EIGENVALUES, POINTS)
 
@@ -85,9 +86,6 @@ class Eigenfunctions(Probe):
                 f"probe.eigenfunctions.count={self.count}: the kernel has {points:,} points "
                 f"(data.grid={grid}); expected 1 to {points - 1:,}"
             )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         kernel = view.kernel_on(view.examples("test").inputs)

@@ -42,11 +42,9 @@ class EnergyConcentration(Probe):
 
     tables = (ENERGY,)
     needs = frozenset({"network", "kernel", "labels"})
+    looks_at = frozenset({"train"})
 
     count: int = option(50, count("eigenvectors"), "how many leading eigenvectors")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset({"train"})
 
     def measure(self, view: View) -> Measured:
         gram = view.kernel_on(view.batches["train"].inputs).gram

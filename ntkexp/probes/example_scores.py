@@ -32,9 +32,7 @@ class ExampleScores(Probe):
 
     tables = (EXAMPLE_SCORES,)
     needs = frozenset({"examples", "training"})
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
+    looks_at = frozenset()
 
     def check(self, config: Any = None) -> None:
         if not config.data.has_scores:

@@ -36,13 +36,11 @@ class Fourier(Probe):
 
     tables = (FOURIER,)
     needs = frozenset({"network", "examples"})
+    looks_at = frozenset()
 
     frequencies: list[int] = option(
         [], each(count("oscillations")), "oscillations to measure; none: all there are"
     )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         train = view.examples("train")

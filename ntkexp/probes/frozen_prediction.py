@@ -18,10 +18,9 @@ from torch import Tensor
 
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.optim.sgd import Sgd
 from ntkexp.options import MANY, count, option, whole
-from ntkexp.probes.base import Probe
+from ntkexp.probes.base import Probe, columns
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
 from ntkexp.theory.frozen_kernel import FrozenKernel
@@ -38,8 +37,6 @@ FROZEN_PREDICTION = Table(
         "difference": float64("the same of the outputs less the prediction"),
     },
 )
-# float64: the kernel, its eigenvectors, and a copy of either while they are computed.
-BYTES_A_PAIR = 4 * 8
 
 
 @dataclass
@@ -49,6 +46,7 @@ class FrozenPrediction(Probe):
 
     tables = (FROZEN_PREDICTION,)
     needs = frozenset({"network", "kernel", "examples", "training"})
+    looks_at = frozenset()
 
     since: int = option(0, whole(0, MANY, "as the step whose kernel is frozen"), "a step of a look")
     examples: int = option(100, count("test examples"), "test examples to predict")
@@ -56,9 +54,6 @@ class FrozenPrediction(Probe):
     def __post_init__(self) -> None:
         self._kept: dict[str, Tensor] = {}
         self._frozen: FrozenKernel | None = None
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def check(self, config: Any = None) -> None:
         if (obstacle := self._obstacle(config)) is not None:
@@ -70,11 +65,6 @@ class FrozenPrediction(Probe):
                 f"probe.frozen_prediction.since={self.since}: no look is there; expected one of "
                 f"probing.steps={list(config.probing.steps)}"
             )
-        if (shape := config.data.shape()) is not None and shape.examples is not None:
-            rows = shape.examples * shape.outputs
-            needed = BYTES_A_PAIR * rows**2
-            key = f"data.train_examples={shape.examples}"
-            refuse_beyond(key, "eigenvectors of their kernel", needed, available_bytes())
 
     def _obstacle(self, config: Any) -> tuple[str, str] | None:
         """The first option without a closed form and the one that is accepted, or None."""
@@ -113,20 +103,13 @@ class FrozenPrediction(Probe):
             "train": frozen.outputs(a),
             "test": frozen.outputs(a, kept["to_train"].double().cpu().numpy(), start),
         }
-        columns: dict[str, list[Any]] = {
-            name: [] for name in FROZEN_PREDICTION.columns if name != "step"
-        }
+        rows: list[tuple[object, ...]] = []
         for split, expected in predicted.items():
             begun = kept[split].double().cpu().numpy()
             now = self._outputs(view, split).double().cpu().numpy()
-            columns["split"].append(split)
-            for name, part in (
-                ("moved", now - begun),
-                ("foretold", expected - begun),
-                ("difference", now - expected),
-            ):
-                columns[name].append(float(np.sqrt(np.mean(part**2))))
-        return {"frozen_prediction": columns}
+            parts = (now - begun, expected - begun, now - expected)
+            rows.append((split, *(float(np.sqrt(np.mean(part**2))) for part in parts)))
+        return {"frozen_prediction": columns(FROZEN_PREDICTION, rows)}
 
     def _freeze(self, view: View) -> None:
         self._kept = {split: self._outputs(view, split) for split in ("train", "test")}

@@ -66,6 +66,7 @@ class FunctionAlignment(RemembersStart):
 
     tables = (ALIGNMENT, ONE_AXIS)
     needs = frozenset({"network", "examples", "training"})
+    looks_at = frozenset()
 
     pairs: FromRun = option(
         FromRun(file="vectors.npy"), about="the run of study=eigenpairs that has the eigenfunctions"
@@ -80,9 +81,6 @@ class FunctionAlignment(RemembersStart):
                 f"probe.{self.name}: expected data=eigenfunctions, and the same run in "
                 f"probe.{self.name}.pairs.run as in data.pairs.run"
             )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Measured:
         self.remember(view)

@@ -47,6 +47,7 @@ class KernelReplay(Probe):
 
     tables = (KERNEL_REPLAY,)
     needs = frozenset({"network", "examples", "optimiser", "training"})
+    looks_at = frozenset()
 
     starts: list[int] = option([0], each(whole(0, MANY, "as a step")), "steps to replay from")
     after: list[int] = option([1, 10, 100], each(count("steps")), "how many steps later, rising")
@@ -65,9 +66,6 @@ class KernelReplay(Probe):
                 raise UserError(f"probe.kernel_replay.{name}: expected optim's, {value}")
         if known is adam and 0 in self.starts:
             raise UserError("probe.kernel_replay.starts: Adam has no scales at step 0")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if view.step not in self.starts:

@@ -33,11 +33,9 @@ class LabelScore(Probe):
 
     tables = (LABEL_SCORE,)
     needs = frozenset({"kernel", "examples"})
+    looks_at = frozenset()
 
     steps: list[int] = option([0], each(whole(0, MANY, "as a step")), "steps to score")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if view.step not in self.steps:

@@ -10,14 +10,12 @@ with the kernel at the start and at the end of training: consistency scores with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import count, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -40,8 +38,6 @@ LEAVE_ONE_OUT = Table(
         "residual": float64("norm of target less output, over all outputs"),
     },
 )
-# float64: the kernel, its inverse and a copy of it.
-BYTES_A_PAIR = 3 * 8
 
 
 @dataclass
@@ -51,25 +47,10 @@ class LeaveOneOut(Probe):
 
     tables = (LEAVE_ONE_OUT,)
     needs = frozenset({"kernel", "examples"})
+    looks_at = frozenset()
 
     examples: int | None = option(2000, count("examples", null="for all"), "training examples")
     ridge: float = option(1e-3, positive(1e6), "ridge, in means of the kernel's diagonal")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
-
-    def check(self, config: Any = None) -> None:
-        """Refuse a kernel that does not fit into memory."""
-        if self.examples is not None:
-            self._refuse_beyond(self.examples)
-
-    def _refuse_beyond(self, examples: int) -> None:
-        refuse_beyond(
-            f"probe.leave_one_out.examples={self.examples}",
-            f"a kernel of {examples:,} examples",
-            BYTES_A_PAIR * examples**2,
-            available_bytes(),
-        )
 
     def measure(self, view: View) -> Rows:
         if view.step > 0 and not view.last:
@@ -78,7 +59,6 @@ class LeaveOneOut(Probe):
         inputs, targets = split.inputs[: self.examples], split.targets[: self.examples]
         if targets.is_floating_point():
             raise UserError("probe.leave_one_out: takes classes, and the targets are numbers")
-        self._refuse_beyond(len(targets))
         labels = targets.cpu().numpy()
         margin, residual = self._left_out(view, inputs, labels)
         return {

@@ -39,14 +39,12 @@ class LinearPieces(Probe):
 
     tables = (LINEAR_PIECES,)
     needs = frozenset({"network", "layers"})
+    looks_at = frozenset()
 
     steps: list[int] = option(
         [], each(whole(0, MANY, "as a step")), "looks at which pieces are counted; none: all"
     )
     networks: int = option(2, count("networks"), "of many networks in one run the first")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if view.member >= self.networks or (self.steps and view.step not in self.steps):

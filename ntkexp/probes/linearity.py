@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp.probes.base import Probe
+from ntkexp.probes.base import Probe, columns
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
 
@@ -54,14 +54,12 @@ class Linearity(Probe):
         self.refuse_late_start(config)
 
     def measure(self, view: View) -> Rows:
-        columns: dict[str, list[Any]] = {name: [] for name in LINEARITY.columns if name != "step"}
+        rows: list[tuple[object, ...]] = []
         for split in SPLITS:
             now = state_of(view.network("layers"), view.batches[split].inputs)
             now["kernel"] = view.kernel(split).gram
-            row = {"split": split, **compared(now, self._start.setdefault(split, now))}
-            for name, value in row.items():
-                columns[name].append(value)
-        return {"linearity": columns}
+            rows.append((split, *compared(now, self._start.setdefault(split, now)).values()))
+        return {"linearity": columns(LINEARITY, rows)}
 
     def state(self) -> dict[str, Any]:
         return {"start": self._start}

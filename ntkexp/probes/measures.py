@@ -59,6 +59,7 @@ class Measures(Probe):
 
     tables = (MEASURES, MARGINS)
     needs = frozenset({"network", "layers", "examples", "training"})
+    looks_at = frozenset()
 
     def __post_init__(self) -> None:
         self._initial: list[Tensor] = []
@@ -69,9 +70,6 @@ class Measures(Probe):
                 f"probe.measures: norms of weights say nothing of model={config.model.name} with "
                 "batch normalisation; expected model.norm=none, or an mlp or a vgg"
             )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if view.step == 0:

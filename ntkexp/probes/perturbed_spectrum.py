@@ -44,6 +44,7 @@ class PerturbedSpectrum(Probe):
 
     tables = (PERTURBED_SPECTRUM,)
     needs = frozenset({"network", "examples"})
+    looks_at = frozenset()
     tiny: ClassVar = {"directions": 3}
 
     frequencies: list[int] = option(
@@ -53,9 +54,6 @@ class PerturbedSpectrum(Probe):
         [0.01, 0.1, 1.0], each(positive(1e6)), "how far weights are pushed"
     )
     directions: int = option(100, count("directions"), "random directions for each delta")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if not view.last:

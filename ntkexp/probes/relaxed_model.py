@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -124,6 +124,7 @@ class RelaxedModel(RemembersStart):
 
     tables = (SINGULAR_VALUES, LAYERS, KERNELS, SOLUTION, ENTRIES, DIAGONAL)
     needs = frozenset({"network", "examples", "training"})
+    looks_at = frozenset()
     tiny: ClassVar = {"points": 2, "iterations": 2, "restarts": 0}
 
     examples: int = option(500, count("examples"), "how many training examples")
@@ -135,17 +136,6 @@ class RelaxedModel(RemembersStart):
         0, whole(0, 1000, "random starts beside the identity"), "random starts of the solver"
     )
     diagonal: bool = option(False, about="also solve for a scale of every parameter")
-
-    def check(self, config: Any = None) -> None:
-        shape = config.data.shape()
-        if shape is not None and shape.outputs != 1:
-            raise UserError(
-                f"probe.relaxed_model: for networks of one output; data={config.data.name} has "
-                f"{shape.outputs}"
-            )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         self.remember(view)

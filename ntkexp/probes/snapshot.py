@@ -43,6 +43,7 @@ class Snapshot(Probe):
 
     tables = (SNAPSHOT,)
     needs = frozenset({"network", "examples"})
+    looks_at = frozenset()
 
     split: str = option("test", one_of("train", "test"), "whose outputs are kept")
     examples: int | None = option(None, count("examples", null="for all"), "how many examples")
@@ -54,9 +55,6 @@ class Snapshot(Probe):
                 "probe.snapshot: waits for training losses, and probing.losses=[] names none; "
                 "expected probing.losses=[0.5,...] or probe.snapshot.looks=true"
             )
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if view.event is None and not self.looks:

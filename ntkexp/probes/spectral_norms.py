@@ -29,9 +29,7 @@ class SpectralNorms(Probe):
     """Measures every parameter that is a matrix."""
 
     tables = (SPECTRAL_NORMS,)
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
+    looks_at = frozenset()
 
     def measure(self, view: View) -> Rows:
         weights = {

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ntkexp.probes.base import Probe, Update
+from ntkexp.probes.base import Probe, Update, columns
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
 from ntkexp.tangent import push_forward
@@ -63,19 +63,14 @@ class Telescope(Probe):
         return {}
 
     def measure(self, view: View) -> Rows:
-        columns: dict[str, list[Any]] = {name: [] for name in TELESCOPE.columns if name != "step"}
+        rows: list[tuple[object, ...]] = []
         for split in SPLITS:
             outputs = view.outputs(split).double()
             moved = outputs - self._start.setdefault(split, outputs).to(outputs.device)
             added = self._sum.get(split, torch.zeros_like(outputs)).to(outputs.device)
-            columns["split"].append(split)
-            for name, part in (
-                ("moved", moved),
-                ("first_order", added),
-                ("remainder", moved - added),
-            ):
-                columns[name].append(part.square().mean().sqrt().item())
-        return {"telescope": columns}
+            parts = (moved, added, moved - added)
+            rows.append((split, *(part.square().mean().sqrt().item() for part in parts)))
+        return {"telescope": columns(TELESCOPE, rows)}
 
     def state(self) -> dict[str, Any]:
         return {"start": self._start, "sum": self._sum}

@@ -90,7 +90,6 @@ class Study(Component):
     def found_by(self, part: Part) -> Mapping[str, pd.DataFrame | NDArray[np.generic]]:
         """The results of a part; refuses numbers that are not finite where they must be."""
         import numpy as np
-        import pandas as pd
 
         # An overflow on the way is judged by the results, not by a warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -17,7 +17,7 @@ from ntkexp.theory.adaptive.diagonal import diagonal_solution
 from ntkexp.theory.adaptive.penalties import Fixed, Power
 from ntkexp.theory.adaptive.solver import Dense, adapt
 from ntkexp.theory.adaptive.theorems import joint_penalty
-from tests.tiny_runs import composed, train
+from tests.tiny_runs import train
 
 pytestmark = pytest.mark.usefixtures("module_images")
 WORDS = (
@@ -130,7 +130,8 @@ def test_a_network_with_biases_is_refused_before_it_is_trained(tmp_path: Path) -
         train(tmp_path, *words, "model=mlp", "model.width=6", "model.depth=2")
 
 
-def test_many_outputs_are_refused() -> None:
-    words = ["data=mnist", "probe=[relaxed_model]", "optim.steps=1", "probing.examples=6"]
+def test_many_outputs_are_refused_before_training(tmp_path: Path) -> None:
+    words = ["data=mnist", "data.train_examples=20", "data.test_examples=20", *WORDS[-2:]]
+    words += ["model=bias_free_mlp", "model.width=6", "probe=[relaxed_model]", "optim.steps=1"]
     with pytest.raises(UserError, match="one output"):
-        composed(words)
+        train(tmp_path, *words, "probing.examples=6")
