@@ -17,8 +17,10 @@ from ntkexp.models.base import BatchNorm, Model
 from ntkexp.objectives.base import Objective
 from ntkexp.optim.base import Optimiser
 from ntkexp.options import (
+    FOR_ALL,
     MANY,
     SEED,
+    STEPS,
     Rule,
     count,
     each,
@@ -49,6 +51,7 @@ METRIC = Rule(lambda name: bool(name.strip()), "the name of a metric, such as r_
 FOLDER = Rule(
     lambda path: bool(path.strip()) and path.isprintable(), "a folder, such as outputs or /scratch"
 )
+GROWTH = Rule(lambda x: 1.001 <= x <= 1000, "a factor from 1.001 to 1000")
 DEVICE = Rule(
     lambda name: re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", name) is not None,
     "auto, cpu, cuda or cuda:N",
@@ -74,18 +77,11 @@ class Check(StrEnum):
 class ProbingConfig:
     """When the probes look, at how many fixed examples of each split, and in which mode."""
 
-    spacing: Spacing = option(
-        Spacing.log,
-        about="looks at 0 and start * growth^k (log), at multiples of every (linear), or at steps",
-    )
+    spacing: Spacing = option(Spacing.log, about="looks by start and growth, by every, or at steps")
     start: int = option(5, whole(1, MANY, "as the first step after 0"), "first step after 0 (log)")
-    growth: float = option(
-        1.15,
-        Rule(lambda x: 1.001 <= x <= 1000, "a factor from 1.001 to 1000"),
-        "ratio of a step to the last with spacing=log",
-    )
+    growth: float = option(1.15, GROWTH, "ratio of a step to the last with spacing=log")
     every: int = option(100, count("steps"), "steps between looks with spacing=linear")
-    steps: list[int] = option([], each(whole(0, MANY, "as a step")), "the looks with spacing=list")
+    steps: list[int] = option([], STEPS, "the looks with spacing=list")
     losses: list[float] = option([], each(positive()), "looks where the loss passes these, too")
     examples: int = option(100, count("examples"), "how many examples of each split a kernel is of")
     batch_norm: BatchNorm = option(
@@ -102,14 +98,8 @@ class EvaluateConfig:
     Easy and difficult examples are evaluated wherever there are such.
     """
 
-    train_examples: int | None = option(
-        None,
-        count("examples", null="for all"),
-        "training examples that loss and accuracy are means of",
-    )
-    test_examples: int | None = option(
-        None, count("examples", null="for all"), "test examples that loss and accuracy are means of"
-    )
+    train_examples: int | None = option(None, FOR_ALL, "of the training set, for loss and accuracy")
+    test_examples: int | None = option(None, FOR_ALL, "of the test set, for loss and accuracy")
     batch_size: int = option(500, count("examples"), "examples that are in memory at once")
     subsets: list[str] = option([], each(SUBSET), "also noisy, intact, or groups of the data")
     metrics: list[str] = option([], each(METRIC), "numbers beside loss and accuracy: r_squared")
@@ -129,9 +119,7 @@ class ScaleConfig:
     train_examples: int | None = option(None, EXAMPLES, "most examples to train on")
     test_examples: int | None = option(None, EXAMPLES, "most examples to test on")
     width: int | None = option(None, count("units", null="for no limit"), "most units a layer")
-    base: int | None = option(
-        None, count("channels", null="for no limit"), "most channels at first"
-    )
+    base: int | None = option(None, count("channels", null="for no limit"), "most first channels")
     steps: int | None = option(None, count("steps", null="for no limit"), "most updates")
     probe_examples: int | None = option(None, EXAMPLES, "most examples of a kernel")
     evaluate_examples: int | None = option(None, EXAMPLES, "most examples for loss and accuracy")
@@ -144,9 +132,7 @@ class ScaleConfig:
 class KeepConfig:
     """The weights and updates of a training that are kept."""
 
-    weights: list[int] = option(
-        [], each(whole(0, MANY, "as a step")), "steps whose weights are kept, beside the last"
-    )
+    weights: list[int] = option([], STEPS, "steps whose weights are kept, beside the last")
     updates: int = option(1, count("updates"), "updates for each row of the table steps")
     work: bool = option(False, about="what a longer run needs to go on from this one")
 
@@ -186,16 +172,10 @@ class SlurmConfig(LauncherConfig):
     partition: str | None = option(None, about="where jobs go; null: where the cluster puts them")
     gpus: int | None = option(None, whole(0, 1000, "GPUs", null=""), "GPUs of a job")
     cpus: int = option(2, count("cores", most=10_000), "cores of a job")
-    memory_gb: int | None = option(
-        None,
-        count("gigabytes", null="", most=1_000_000),
-        "memory of a job",
-    )
+    memory_gb: int | None = option(None, count("gigabytes", null="", most=1_000_000), "of a job")
     minutes: int = option(240, count("minutes", most=1_000_000), "time limit of a job")
     array: int = option(256, count("jobs at once", most=1_000_000), "jobs that run at once")
-    notice_seconds: int = option(
-        120, count("seconds", most=1_000_000), "how long before that it is told"
-    )
+    notice_seconds: int = option(120, count("seconds", most=1_000_000), "warning before the limit")
     requeues: int = option(100, whole(0, 1_000_000, "times"), "how often such a job comes back")
     folder: str = option("${paths.outputs}/.submitit/%j", FOLDER, "where SLURM writes its logs")
     sbatch: dict[str, Any] = option({}, about="further options of sbatch, by their long names")

@@ -112,6 +112,11 @@ def _null(meaning: str | None) -> str:
     return "" if meaning is None else f", or null {meaning}".rstrip()
 
 
+FOR_ALL = count("examples", null="for all")
+STEPS = each(whole(0, MANY, "as a step"))
+BELOW_ONE = Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1")
+
+
 def check_options(node: DictConfig, where: str = "") -> None:
     """Refuse every value below `node` that breaks its field's rule, is missing or not finite.
 

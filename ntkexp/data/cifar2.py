@@ -23,7 +23,7 @@ from ntkexp.data.images.files import Labels
 from ntkexp.data.images.first import first_images
 from ntkexp.data.images.options import SplitName
 from ntkexp.data.images.sources import files_here
-from ntkexp.options import count, option
+from ntkexp.options import FOR_ALL, option
 
 HALF = 5
 
@@ -36,8 +36,8 @@ class Cifar2(Data):
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
 
-    train_examples: int | None = option(None, count("examples", null="for all"), "training images")
-    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
+    train_examples: int | None = option(None, FOR_ALL, "training images")
+    test_examples: int | None = option(None, FOR_ALL, "test images")
 
     def shape(self) -> Shape:
         return Shape(Cifar10.images.shape, 1, self.train_examples or 50_000)

@@ -20,7 +20,7 @@ from ntkexp.data.images.files import LabelledImages
 from ntkexp.data.images.options import Augment
 from ntkexp.data.images.sources import checksums, files_here, read_images, remarks
 from ntkexp.errors import UserError
-from ntkexp.options import count, each, option, whole
+from ntkexp.options import FOR_ALL, each, option, whole
 
 
 @dataclass
@@ -35,8 +35,8 @@ class CifarClasses(Data):
         each(whole(0, 9, "as a class of CIFAR-10")),
         "classes of CIFAR-10, numbered anew in this order",
     )
-    train_examples: int | None = option(None, count("examples", null="for all"), "training images")
-    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
+    train_examples: int | None = option(None, FOR_ALL, "training images")
+    test_examples: int | None = option(None, FOR_ALL, "test images")
     augment: Augment = option(Augment.none, about="crop and flip training images at random")
 
     def check(self, config: Any = None) -> None:

@@ -22,7 +22,7 @@ from ntkexp.data.images.first import first_images
 from ntkexp.data.images.options import SplitName
 from ntkexp.data.images.sources import SPLITS, files_here, kind_of
 from ntkexp.errors import UserError
-from ntkexp.options import count, one_of, option
+from ntkexp.options import FOR_ALL, count, one_of, option
 from ntkexp.references import FromRun
 
 
@@ -32,18 +32,10 @@ class Eigenfunctions(Data):
     had of each; their numbers must be its own. None is all."""
 
     images: str = option("cifar10", one_of("cifar10", "mnist"), "the images")
-    pairs: FromRun = option(
-        FromRun(file="vectors.npy"), about="the run of study=eigenpairs that has them"
-    )
-    index: int = option(
-        1, count("as the place of an eigenfunction"), "which one, 1 for the largest eigenvalue"
-    )
-    train_examples: int | None = option(
-        None, count("examples", null="for all"), "training images, as many as that run has"
-    )
-    test_examples: int | None = option(
-        None, count("examples", null="for all"), "test images, as many as that run has"
-    )
+    pairs: FromRun = option(FromRun(file="vectors.npy"), about="the run of study=eigenpairs")
+    index: int = option(1, count("as the place of an eigenfunction"), "which one, from the largest")
+    train_examples: int | None = option(None, FOR_ALL, "training images, as many as that run has")
+    test_examples: int | None = option(None, FOR_ALL, "test images, as many as that run has")
 
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30}

@@ -27,7 +27,7 @@ from ntkexp.data.images.files import LabelledImages, shared_inputs
 from ntkexp.data.images.sources import SPLITS, checksums, files_here, read_images, remarks
 from ntkexp.data.mnist import Mnist
 from ntkexp.errors import UserError
-from ntkexp.options import count, each, option, whole
+from ntkexp.options import FOR_ALL, count, each, option, whole
 from ntkexp.seeds import generator
 
 # The fit by SGD has the rate, schedule and momentum of the text; the authors' code has others.
@@ -74,7 +74,7 @@ class FittedDigits(Data):
     depth: int = option(2, count("hidden layers", most=100), "hidden layers of the random network")
     width: int = option(128, count("units", most=100_000), "units a layer of the random network")
     train_examples: int = option(500, count("examples"), "training images")
-    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
+    test_examples: int | None = option(None, FOR_ALL, "test images")
 
     def check(self, config: Any = None) -> None:
         if len(set(self.digits)) != 2 or len(self.digits) != 2:

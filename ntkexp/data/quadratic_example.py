@@ -30,9 +30,7 @@ class QuadraticExample(Data):
     """
 
     example: int = option(1, whole(1, 3, "as an example of section 5.4.4"), "which of the three")
-    mu: list[float] = option(
-        [9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "of Example 1, squared"
-    )
+    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "Example 1, squared")
     n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
     q: int = option(5, count("examples"), "examples of the minority")
     noise_eta: float = option(5.0, positive(1e3), "Example 2: size of the noise")

@@ -13,9 +13,7 @@ from torch import Tensor
 
 from ntkexp.optim.base import Optimiser
 from ntkexp.optim.update import Number, WeightUpdate, add_, along
-from ntkexp.options import Rule, not_negative, option, positive
-
-BELOW_ONE = Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1")
+from ntkexp.options import BELOW_ONE, not_negative, option, positive
 
 
 @dataclass

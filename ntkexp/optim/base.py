@@ -33,15 +33,11 @@ class Optimiser(Component):
     tiny: ClassVar = {"steps": 2}
 
     lr: float = option(0.01, positive(), "learning rate")
-    batch_size: int | None = option(
-        100, count("examples", null="for the full batch"), "of an update"
-    )
+    batch_size: int | None = option(100, count("examples", null="for the full batch"), "of a step")
     schedule: Schedule = option(Schedule.constant, about="the rate: constant, or falling to 0")
     epochs: int | None = option(None, count("epochs", null=""), "passes over the training examples")
     steps: int | None = option(None, count("steps", null=""), "updates")
-    stop_loss: float | None = option(
-        0.01, positive(null="to train to the limit"), "training loss to reach"
-    )
+    stop_loss: float | None = option(0.01, positive(null="to train to the limit"), "loss to reach")
     stop_patience: int = option(2, count("evaluations"), "evaluations in a row that find it below")
     stop_after_losses: bool = option(False, about="training ends below the last of probing.losses")
     drop_last: bool = option(False, about="an epoch's last batch is left out if it is smaller")

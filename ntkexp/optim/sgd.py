@@ -13,18 +13,14 @@ from torch import Tensor
 
 from ntkexp.optim.base import Optimiser
 from ntkexp.optim.update import Number, WeightUpdate, add_, scale_
-from ntkexp.options import Rule, not_negative, option
+from ntkexp.options import BELOW_ONE, not_negative, option
 
 
 @dataclass
 class Sgd(Optimiser):
     """v <- momentum v + gradient + weight_decay w,  then  w <- w - lr v."""
 
-    momentum: float = option(
-        0.9,
-        Rule(lambda number: 0 <= number < 1, "a number from 0 to below 1"),
-        "what is left of the last change in the next",
-    )
+    momentum: float = option(0.9, BELOW_ONE, "what is left of the last change in the next")
     weight_decay: float = option(0.0, not_negative(), "share of the weights in the gradient")
 
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ntkexp.options import MANY, count, each, option, whole
+from ntkexp.options import STEPS, count, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float32, int64
@@ -36,9 +36,7 @@ class Curve(Probe):
     needs = frozenset({"network", "examples"})
     looks_at = frozenset()
 
-    steps: list[int] = option(
-        [], each(whole(0, MANY, "as a step")), "looks at which the function is kept; none: all"
-    )
+    steps: list[int] = option([], STEPS, "looks at which the function is kept; none: all")
     networks: int = option(1, count("networks"), "of many networks in one run the first")
 
     def measure(self, view: View) -> Rows:

@@ -38,9 +38,7 @@ class Fourier(Probe):
     needs = frozenset({"network", "examples"})
     looks_at = frozenset()
 
-    frequencies: list[int] = option(
-        [], each(count("oscillations")), "oscillations to measure; none: all there are"
-    )
+    frequencies: list[int] = option([], each(count("oscillations")), "to measure; none: all")
 
     def measure(self, view: View) -> Rows:
         train = view.examples("train")

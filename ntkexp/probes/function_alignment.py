@@ -68,9 +68,7 @@ class FunctionAlignment(RemembersStart):
     needs = frozenset({"network", "examples", "training"})
     looks_at = frozenset()
 
-    pairs: FromRun = option(
-        FromRun(file="vectors.npy"), about="the run of study=eigenpairs that has the eigenfunctions"
-    )
+    pairs: FromRun = option(FromRun(file="vectors.npy"), about="the run of study=eigenpairs")
     examples: int = option(10_000, count("examples"), "the first images of each split")
     other: int = option(10, count("as the place of an eigenfunction"), "the task of another axis")
 

@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.optim.adam import BELOW_ONE
-from ntkexp.options import MANY, count, each, not_negative, option, positive, whole
+from ntkexp.options import BELOW_ONE, STEPS, count, each, not_negative, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
@@ -49,7 +48,7 @@ class KernelReplay(Probe):
     needs = frozenset({"network", "examples", "optimiser", "training"})
     looks_at = frozenset()
 
-    starts: list[int] = option([0], each(whole(0, MANY, "as a step")), "steps to replay from")
+    starts: list[int] = option([0], STEPS, "steps to replay from")
     after: list[int] = option([1, 10, 100], each(count("steps")), "how many steps later, rising")
     frequencies: list[int] = option([], each(count("oscillations")), "oscillations to measure")
     lr: float = option(0.0003, positive(), "that of optim")

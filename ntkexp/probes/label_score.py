@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ntkexp.options import MANY, each, option, whole
+from ntkexp.options import STEPS, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64
@@ -35,7 +35,7 @@ class LabelScore(Probe):
     needs = frozenset({"kernel", "examples"})
     looks_at = frozenset()
 
-    steps: list[int] = option([0], each(whole(0, MANY, "as a step")), "steps to score")
+    steps: list[int] = option([0], STEPS, "steps to score")
 
     def measure(self, view: View) -> Rows:
         if view.step not in self.steps:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.options import count, option, positive
+from ntkexp.options import FOR_ALL, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
@@ -49,7 +49,7 @@ class LeaveOneOut(Probe):
     needs = frozenset({"kernel", "examples"})
     looks_at = frozenset()
 
-    examples: int | None = option(2000, count("examples", null="for all"), "training examples")
+    examples: int | None = option(2000, FOR_ALL, "training examples")
     ridge: float = option(1e-3, positive(1e6), "ridge, in means of the kernel's diagonal")
 
     def measure(self, view: View) -> Rows:

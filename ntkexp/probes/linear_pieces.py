@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from ntkexp.options import MANY, count, each, option, whole
+from ntkexp.options import STEPS, count, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
@@ -41,9 +41,7 @@ class LinearPieces(Probe):
     needs = frozenset({"network", "layers"})
     looks_at = frozenset()
 
-    steps: list[int] = option(
-        [], each(whole(0, MANY, "as a step")), "looks at which pieces are counted; none: all"
-    )
+    steps: list[int] = option([], STEPS, "looks at which pieces are counted; none: all")
     networks: int = option(2, count("networks"), "of many networks in one run the first")
 
     def measure(self, view: View) -> Rows:

@@ -47,12 +47,8 @@ class PerturbedSpectrum(Probe):
     looks_at = frozenset()
     tiny: ClassVar = {"directions": 3}
 
-    frequencies: list[int] = option(
-        [*range(10, 51, 5)], each(count("oscillations")), "oscillations to measure"
-    )
-    deltas: list[float] = option(
-        [0.01, 0.1, 1.0], each(positive(1e6)), "how far weights are pushed"
-    )
+    frequencies: list[int] = option([*range(10, 51, 5)], each(count("oscillations")), "to measure")
+    deltas: list[float] = option([0.01, 0.1, 1.0], each(positive(1e6)), "how far weights go")
     directions: int = option(100, count("directions"), "random directions for each delta")
 
     def measure(self, view: View) -> Rows:

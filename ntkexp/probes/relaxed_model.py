@@ -132,9 +132,7 @@ class RelaxedModel(RemembersStart):
     p: float = option(2.0, positive(100), "power of the penalty")
     iterations: int = option(500, count("iterations"), "iterations of the solver")
     tolerance: float = option(1e-6, positive(1), "gain below which the solver stops")
-    restarts: int = option(
-        0, whole(0, 1000, "random starts beside the identity"), "random starts of the solver"
-    )
+    restarts: int = option(0, whole(0, 1000, "random starts beside the identity"), "of the solver")
     diagonal: bool = option(False, about="also solve for a scale of every parameter")
 
     def measure(self, view: View) -> Rows:

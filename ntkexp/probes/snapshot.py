@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ntkexp.errors import UserError
-from ntkexp.options import count, one_of, option
+from ntkexp.options import FOR_ALL, one_of, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float32, int64, string
@@ -46,7 +46,7 @@ class Snapshot(Probe):
     looks_at = frozenset()
 
     split: str = option("test", one_of("train", "test"), "whose outputs are kept")
-    examples: int | None = option(None, count("examples", null="for all"), "how many examples")
+    examples: int | None = option(None, FOR_ALL, "how many examples")
     looks: bool = option(False, about="keep outputs at every look, too")
 
     def check(self, config: Any = None) -> None:

@@ -27,7 +27,19 @@ from ntkexp.models.cnn import Cnn
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.stack import StackedNetworks
 from ntkexp.optim.sgd import SgdUpdate
-from ntkexp.options import MANY, SEED, Rule, count, each, one_of, option, positive, share, whole
+from ntkexp.options import (
+    FOR_ALL,
+    MANY,
+    SEED,
+    Rule,
+    count,
+    each,
+    one_of,
+    option,
+    positive,
+    share,
+    whole,
+)
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import derived_seed, generator
 from ntkexp.studies.base import Study
@@ -91,12 +103,8 @@ class CScores(Study):
 
     seed: int = option(0, SEED, "the start of all random numbers")
     images: str = option("mnist", one_of("mnist", "kmnist", "cifar10"), "images to score")
-    examples: int | None = option(None, count("examples", null="for all"), "how many of them")
-    ratios: list[int] = option(
-        list(range(1, 10)),
-        each(whole(1, 9, "tenths")),
-        "tenths of the images that networks train on",
-    )
+    examples: int | None = option(None, FOR_ALL, "how many of them")
+    ratios: list[int] = option([*range(1, 10)], each(whole(1, 9, "tenths")), "trained on, of ten")
     nets: int = option(200, TENS, "networks of each ratio")
     network: Network = option(Network.mlp, about="a perceptron or a convolutional network")
     depth: int = option(1, count("hidden layers", most=100), "hidden layers of an mlp")

@@ -28,7 +28,7 @@ from ntkexp.data.images.first import first_images
 from ntkexp.data.images.sources import files_here, kind_of
 from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.models import Model
-from ntkexp.options import SEED, count, one_of, option
+from ntkexp.options import FOR_ALL, SEED, count, one_of, option
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Found, Study
@@ -63,15 +63,9 @@ class Eigenpairs(Study):
     images: str = option("cifar10", one_of("cifar10", "mnist"), "the images")
     network: Model = option(MISSING, about="the network whose kernel it is")
     seed: int = option(0, SEED, "the start of all random numbers")
-    train_examples: int | None = option(
-        None, count("examples", null="for all"), "training images of the kernel"
-    )
-    test_examples: int | None = option(
-        None, count("examples", null="for all"), "test images of the kernel"
-    )
-    extended: bool = option(
-        False, about="test images are no part of the kernel: eigenfunctions are extended to them"
-    )
+    train_examples: int | None = option(None, FOR_ALL, "training images of the kernel")
+    test_examples: int | None = option(None, FOR_ALL, "test images of the kernel")
+    extended: bool = option(False, about="test images by extension, no part of the kernel")
     count: int = option(1000, count("eigenpairs"), "how many leading pairs are kept")
 
     def files(self) -> Mapping[str, str]:

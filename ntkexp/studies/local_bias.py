@@ -67,6 +67,7 @@ SLOPES = Table(
         "slope": float64("2 is what a second-order error gives"),
     },
 )
+ETAS = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 
 
 @dataclass
@@ -85,11 +86,7 @@ class LocalBias(Study):
     iterations: list[int] = option(
         [0, 100, 1000], each(whole(0, MANY, "as an iteration")), "when trial steps are made"
     )
-    etas: list[float] = option(
-        [1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0],
-        each(positive(1e6)),
-        "learning rates of trial steps",
-    )
+    etas: list[float] = option([*ETAS], each(positive(1e6)), "learning rates of trial steps")
 
     def check(self, config: Any = None) -> None:
         if not self.iterations:

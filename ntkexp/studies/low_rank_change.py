@@ -62,14 +62,8 @@ class LowRankChange(Study):
     small: ClassVar = {"seeds": 2, "train_examples": 100, "width": 64}
 
     seed: int = option(0, SEED, "the first of the seeds")
-    seeds: int = option(
-        10, count("networks of each rank", most=MOST_SEEDS), "networks of each rank"
-    )
-    ranks: list[int] = option(
-        [1, 2, 4, 8, 16],
-        each(whole(1, 100_000, "as a rank")),
-        "ranks that the change of weights may have",
-    )
+    seeds: int = option(10, count("networks of each rank", most=MOST_SEEDS), "of each rank")
+    ranks: list[int] = option([1, 2, 4, 8, 16], each(whole(1, 100_000, "as a rank")), "of changes")
     targets: Targets = option(Targets.sign, about="a linear fit of random features, or its sign")
     train_examples: int = option(500, count("examples"), "training images")
     width: int = option(128, count("units"), "units a layer")

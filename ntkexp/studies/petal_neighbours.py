@@ -55,9 +55,7 @@ class PetalNeighbours(Study):
 
     seed: int = option(0, SEED, "the first of the seeds")
     seeds: int = option(3, count("phases", most=MOST_SEEDS), "how many phases of the signal")
-    neighbours: list[int] = option(
-        [1, 3, 5, 9], each(whole(1, 1000, "neighbours")), "how many vote"
-    )
+    neighbours: list[int] = option([1, 3, 5, 9], each(whole(1, 1000, "neighbours")), "who vote")
     frequencies: list[int] = option(
         [*range(50, 401, 50)], each(count("oscillations")), "of the signal"
     )

@@ -63,9 +63,7 @@ class QuadraticExamples(Study):
     tables: ClassVar = (CURVES, LEVELS)
 
     sigma: float = option(1e-3, positive(0.1), "squared weights at the start")
-    mu: list[float] = option(
-        [9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "of Example 1, squared"
-    )
+    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "Example 1, squared")
     n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
     q: int = option(5, count("examples"), "examples of the minority")
     noise_eta: float = option(5.0, positive(1e3), "Example 2: size of the noise")
@@ -73,9 +71,7 @@ class QuadraticExamples(Study):
     core: float = option(1.0, positive(1e3), "Example 3: size of the true feature")
     rotations: int = option(20, whole(0, 1000, "rotations"), "Example 2: random bases")
     seed: int = option(0, SEED, "the start of all random numbers")
-    levels: list[float] = option(
-        [0.4, 0.3, 0.2, 0.1], each(LEVEL), "losses to compare both models at"
-    )
+    levels: list[float] = option([0.4, 0.3, 0.2, 0.1], each(LEVEL), "losses to compare at")
     points: int = option(300, whole(10, 100_000, "times"), "times of a curve")
 
     def check(self, config: Any = None) -> None:

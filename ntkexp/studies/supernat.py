@@ -118,13 +118,9 @@ class Supernat(Study):
     n: int = option(50, count("training examples"), "training examples, more than d")
     d: int = option(10, count("noise features"), "noise features")
     sigma2: float = option(0.1, not_negative(1e6), "variance of the noise in labels")
-    noise_projector: NoiseProjector = option(
-        NoiseProjector.printed, about="how noise enters the labels"
-    )
+    noise_projector: NoiseProjector = option(NoiseProjector.printed, about="how labels get noise")
     kappa: Kappa = option(Kappa.grad_norm, about="how SuperNat rescales its kernel")
-    loss: Loss = option(
-        Loss.mean, about="whose gradient rescales the kernel", neutral=Loss.half_sum
-    )
+    loss: Loss = option(Loss.mean, about="whose gradient scales the kernel", neutral=Loss.half_sum)
     compared_kappas: list[Kappa] = option(list(Kappa), about="rescalings to compare")
     compared_losses: list[Loss] = option(list(Loss), about="losses to compare")
     lr: float = option(

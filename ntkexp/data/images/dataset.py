@@ -24,7 +24,7 @@ from ntkexp.data.images.options import Augment, Difficult
 from ntkexp.data.images.options import ImageKind as ImageKind
 from ntkexp.data.images.sources import checksums, files_here, kind_of, read_images, remarks
 from ntkexp.errors import UserError
-from ntkexp.options import MANY, count, option, share, whole
+from ntkexp.options import FOR_ALL, MANY, option, share, whole
 from ntkexp.seeds import generator
 
 # The checksums of source files -> the channel moments of the images in them.
@@ -44,8 +44,8 @@ class Images(Data):
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "difficult_examples": 20}
     images: ClassVar[ImageKind]
 
-    train_examples: int | None = option(None, count("examples", null="for all"), "training images")
-    test_examples: int | None = option(None, count("examples", null="for all"), "test images")
+    train_examples: int | None = option(None, FOR_ALL, "training images")
+    test_examples: int | None = option(None, FOR_ALL, "test images")
     noise: float = option(0.0, share("a share"), "the share of training labels that are random")
     noise_excludes_true: bool = option(False, about="a random label is never the right one")
     difficult: Difficult = option(Difficult.none, about="with random labels, or of KMNIST")
