@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from ntkexp.claims.horizon import Horizon
+from ntkexp.claims.horizon import OWN_END, Horizon
 from ntkexp.results.record import Record
 
 
@@ -134,7 +134,7 @@ class Claim:
     tables: tuple[str, ...]
     statistic: Statistic
     holds: Interval
-    horizon: Horizon
+    horizon: Horizon = OWN_END
     threshold: str = SIGN
     seen: str = ""
     unit: Unit = plain

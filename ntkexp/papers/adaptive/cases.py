@@ -8,16 +8,13 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Statistic, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 TASK = "data.targets"
 LINEAR, SIGN = "linear", "sign"
 HIDDEN, LAST = ("hidden1", "hidden2"), "output"
 # A claim about the networks of Figure 1; most are of the text.
-of_networks = sharing(
-    "adaptive-", figure=None, experiments=("adaptive/label_kernel",), horizon=OWN_END
-)
+of_networks = sharing("adaptive-", figure=None, experiments=("adaptive/label_kernel",))
 # Beyond this mean squared error a network has not fitted its targets, and decides nothing.
 FITTED = 1e-3
 

@@ -20,7 +20,6 @@ from ntkexp.claims.claim import (
     sharing,
     times,
 )
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.adaptive.cases import (
     LINEAR,
     SIGN,
@@ -107,7 +106,6 @@ def _figure_1(name: str, *, statistic: Statistic, **said: Any) -> Claim:
         id=f"adaptive-fig1-{name}",
         figure="1",
         experiments=(BY_SGD, BY_LEAST_SQUARES),
-        horizon=OWN_END,
         statistic=among_runs_of(BY_SGD, statistic),
         also=("targets by least squares", among_runs_of(BY_LEAST_SQUARES, statistic)),
         **said,
@@ -119,7 +117,6 @@ claim = sharing(
     figure="2",
     experiments=("adaptive/penalties",),
     tables=("effective_penalties",),
-    horizon=OWN_END,
     section=Section.identity,
 )
 
@@ -233,7 +230,6 @@ CLAIMS = (
         statistic=accuracies("train"),
         holds=between(0.942, 0.962),
         threshold="ours, for the share of one draw: the text's number, within a point",
-        horizon=OWN_END,
         seen="other points of the two digits were taken out, for y_i are those of the 500; with "
         "them it is partly as well",
         unit=percent,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.adaptive.cases import (
     FITTED,
     cosine,
@@ -67,7 +66,6 @@ def claims(
         f"adaptive-{slug}-",
         experiments=(experiment,),
         holds=above(0.0),
-        horizon=OWN_END,
         seen=seen,
         also=("pairs that did not fit", undecided),
         section=section,

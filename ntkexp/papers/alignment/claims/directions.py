@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from ntkexp.claims.claim import Section, above, below, each_run, percent, sharing, times
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 TOP = 10
@@ -42,7 +41,6 @@ claim = sharing(
     figure="7",
     experiments=("vgg11_directions",),
     tables=("directions",),
-    horizon=OWN_END,
     unit=percent,
 )
 

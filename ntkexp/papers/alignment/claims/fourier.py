@@ -6,7 +6,6 @@ import pandas as pd
 
 from ntkexp.claims.claim import Section, above, each_seed, percent, sharing, within_factor
 from ntkexp.claims.curves import rank_correlation
-from ntkexp.claims.horizon import OWN_END
 
 
 def first_half(peaks: pd.DataFrame) -> pd.DataFrame:
@@ -32,7 +31,6 @@ claim = sharing(
     figure="8",
     experiments=("fourier_modes",),
     tables=("peak_frequency",),
-    horizon=OWN_END,
 )
 
 

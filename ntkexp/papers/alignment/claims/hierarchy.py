@@ -19,7 +19,6 @@ from ntkexp.claims.claim import (
     times,
 )
 from ntkexp.claims.curves import at, crossing, rank_correlation, shown
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.numbers.curves import cka
 from ntkexp.results.record import Record
 
@@ -129,9 +128,7 @@ def with_depth(value: Callable[[Record], float]) -> Statistic:
     return each_sweep(trend, {DEPTH: ""})
 
 
-claim = sharing(
-    "fig04-", figure="4", experiments=tuple(PANELS), tables=("alignment",), horizon=OWN_END
-)
+claim = sharing("fig04-", figure="4", experiments=tuple(PANELS), tables=("alignment",))
 
 
 def _depth(
@@ -154,7 +151,6 @@ def _depth(
         holds=above(0.5) if sign > 0 else below(-0.5),
         threshold="ours: of the six pairs of four depths four or more in order, of each seed; the "
         "order 6, 3, 12, 9 still passes",
-        horizon=OWN_END,
         seen=seen,
     )
 
@@ -224,58 +220,27 @@ CLAIMS = (
         holds=above(1.0),
         unit=times,
     ),
-    _depth(
-        "magnified",
-        "The alignment effect is magnified as depth increases",
-        "the highest easy CKA",
-        highest_easy,
-        +1,
-        "this was written",
-    ),
-    _depth(
-        "starts-later",
-        "In deeper networks the alignment starts to rise later",
-        "the iteration at a tenth of the rise",
-        start,
-        +1,
-    ),
-    _depth(
-        "rises-faster",
-        "In deeper networks the alignment then rises faster",
-        "the steepness, CKA per decade of iterations, from a tenth to half of the rise",
-        steepness,
-        +1,
-        "this reading was added to fig13-rises-shorter, the first one, which fails",
-    ),
-    _depth(
-        "rises-shorter",
-        "In deeper networks the alignment then rises faster, read as: for a shorter time",
-        "the factor in iterations from a tenth to half of the rise",
-        duration,
-        -1,
-    ),
-    _depth(
-        "higher-ratio",
-        "In deeper networks easy exceeds difficult alignment by more",
-        "highest easy over highest difficult CKA",
-        highest_ratio,
-        +1,
-    ),
-    _depth(
-        "shorter",
-        "In deeper networks easy exceeds difficult alignment for fewer iterations",
-        "the iterations in which the ratio is at least half its highest",
-        iterations_above_half,
-        -1,
-        "this gave way to fig13-shorter-decades, and when it came back beside it",
-    ),
-    _depth(
-        "shorter-decades",
-        "In deeper networks easy exceeds difficult alignment for fewer iterations, read as: for a "
-        "shorter part of the figure's axis, which is logarithmic",
-        "the decades of iterations in which the ratio is at least half its highest",
-        decades_above_half,
-        -1,
-        "this reading was written; before, iterations were counted, as fig13-shorter does",
-    ),
-)
+    _depth("magnified", "The alignment effect is magnified as depth increases",
+           "the highest easy CKA", highest_easy, +1, "this was written"),
+    _depth("starts-later", "In deeper networks the alignment starts to rise later",
+           "the iteration at a tenth of the rise", start, +1),
+    _depth("rises-faster", "In deeper networks the alignment then rises faster",
+           "the steepness, CKA per decade of iterations, from a tenth to half of the rise",
+           steepness, +1,
+           "this reading was added to fig13-rises-shorter, the first one, which fails"),
+    _depth("rises-shorter",
+           "In deeper networks the alignment then rises faster, read as: for a shorter time",
+           "the factor in iterations from a tenth to half of the rise", duration, -1),
+    _depth("higher-ratio", "In deeper networks easy exceeds difficult alignment by more",
+           "highest easy over highest difficult CKA", highest_ratio, +1),
+    _depth("shorter", "In deeper networks easy exceeds difficult alignment for fewer iterations",
+           "the iterations in which the ratio is at least half its highest",
+           iterations_above_half, -1,
+           "this gave way to fig13-shorter-decades, and when it came back beside it"),
+    _depth("shorter-decades",
+           "In deeper networks easy exceeds difficult alignment for fewer iterations, read as: for "
+           "a shorter part of the figure's axis, which is logarithmic",
+           "the decades of iterations in which the ratio is at least half its highest",
+           decades_above_half, -1,
+           "this reading was written; before, iterations were counted, as fig13-shorter does"),
+)  # fmt: skip

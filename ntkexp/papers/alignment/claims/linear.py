@@ -20,7 +20,6 @@ from ntkexp.claims.claim import (
     times,
 )
 from ntkexp.claims.curves import rank_correlation
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 
@@ -120,12 +119,8 @@ def l2_follows(record: Record) -> float:
     return rank_correlation(scaled["l2_bound"], scaled["test_error"])
 
 
-fig05 = sharing(
-    "fig05-", figure="5", experiments=("supernat",), tables=("test_error",), horizon=OWN_END
-)
-fig09 = sharing(
-    "fig09-", figure="9", experiments=("feature_scaling",), tables=("scaling",), horizon=OWN_END
-)
+fig05 = sharing("fig05-", figure="5", experiments=("supernat",), tables=("test_error",))
+fig09 = sharing("fig09-", figure="9", experiments=("feature_scaling",), tables=("scaling",))
 
 
 CLAIMS = (

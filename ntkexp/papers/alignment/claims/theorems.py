@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Claim, Section, below, between, each_run, each_seed, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 # Beyond these the trial step moves units across their kinks, where the network is not smooth.
@@ -44,7 +43,6 @@ claim = sharing(
     "",
     figure=None,
     experiments=("rademacher",),
-    horizon=OWN_END,
     section=Section.identity,
     threshold="the theorem",
     paper="≤ 1",
@@ -131,20 +129,16 @@ CLAIMS = (
         holds=below(1e-6),
         threshold="rounding, where a mode is followed over six decades",
     ),
-    *(
-        _proposition(name, says)
-        for name, says in (
-            (
-                "proposition_3",
-                "Proposition 3: κ/|u_jᵀ∇L| minimises what SuperNat's second step does",
-            ),
-            ("proposition_4", "Proposition 4: metric and tangent kernel share their spectrum"),
-            ("proposition_14", "Proposition 14: κλ_j/|u_jᵀy| minimises the bound (60)"),
-            ("natural_gradient", "In the original features SuperNat is natural gradient descent"),
-            (
-                "solution_covariance",
-                "Noise in the labels scatters min-norm solutions as σ²/λ_j along v_j (81)",
-            ),
-        )
+    _proposition(
+        "proposition_3", "Proposition 3: κ/|u_jᵀ∇L| minimises what SuperNat's second step does"
+    ),
+    _proposition("proposition_4", "Proposition 4: metric and tangent kernel share their spectrum"),
+    _proposition("proposition_14", "Proposition 14: κλ_j/|u_jᵀy| minimises the bound (60)"),
+    _proposition(
+        "natural_gradient", "In the original features SuperNat is natural gradient descent"
+    ),
+    _proposition(
+        "solution_covariance",
+        "Noise in the labels scatters min-norm solutions as σ²/λ_j along v_j (81)",
     ),
 )

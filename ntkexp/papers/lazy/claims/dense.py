@@ -13,7 +13,6 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from ntkexp.claims.claim import Case, Statistic, above, below, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.lazy.claims.quadratic import HALF
 from ntkexp.papers.lazy.curves import at_level
 from ntkexp.results.record import Record
@@ -97,7 +96,6 @@ COMMON = {
     "paper": "trends similar to Figure 5.4",
     "experiments": EXPERIMENTS,
     "tables": ("snapshot",),
-    "horizon": OWN_END,
 }
 order_of_halving = sharing(
     "lazy-figc9-order-",

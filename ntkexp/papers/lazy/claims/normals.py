@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ntkexp.claims.claim import Case, Section, Statistic, above, between, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 EXPERIMENTS = ("lazy/normal_distributions",)
@@ -34,7 +33,6 @@ claim = sharing(
     figure="2.1",
     experiments=EXPERIMENTS,
     tables=("normal_pairs",),
-    horizon=OWN_END,
     section=Section.identity,
 )
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from ntkexp.claims.claim import SIGN, Case, Statistic, above, below, sharing
-from ntkexp.claims.horizon import OWN_END
+from ntkexp.claims.claim import SIGN, Case, Statistic, above, below, each_run, sharing
 from ntkexp.results.record import Record
 
 EXPERIMENTS = ("lazy/quadratic_examples",)
@@ -35,25 +34,21 @@ def _first_below(time: np.ndarray, loss: np.ndarray) -> float:
 def order(regime: str) -> Statistic:
     """Rank correlation of an example's number with the time at which it is learned."""
 
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            curves = record.tables["quadratic_curves"]
-            times = half_times(curves[(curves["example"] == 1) & (curves["regime"] == regime)])
-            yield Case("", record.seed, float(spearmanr(times.index, times).statistic))
+    def rank(record: Record) -> float:
+        curves = record.tables["quadratic_curves"]
+        times = half_times(curves[(curves["example"] == 1) & (curves["regime"] == regime)])
+        return float(spearmanr(times.index, times).statistic)
 
-    return cases
+    return each_run(rank)
 
 
-def sequentialised(records: Sequence[Record]) -> Iterable[Case]:
+def sequentialised(record: Record) -> float:
     """The share left of the next mode when one has a tenth left, mean over neighbours in order of
     learning: non-linear less linearised. In Example 1 an example is a mode."""
-    for record in records:
-        curves = record.tables["quadratic_curves"]
-        left = {
-            regime: _next_left(rows)
-            for regime, rows in curves[curves["example"] == 1].groupby("regime")
-        }
-        yield Case("", record.seed, left["non_linear"] - left["linearised"])
+    curves = record.tables["quadratic_curves"]
+    of_first = curves[curves["example"] == 1].groupby("regime")
+    left = {regime: _next_left(rows) for regime, rows in of_first}
+    return left["non_linear"] - left["linearised"]
 
 
 def _next_left(curves: pd.DataFrame) -> float:
@@ -100,7 +95,6 @@ claim = sharing(
     experiments=EXPERIMENTS,
     tables=("quadratic_levels",),
     holds=above(0.0),
-    horizon=OWN_END,
 )
 
 
@@ -134,7 +128,7 @@ CLAIMS = (
         number="Example 1, what is left of the next mode when one has a tenth left, non-linear "
         "less linearised",
         tables=("quadratic_curves",),
-        statistic=sequentialised,
+        statistic=each_run(sequentialised),
         holds=above(0.05),
         threshold="ours: a twentieth; (5.4.8) is a limit of small weights, which a test compares "
         "with",

@@ -18,7 +18,6 @@ from ntkexp.claims.claim import (
     sharing,
     times,
 )
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 EXPERIMENTS = ("lazy/yin_yang_maps",)
@@ -87,13 +86,12 @@ claim = sharing(
     paper="sign of the difference",
     experiments=EXPERIMENTS,
     tables=("yin_yang_areas",),
-    horizon=OWN_END,
 )
 
 
-def _area(name: str, area: str, says: str, holds: Interval) -> Claim:
+def _area(area: str, says: str, holds: Interval) -> Claim:
     return claim(
-        name,
+        area,
         says=says,
         number="test loss there at equal training loss, non-linear less linear: mean over seeds in "
         "units of its standard error, at every threshold",
@@ -126,17 +124,9 @@ CLAIMS = (
         threshold="ours: two per cent",
         tables=("yin_yang_progress",),
     ),
-    _area(
-        "open",
-        "open",
-        "The non-linear regime does better in the large top-right and bottom-left areas",
-        below(-2.0),
-    ),
-    _area("discs", "discs", "The linear regime does better in the small discs", above(2.0)),
-    _area(
-        "between",
-        "between",
-        "The linear regime does better between the discs and the horizontal boundary",
-        above(2.0),
-    ),
-)
+    _area("open", "The non-linear regime does better in the large top-right and bottom-left areas",
+          below(-2.0)),
+    _area("discs", "The linear regime does better in the small discs", above(2.0)),
+    _area("between", "The linear regime does better between the discs and the horizontal boundary",
+          above(2.0)),
+)  # fmt: skip

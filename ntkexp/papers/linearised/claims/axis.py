@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.linearised.axis import TITLES, Trained, trained
 from ntkexp.results.record import Record
 
@@ -48,7 +47,6 @@ claim = sharing(
     figure="7",
     experiments=tuple(TITLES),
     tables=("function_alignment", "one_axis"),
-    horizon=OWN_END,
     threshold="ours",
     paper="grows far more than of any other function",
 )

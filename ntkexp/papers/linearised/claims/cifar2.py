@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.linearised.cifar2 import (
     NETS,
     STEPS,
@@ -99,9 +98,8 @@ table1 = sharing(
     figure="table 1",
     experiments=BASE,
     tables=("evals", "energy_concentration"),
-    horizon=OWN_END,
 )
-fig5 = sharing("linearised-fig05-", figure="5", tables=("evals", "distance"), horizon=OWN_END)
+fig5 = sharing("linearised-fig05-", figure="5", tables=("evals", "distance"))
 
 CLAIMS = (
     Claim(
@@ -115,7 +113,6 @@ CLAIMS = (
         statistic=advantage,
         holds=above(0.01),
         threshold="ours",
-        horizon=OWN_END,
     ),
     table1(
         "start",

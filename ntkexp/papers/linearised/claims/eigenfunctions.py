@@ -12,7 +12,6 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, below, each_run, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.linearised.tasks import (
     LINEAR,
     TITLES,
@@ -90,7 +89,6 @@ falls = sharing(
     "linearised-",
     tables=TABLES,
     threshold="ours, for a monotone fall with little noise",
-    horizon=OWN_END,
     paper="progressively drops",
     number="Spearman's correlation of j and test accuracy",
     says="Test accuracy falls with the index of the eigenfunction, of networks and linearisations",
@@ -99,7 +97,6 @@ behind = sharing(
     "linearised-",
     tables=TABLES,
     threshold="ours",
-    horizon=OWN_END,
     paper="linear models are much better",
     jointly=True,
     seen=SMALL_MLP,
@@ -155,7 +152,6 @@ def growth_claims(figure: str, experiment: str) -> Iterator[Claim]:
             statistic=ranks(column),
             holds=above(0.9),
             threshold="ours",
-            horizon=OWN_END,
         )
 
 
@@ -182,7 +178,6 @@ sooner = sharing(
     figure=None,
     tables=("evals", "events"),
     threshold="the text",
-    horizon=OWN_END,
     jointly=True,
     paper="much faster, in every experiment",
     says="On every task a network comes to a training loss of .01 before its linearisation",
@@ -209,7 +204,6 @@ residuals = Claim(
     ),
     holds=below(1e-4),
     threshold="ours",
-    horizon=OWN_END,
     section=Section.identity,
 )
 

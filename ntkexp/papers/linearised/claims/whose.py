@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ntkexp.claims.claim import Case, Section, Statistic, above, below, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.linearised.tasks import experiments
 from ntkexp.papers.linearised.whose import KERNEL, KINDS, alignments, by_kind
 from ntkexp.results.record import Record
@@ -48,7 +47,6 @@ claim = sharing(
     paper="not said",
     number="mean over j of test accuracies, network less linearisation",
     threshold="ours",
-    horizon=OWN_END,
 )
 BESIDE = "alignment with the own kernel over that of its own eigenfunction"
 
