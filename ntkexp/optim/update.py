@@ -117,6 +117,11 @@ class WeightUpdate:
                 device = self.parameters[0].device
                 self.memory[name] = [part.to(device, copy=True) for part in parts]
 
+    def own_memory(self) -> None:
+        """Have tensors of its own again, where it was part of a stack."""
+        self.part_of = None
+        self.memory = {name: [one.clone() for one in parts] for name, parts in self.memory.items()}
+
     @classmethod
     def of_members(cls, members: Sequence[Self], parameters: Sequence[Tensor]) -> Self:
         """The update of M networks whose parameters are stacked; the memories of the `members`

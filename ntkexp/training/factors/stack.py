@@ -92,7 +92,4 @@ class FactorStack:
         for run in self.runs:
             for weight in run.trained.values():
                 weight.data = weight.data.clone()
-            run.update.part_of = None
-            run.update.memory = {
-                name: [part.clone() for part in parts] for name, parts in run.update.memory.items()
-            }
+            run.update.own_memory()

@@ -163,9 +163,7 @@ class FunctionStack:
         """Give the runs tensors of their own again."""
         for run in self._runs:
             run.a.data = run.a.data.clone()
-            run.update.memory = {
-                name: [part.clone() for part in parts] for name, parts in run.update.memory.items()
-            }
+            run.update.own_memory()
 
 
 def _stacked(tensors: Sequence[Tensor]) -> Tensor:

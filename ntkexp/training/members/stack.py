@@ -29,7 +29,7 @@ class Stack:
         """Give the networks tensors of their own again."""
         self.networks.release()
         for update in self.updates:
-            with_own_memory(update)
+            update.own_memory()
 
     def compute(
         self, inputs: Tensor, targets: Tensor, head: Head | None = None
@@ -62,14 +62,6 @@ class Stack:
 
     def rates(self, lrs: Sequence[float]) -> Number:
         return one_or_each(lrs, next(iter(self.parameters.values())))
-
-
-def with_own_memory(update: WeightUpdate) -> None:
-    """Give an update that was part of a stack tensors of its own again."""
-    update.part_of = None
-    update.memory = {
-        name: [part.clone() for part in parts] for name, parts in update.memory.items()
-    }
 
 
 def is_mlp(model: nn.Module) -> bool:

@@ -18,7 +18,6 @@ from ntkexp.results.table import Table
 from ntkexp.studies.stepped import Row, SteppedWork
 from ntkexp.training.learners.network import drawing_layers
 from ntkexp.training.members.side_by_side import Members
-from ntkexp.training.members.stack import with_own_memory
 from ntkexp.training.work import Work
 
 # Losses of a stack and of each network alone differ by rounding only.
@@ -115,7 +114,7 @@ class Stack:
             networks.release()
         for work in self.works:
             for update in work.updates.values():
-                with_own_memory(update)
+                update.own_memory()
 
 
 def side_by_side(
