@@ -41,9 +41,8 @@ from ntkexp.theory.adaptive.kernels import (
     label_kernel,
     norm_ratio,
 )
-from ntkexp.theory.adaptive.penalties import Fixed, Penalty, Power
+from ntkexp.theory.adaptive.penalties import Fixed, Penalty, Power, joint_penalty
 from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt
-from ntkexp.theory.adaptive.theorems import joint_penalty
 from ntkexp.theory.float64 import Array, array
 
 SINGULAR_VALUES = Table(

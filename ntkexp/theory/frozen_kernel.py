@@ -31,9 +31,7 @@ class FrozenKernel:
     """One eigendecomposition, from which the outputs at any time come by products.
 
     >>> one = FrozenKernel.of([[2.0]], f0=[0.0], y=[1.0])
-    >>> one.at_step(1, eta=0.25)
-    array([0.5])
-    >>> one.at_step(2, eta=0.25)
+    >>> one.outputs(one.descent(2, eta=0.25))
     array([0.75])
     """
 
@@ -50,26 +48,6 @@ class FrozenKernel:
         values, vectors = np.linalg.eigh((K + K.T) / 2)
         residual = vectors.T @ (start - target).ravel()
         return cls(values, vectors, residual, start, float(np.abs(values).max()))
-
-    def largest_rate(self, momentum: float = 0.0) -> float:
-        """Gradient descent diverges from this eta on: 2 (1 + m) / mu_max."""
-        return 2 * (1 + momentum) / self.kernel_norm
-
-    def at_time(self, t: float, to_train: ArrayLike | None = None, f0: ArrayLike = 0.0) -> Array:
-        """Outputs at time t of gradient flow; on other points with `to_train` and their `f0`."""
-        return self.outputs(self.flow(t), to_train, f0)
-
-    def at_step(
-        self,
-        step: int,
-        *,
-        eta: float,
-        momentum: float = 0.0,
-        to_train: ArrayLike | None = None,
-        f0: ArrayLike = 0.0,
-    ) -> Array:
-        """Outputs after so many steps of gradient descent; the same for other points."""
-        return self.outputs(self.descent(step, eta=eta, momentum=momentum), to_train, f0)
 
     def flow(self, t: float) -> Array:
         """(N,): the coefficients a of gradient flow at time t."""

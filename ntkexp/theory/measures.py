@@ -124,21 +124,6 @@ def path_norm(outputs: ArrayLike, p: int) -> float:
     return float(array(outputs).sum() ** (1.0 / p))
 
 
-def mlp_path_norm(
-    weights: Sequence[ArrayLike], p: int, biases: Sequence[ArrayLike] | None = None
-) -> float:
-    """`path_norm` of a fully connected net: p = 1 the l1, p = 2 the l2 path norm.
-
-    >>> mlp_path_norm([[[1.0, -2.0]], [[3.0]]], p=1)
-    9.0
-    """
-    signal = np.ones(array(weights[0]).shape[1])
-    offsets = biases if biases is not None else [np.zeros(len(array(W))) for W in weights]
-    for W, b in zip(weights, offsets, strict=True):
-        signal = np.abs(array(W)) ** p @ signal + np.abs(array(b)) ** p
-    return path_norm(signal, p)
-
-
 def fisher_rao(loss_gradients: ArrayLike, outputs: ArrayLike, layers: int) -> float:
     """(L + 1)^2 E[<grad_f loss, f>^2], over examples with `loss_gradients` and `outputs` (m, c).
 

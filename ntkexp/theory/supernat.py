@@ -50,6 +50,7 @@ def solution_bound(nu: ArrayLike, eigs: ArrayLike, Uy: ArrayLike) -> float:
     """|w*|_{A_nu} sqrt(Tr K_{A_nu}), n times the bound (60) of the min-norm solution (83).
 
     `Uy` holds u_j^T y: |w*|^2 = sum_j (nu_j / lambda_j) (u_j^T y)^2, Tr K = sum_j lambda_j / nu_j.
+    By Cauchy and Schwarz it is at least sum_j |u_j^T y|, whatever the spectrum.
     """
     nus, lam, y = (array(x) for x in (nu, eigs, Uy))
     return float(np.sqrt(np.sum(nus / lam * y**2) * np.sum(lam / nus)))
@@ -59,14 +60,6 @@ def optimal_for_solution(eigs: ArrayLike, Uy: ArrayLike, kappa: float = 1.0) -> 
     """nu*_j = kappa lambda_j / |u_j^T y|: Proposition 14, equation (82)."""
     lam, y = array(eigs), array(Uy)
     return kappa * lam / np.abs(y)
-
-
-def least_solution_bound(Uy: ArrayLike) -> float:
-    """The value at nu* of `solution_bound`: sum_j |u_j^T y|, whatever the spectrum.
-
-    By Cauchy and Schwarz sum_j |u_j^T y| <= |w*|_{A_nu} sqrt(Tr K_{A_nu}) for every nu.
-    """
-    return float(np.sum(np.abs(array(Uy))))
 
 
 def update_bound(nu: ArrayLike, eigs: ArrayLike, Ug: ArrayLike, eta: float = 1.0) -> float:
@@ -82,12 +75,6 @@ def update_bound(nu: ArrayLike, eigs: ArrayLike, Ug: ArrayLike, eta: float = 1.0
 def optimal_for_update(Ug: ArrayLike, kappa: float | ArrayLike = 1.0) -> Array:
     """nu*_j = kappa / |u_j^T grad_f L|: Propositions 3 and 15, equations (16) and (85)."""
     return array(kappa) / np.abs(array(Ug))
-
-
-def least_update_bound(eigs: ArrayLike, Ug: ArrayLike, eta: float = 1.0) -> float:
-    """The value at nu* of `update_bound`: eta sum_j lambda_j |u_j^T grad_f L|."""
-    lam, g = array(eigs), array(Ug)
-    return float(eta * np.sum(lam * np.abs(g)))
 
 
 def scaled_spectrum(eigs: ArrayLike, c: float) -> Array:

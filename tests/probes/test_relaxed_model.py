@@ -13,10 +13,9 @@ from ntkexp import data, models
 from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
-from ntkexp.theory.adaptive.diagonal import diagonal_solution
-from ntkexp.theory.adaptive.penalties import Fixed, Power
-from ntkexp.theory.adaptive.solver import Dense, adapt
-from ntkexp.theory.adaptive.theorems import joint_penalty
+from ntkexp.theory.adaptive.penalties import Fixed, Power, joint_penalty
+from ntkexp.theory.adaptive.solver import adapt
+from tests.theory.adaptive.exact import Dense, diagonal_solution
 from tests.tiny_runs import train
 
 pytestmark = pytest.mark.usefixtures("module_images")

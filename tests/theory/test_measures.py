@@ -7,7 +7,7 @@ import pytest
 
 from ntkexp.errors import UserError
 from ntkexp.theory import measures
-from ntkexp.theory.measures import fisher_rao, mlp_path_norm, path_norm
+from ntkexp.theory.measures import fisher_rao, path_norm
 
 
 def test_the_margin_of_two_classes_is_the_label_times_the_output() -> None:
@@ -79,24 +79,6 @@ def test_neyshaburs_deep_bound() -> None:
     assert measures.spectral_frobenius(W, W0, margin=0.5, examples=100) == pytest.approx(by_hand)
 
 
-def test_path_norms_sum_over_paths() -> None:
-    """Paths 3 1 and 4 2."""
-    assert mlp_path_norm(W, p=1) == pytest.approx(3.0 + 8.0)
-    assert mlp_path_norm(W, p=2) == pytest.approx(np.sqrt(9.0 + 64.0))
-
-
-def test_biases_start_paths_of_their_own() -> None:
-    """Two more paths: -0.5 at the first unit, through its outgoing 1, and 2 at the output."""
-    biases = [[-0.5, 0.0], [2.0]]
-    assert mlp_path_norm(W, p=1, biases=biases) == pytest.approx(11.0 + 0.5 + 2.0)
-    assert mlp_path_norm(W, p=2, biases=biases) == pytest.approx(np.sqrt(73.0 + 0.25 + 4.0))
-
-
-def test_a_path_begins_at_each_input() -> None:
-    """Three inputs, one unit, two outputs: weights of sum 4, times weights of sum 5."""
-    assert mlp_path_norm([[[1.0, -2.0, 1.0]], [[3.0], [-2.0]]], p=1) == pytest.approx(20.0)
-
-
 def test_a_path_norm_from_the_outputs_of_the_net_of_powers() -> None:
     assert path_norm([9.0, 16.0], p=2) == pytest.approx(5.0)
 
@@ -112,7 +94,6 @@ def test_multiplying_a_layer_and_dividing_the_next_leaves_the_deep_bounds_alone(
     scaled, scaled0 = [2 * W[0], W[1] / 2], [2 * W0[0], W0[1] / 2]
     for measure in (measures.spectral_two_one, measures.spectral_frobenius):
         assert measure(scaled, scaled0, 0.5, 100) == pytest.approx(measure(W, W0, 0.5, 100))
-    assert mlp_path_norm(scaled, p=2) == pytest.approx(mlp_path_norm(W, p=2))
 
 
 U, U0 = np.diag([3.0, 4.0]), np.eye(2)

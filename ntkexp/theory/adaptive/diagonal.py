@@ -132,24 +132,6 @@ def diagonal_penalty(beta: ArrayLike, penalty: Penalty) -> float:
     return float(np.sum(effective(penalty, np.abs(array(beta)))))
 
 
-def diagonal_squared(beta: ArrayLike) -> tuple[Array, float]:
-    """m_j = sqrt |beta_j| and Omega~(beta) = 2 |beta|_1 of omega(m) = m^2, least over all m > 0.
-
-    Equation (22). It is not least at 1, so it is outside the class of (6). Section 3.1 prints
-    |beta|_1 for 2 |beta|_1; what minimises the one minimises the other.
-    """
-    sizes = np.abs(array(beta))
-    return array(np.sqrt(sizes)), float(2 * np.sum(sizes))
-
-
-def diagonal_solution(
-    features: ArrayLike, r: ArrayLike, penalty: Penalty, *, iterations: int = 500
-) -> tuple[Array, list[float]]:
-    """`adapt_diagonal` for features J (n, P): beta, and the falling objective."""
-    solution = adapt_diagonal([Rows(array(features))], r, penalty, iterations=iterations)
-    return solution.beta[0], solution.objectives
-
-
 def effective_entries(beta: ArrayLike) -> float:
     """(sum b^2)^2 / sum b^4: how many entries matter, 0 where all are zero.
 

@@ -80,19 +80,6 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class General:
-    """Any omega that is 0 at 1 and strictly increasing beyond, given as a function of arrays."""
-
-    of: Callable[[Array], Array]
-
-    def __call__(self, z: ArrayLike) -> Array:
-        return array(self.of(array(z)))
-
-    def minimiser(self, v: ArrayLike) -> Array:
-        return least_from_one(self, array(v))
-
-
-@dataclass(frozen=True)
 class Joint:
     """omega_1 (+) omega_2 of equation (11): what M_1 and M_2 together pay for one singular value.
 
@@ -150,12 +137,10 @@ class Joint:
         return one, two
 
 
-def scalar_solution(first: Penalty, second: Penalty, d: ArrayLike) -> tuple[Array, Array, Array]:
-    """(s_1, sigma, s_2) of (15): least omega_1(s_1) + omega_2(s_2) + sigma^2, s_1 sigma s_2 = d."""
-    joint, value = Joint(first, second), array(d)
-    z = joint.minimiser(value)
-    one, two = joint.split(z)
-    return one, array(value / z), two
+def joint_penalty(B: ArrayLike, first: Penalty, second: Penalty) -> float:
+    """Omega~(B) = sum_j of the effective penalty of omega_1 (+) omega_2 at the singular values."""
+    d = np.linalg.svd(array(B), compute_uv=False)
+    return float(np.sum(effective(Joint(first, second), d)))
 
 
 def _square_beside_absolute(v: Array) -> Array:

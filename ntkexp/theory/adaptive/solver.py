@@ -41,25 +41,6 @@ class LayerFeatures(Protocol):
 
 
 @dataclass(frozen=True)
-class Dense:
-    """The gradients themselves, (n, P, Q)."""
-
-    gradients: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        _, P, Q = self.gradients.shape
-        return P, Q
-
-    def gram(self, M1: Array, M2: Array) -> Array:
-        flat = (M1 @ self.gradients @ M2).reshape(len(self.gradients), -1)
-        return array(flat @ flat.T)
-
-    def combined(self, weights: Array, M1: Array, M2: Array) -> Array:
-        return array(M1 @ np.tensordot(weights, self.gradients, 1) @ M2)
-
-
-@dataclass(frozen=True)
 class OuterProducts:
     """g_i = v_i u_i^T, as in a linear layer with inputs u (n, Q) and output gradients v (n, P)."""
 

@@ -48,16 +48,6 @@ def consistency(right: ArrayLike, left_out: ArrayLike) -> tuple[Array, Array]:
     return share.mean(0), np.sqrt(variance.sum(0)) / len(m)
 
 
-def largest_error(ratios: ArrayLike, networks: int) -> float:
-    """The standard error of a score if every p is 1/2, with `networks` of each ratio k / 10.
-
-    >>> round(largest_error(range(1, 10), 55), 3)
-    0.04
-    """
-    left_out = networks / TENTHS * (TENTHS - array(ratios))
-    return float(np.sqrt((0.25 / left_out).sum()) / len(left_out))
-
-
 def leave_one_out(kernel: ArrayLike, targets: ArrayLike, ridge: float) -> Array:
     """f_{-i}(x_i), the prediction for each training example if it were left out.
 

@@ -92,18 +92,6 @@ def linearised(modes: Modes, theta0: float, times: ArrayLike) -> Array:
     return array(modes.target + np.exp(-2 * modes.mu * theta0 * t) * (theta0 - modes.target))
 
 
-def time_to(modes: Modes, theta0: float, eps: float, *, linear: bool) -> Array:
-    """(r,): when |theta_l - theta*_l| = eps, for eps and theta0 well below theta*_l.
-
-    t = log(theta*^2 / (eps theta0)) / (2 y~) and t = log(theta* / eps) / (2 mu theta0): (5.4.7),
-    corrected; exact up to terms of the order of eps / theta* and theta0 / theta*.
-    """
-    target = modes.target
-    if linear:
-        return array(np.log(target / eps) / (2 * modes.mu * theta0))
-    return array(np.log(target**2 / (eps * theta0)) / (2 * modes.correlation))
-
-
 def reversed_order(mu: ArrayLike) -> tuple[Array, Array]:
     """The training data of Example 1 (5.4.9): x_i = sqrt(mu_i) e_i and
     y_i = mu_{n-i+1} / sqrt(mu_i), mu falling.

@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize
 
-from ntkexp.theory.adaptive import diagonal, theorems
+from ntkexp.theory.adaptive import diagonal
 from ntkexp.theory.adaptive.kernels import cosine, effective_rank, label_kernel
-from ntkexp.theory.adaptive.penalties import Fixed, Joint, Penalty, Power, effective
-from ntkexp.theory.adaptive.solver import Adapted, Dense, OuterProducts, adapt
+from ntkexp.theory.adaptive.penalties import (
+    Fixed,
+    Joint,
+    Penalty,
+    Power,
+    effective,
+    joint_penalty,
+)
+from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt
+from tests.theory.adaptive import exact
+from tests.theory.adaptive.exact import Dense
 
 SQUARE, ABSOLUTE = Power(2), Power(1)
 
@@ -24,14 +33,14 @@ def draw(seed: int, *sizes: tuple[int, ...]) -> list[np.ndarray]:
 
 def test_t2_theorem_1_interpolates_at_its_objective_with_its_kernel() -> None:
     J, r = draw(0, (4, 7), (4,))
-    found = theorems.structureless(J, r, SQUARE)
+    found = exact.structureless(J, r, SQUARE)
     M = found.transform
     np.testing.assert_allclose(J @ M @ found.step, r, atol=1e-12)
     paid = np.sum((np.linalg.svd(M)[1] - 1) ** 2) + found.step @ found.step
-    assert paid == pytest.approx(theorems.structureless_objective(J, r, SQUARE), rel=1e-12)
+    assert paid == pytest.approx(exact.structureless_objective(J, r, SQUARE), rel=1e-12)
     by_matrices = J @ M @ M.T @ J.T
     np.testing.assert_allclose(
-        theorems.structureless_kernel(J @ J.T, r, SQUARE), by_matrices, atol=1e-11
+        exact.structureless_kernel(J @ J.T, r, SQUARE), by_matrices, atol=1e-11
     )
 
 
@@ -46,7 +55,7 @@ def test_t2_no_other_matrix_pays_less() -> None:
 
     starts = [np.eye(7) + 0.3 * draw(seed, (7, 7))[0] for seed in range(3)]
     least = min(optimize.minimize(objective, start.ravel(), method="BFGS").fun for start in starts)
-    predicted = theorems.structureless_objective(J, r, SQUARE)
+    predicted = exact.structureless_objective(J, r, SQUARE)
     assert least == pytest.approx(predicted, rel=1e-6)
 
 
@@ -57,7 +66,7 @@ def test_t3_s_and_the_cosine_rise_with_the_scale_of_the_labels() -> None:
     assert s[0] == pytest.approx(1.0, abs=1e-15)
     assert np.all(np.diff(s) > 0)
     cosines = [
-        cosine(theorems.structureless_kernel(J @ J.T, c * r, SQUARE), label_kernel(r))
+        cosine(exact.structureless_kernel(J @ J.T, c * r, SQUARE), label_kernel(r))
         for c in scales[1:]
     ]
     assert np.all(np.diff(cosines) > 0)
@@ -77,16 +86,14 @@ def test_t10_rotations_of_m_change_neither_penalty_nor_beta() -> None:
 
 
 def test_t9_the_square_itself_gives_twice_the_l1_norm() -> None:
+    """(22): m_j^2 = |beta_j|. Section 3.1 prints |beta|_1 for 2 |beta|_1."""
     beta = np.array([0.3, -2.0, 0.0, 1.0])
-    m, penalty = diagonal.diagonal_squared(beta)
-    np.testing.assert_allclose(m**2, np.abs(beta))
-    assert penalty == pytest.approx(2 * np.abs(beta).sum())
-    for value, chosen in zip(beta, m, strict=True):
-        if value != 0:
-            found = optimize.minimize_scalar(
-                lambda log, value=value: np.exp(2 * log) + value**2 * np.exp(-2 * log)
-            )
-            assert np.exp(found.x) == pytest.approx(chosen, rel=1e-6)
+    for value in beta[beta != 0]:
+        found = optimize.minimize_scalar(
+            lambda log, value=value: np.exp(2 * log) + value**2 * np.exp(-2 * log)
+        )
+        assert np.exp(2 * found.x) == pytest.approx(abs(value), rel=1e-6)
+        assert found.fun == pytest.approx(2 * abs(value))
 
 
 def test_t9_a_diagonal_m_recovers_sparse_coefficients_better_but_not_exactly() -> None:
@@ -94,7 +101,7 @@ def test_t9_a_diagonal_m_recovers_sparse_coefficients_better_but_not_exactly() -
     truth = np.zeros(60)
     truth[[3, 17, 40]] = [5.0, -6.0, 4.0]
     least_norm = np.linalg.pinv(J) @ (J @ truth)
-    beta, objectives = diagonal.diagonal_solution(J, J @ truth, SQUARE)
+    beta, objectives = exact.diagonal_solution(J, J @ truth, SQUARE)
     np.testing.assert_allclose(J @ beta, J @ truth, atol=1e-9)
     assert np.all(np.diff(objectives) <= 1e-12 * objectives[0])
     l4 = [np.sum(b**2) ** 2 / np.sum(b**4) for b in (beta, least_norm)]  # how many entries matter
@@ -108,7 +115,7 @@ def test_t9_in_blocks_of_a_layer_as_with_all_features_at_once(
 ) -> None:
     v, u, other, r = draw(6, (8, 5), (8, 7), (8, 6), (8,))
     flat = np.concatenate([np.einsum("np,nq->npq", v, u).reshape(8, -1), other], axis=1)
-    expected, objectives = diagonal.diagonal_solution(flat, 3 * r, SQUARE)
+    expected, objectives = exact.diagonal_solution(flat, 3 * r, SQUARE)
     monkeypatch.setattr(diagonal, "BLOCK", 2 * 8 * 7)
     layers = [diagonal.Layer(OuterProducts(v, u)), diagonal.Rows(other)]
     found = diagonal.adapt_diagonal(layers, 3 * r, SQUARE)
@@ -133,10 +140,10 @@ def test_t9_in_blocks_of_a_layer_as_with_all_features_at_once(
 def test_t7_the_factors_multiply_to_b_and_pay_the_joint_penalty(second: Penalty) -> None:
     (B,) = draw(4, (4, 3))
     B *= 2
-    found = theorems.layer_solution(B, SQUARE, second)
+    found = exact.layer_solution(B, SQUARE, second)
     np.testing.assert_allclose(found.left @ found.weight @ found.right, B, atol=1e-12)
     paid = np.sum(SQUARE(found.s1)) + np.sum(second(found.s2)) + np.sum(found.weight**2)
-    assert paid == pytest.approx(theorems.joint_penalty(B, SQUARE, second), rel=1e-12)
+    assert paid == pytest.approx(joint_penalty(B, SQUARE, second), rel=1e-12)
 
 
 def test_t6_no_other_factors_of_b_pay_less() -> None:
@@ -158,10 +165,10 @@ def test_t6_no_other_factors_of_b_pay_less() -> None:
 
     starts = [0.2 * draw(seed, (16,))[0] for seed in range(4)]
     least = min(optimize.minimize(objective, start, method="BFGS").fun for start in starts)
-    assert least == pytest.approx(theorems.joint_penalty(B, SQUARE, SQUARE), rel=1e-7)
+    assert least == pytest.approx(joint_penalty(B, SQUARE, SQUARE), rel=1e-7)
 
 
-def of_matrices(gradients: np.ndarray, layer: theorems.Layer) -> np.ndarray:
+def of_matrices(gradients: np.ndarray, layer: exact.Factors) -> np.ndarray:
     """J M M^T J^T with M = M_2^T (kron) M_1 written out, on columns stacked."""
     J = np.stack([g.flatten(order="F") for g in gradients])
     M = np.kron(layer.right.T, layer.left)
@@ -170,19 +177,19 @@ def of_matrices(gradients: np.ndarray, layer: theorems.Layer) -> np.ndarray:
 
 def test_t7_the_double_sum_is_the_kernel_and_the_printed_17_is_not() -> None:
     B, gradients = draw(6, (4, 3), (5, 4, 3))
-    layer = theorems.layer_solution(3 * B, SQUARE, SQUARE)
-    exact = of_matrices(gradients, layer)
-    np.testing.assert_allclose(theorems.adapted_kernel(gradients, layer), exact, atol=1e-11)
-    printed = theorems.adapted_kernel_paper_eq17(gradients, layer)
-    assert np.abs(printed - exact).max() > 0.1 * np.abs(exact).max()
+    layer = exact.layer_solution(3 * B, SQUARE, SQUARE)
+    kernel = of_matrices(gradients, layer)
+    np.testing.assert_allclose(exact.adapted_kernel(gradients, layer), kernel, atol=1e-11)
+    printed = exact.adapted_kernel_paper_eq17(gradients, layer)
+    assert np.abs(printed - kernel).max() > 0.1 * np.abs(kernel).max()
 
 
 def test_t7_with_one_column_and_m2_fixed_the_printed_17_is_right() -> None:
     B, gradients = draw(7, (4, 1), (5, 4, 1))
-    layer = theorems.layer_solution(3 * B, SQUARE, Fixed())
-    exact = of_matrices(gradients, layer)
-    printed = theorems.adapted_kernel_paper_eq17(gradients, layer)
-    np.testing.assert_allclose(printed, exact, atol=1e-11)
+    layer = exact.layer_solution(3 * B, SQUARE, Fixed())
+    kernel = of_matrices(gradients, layer)
+    printed = exact.adapted_kernel_paper_eq17(gradients, layer)
+    np.testing.assert_allclose(printed, kernel, atol=1e-11)
 
 
 # The solver of (16)
@@ -266,7 +273,7 @@ def test_outer_products_and_several_layers_are_as_dense_gradients() -> None:
     np.testing.assert_allclose(one.objectives, other.objectives, rtol=1e-9)
     np.testing.assert_allclose(one.kernel, other.kernel, rtol=1e-8, atol=1e-10)
     by_theorem = sum(
-        theorems.adapted_kernel(part.gradients, theorems.layer_solution(B, *side))
+        exact.adapted_kernel(part.gradients, exact.layer_solution(B, *side))
         for part, B, side in zip(dense, one.B, sides, strict=True)
     )
     np.testing.assert_allclose(one.kernel, by_theorem, rtol=1e-7, atol=1e-9)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from scipy import optimize
 
 from ntkexp.theory.adaptive.penalties import (
     Fixed,
-    General,
     Joint,
     Penalty,
     Power,
@@ -16,10 +16,23 @@ from ntkexp.theory.adaptive.penalties import (
     least_between,
     least_from_one,
     least_split,
-    scalar_solution,
 )
+from ntkexp.theory.float64 import Array, array
+from tests.theory.adaptive.exact import scalar_solution
 
 SQUARE, ABSOLUTE = Power(2), Power(1)
+
+
+class Log:
+    """A penalty that no power is."""
+
+    def __call__(self, z: ArrayLike) -> Array:
+        return array(np.log(z))
+
+    def minimiser(self, v: ArrayLike) -> Array:
+        return least_from_one(self, array(v))
+
+
 # Found by brute force when the paper was read: omega~ of (v-1)^2, of |v-1| and of both together.
 GOLDEN = {
     0.1: (0.009903, 0.010000, 0.009903),
@@ -38,7 +51,7 @@ PENALTIES: dict[str, Penalty] = {
     "absolute twice": Joint(ABSOLUTE, ABSOLUTE),
     "p = 3/2": Power(1.5),
     "p = 1/2": Power(0.5),
-    "log": General(np.log),
+    "log": Log(),
 }
 
 

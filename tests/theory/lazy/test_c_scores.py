@@ -8,7 +8,6 @@ import pytest
 from ntkexp.theory.lazy.c_scores import (
     TENTHS,
     consistency,
-    largest_error,
     leave_one_out,
     margins,
     tenths_seen,
@@ -29,6 +28,12 @@ def test_the_standard_error_is_that_of_repeated_estimates() -> None:
     score, error = consistency(right, np.broadcast_to(m, right.shape))
     assert score.mean() == pytest.approx(p.mean(), abs=2e-3)
     assert np.sqrt((error**2).mean()) == pytest.approx(score.std(), rel=0.02)
+
+
+def largest_error(ratios: np.ndarray, networks: int) -> float:
+    """The standard error of a score if every p is 1/2, with `networks` of each ratio k / 10."""
+    left_out = networks / TENTHS * (TENTHS - ratios)
+    return float(np.sqrt((0.25 / left_out).sum()) / len(left_out))
 
 
 def test_no_score_has_a_larger_error_than_at_one_half() -> None:

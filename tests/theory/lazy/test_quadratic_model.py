@@ -16,7 +16,6 @@ from ntkexp.theory.lazy.quadratic_model import (
     non_linear,
     reversed_order,
     spurious,
-    time_to,
 )
 
 RNG = np.random.default_rng(0)
@@ -56,6 +55,18 @@ def test_a_mode_without_label_falls_as_one_over_t() -> None:
     modes = Modes(np.eye(2), np.array([3.0, 1.0]), np.array([0.0, 1.0]))
     theta = non_linear(modes, 0.1, [0.0, 5.0])
     np.testing.assert_allclose(theta[:, 0], [0.1, 0.1 / (1 + 2 * 3 * 0.1 * 5)])
+
+
+def time_to(modes: Modes, theta0: float, eps: float, *, linear: bool) -> Array:
+    """(r,): when |theta_l - theta*_l| = eps, for eps and theta0 well below theta*_l.
+
+    t = log(theta*^2 / (eps theta0)) / (2 y~) and t = log(theta* / eps) / (2 mu theta0): (5.4.7),
+    corrected; exact up to terms of the order of eps / theta* and theta0 / theta*.
+    """
+    target = modes.target
+    if linear:
+        return np.asarray(np.log(target / eps) / (2 * modes.mu * theta0))
+    return np.asarray(np.log(target**2 / (eps * theta0)) / (2 * modes.correlation))
 
 
 @pytest.mark.parametrize("linear", [False, True])

@@ -114,11 +114,10 @@ def test_full_batches_do_what_the_closed_form_says(momentum: float) -> None:
     labels = ours.objective.label_matrix(train_.targets).double()
     frozen = FrozenKernel.of(tangent_kernel(network, train_.inputs).gram, start, labels)
     to_train = tangent_kernel(network, test.inputs, train_.inputs).gram
-    rule = {"eta": 0.05 / len(train_), "momentum": momentum}
     assert isinstance(ours.learner, FunctionLearner)
     linearised = ours.learner.followed()
-    here = frozen.at_step(60, **rule)
-    there = frozen.at_step(60, **rule, to_train=to_train, f0=other)
+    a = frozen.descent(60, eta=0.05 / len(train_), momentum=momentum)
+    here, there = frozen.outputs(a), frozen.outputs(a, to_train, other)
     assert np.abs(here - start.numpy()).max() > 0.05
     np.testing.assert_allclose(linearised(train_.inputs).detach(), here, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(linearised(test.inputs).detach(), there, rtol=1e-9, atol=1e-11)

@@ -1,4 +1,5 @@
-"""The solutions of Theorem 1, whose M is any matrix, and of Theorem 2, the model of a network.
+"""The solutions of Theorem 1, whose M is any matrix, and of Theorem 2, the model of a network,
+in closed form and for features as they are.
 
 In Theorem 2 each layer's W is multiplied from both sides, W -> M_1 W M_2.
 W (P, Q) is a layer's change of weight, g its gradient by W in the same shape, and features are
@@ -17,9 +18,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ntkexp.theory.adaptive.penalties import Joint, Penalty, effective, scalar_solution
+from ntkexp.theory.adaptive.diagonal import Rows, adapt_diagonal
+from ntkexp.theory.adaptive.penalties import Joint, Penalty, effective
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.linear_regression import min_norm_solution
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The gradients themselves, (n, P, Q)."""
+
+    gradients: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        _, P, Q = self.gradients.shape
+        return P, Q
+
+    def gram(self, M1: Array, M2: Array) -> Array:
+        flat = (M1 @ self.gradients @ M2).reshape(len(self.gradients), -1)
+        return array(flat @ flat.T)
+
+    def combined(self, weights: Array, M1: Array, M2: Array) -> Array:
+        return array(M1 @ np.tensordot(weights, self.gradients, 1) @ M2)
 
 
 @dataclass(frozen=True)
@@ -65,7 +86,7 @@ def structureless_kernel(kernel: ArrayLike, r: ArrayLike, penalty: Penalty) -> A
 
 
 @dataclass(frozen=True)
-class Layer:
+class Factors:
     """The solution of one layer for a given B (14): full U (P, P), V (Q, Q), s_1 (P,), s_2 (Q,)."""
 
     U: Array
@@ -91,7 +112,7 @@ class Layer:
         return array((self.U[:, :k] * self.sigma) @ self.V[:, :k].T)
 
 
-def layer_solution(B: ArrayLike, first: Penalty, second: Penalty) -> Layer:
+def layer_solution(B: ArrayLike, first: Penalty, second: Penalty) -> Factors:
     """M_1, W and M_2 of least penalty whose product is B: Lemma 5, equations (14) and (15)."""
     matrix = array(B)
     P, Q = matrix.shape
@@ -99,16 +120,10 @@ def layer_solution(B: ArrayLike, first: Penalty, second: Penalty) -> Layer:
     one, sigma, two = scalar_solution(first, second, d)
     s1, s2 = np.ones(P), np.ones(Q)
     s1[: len(d)], s2[: len(d)] = one, two
-    return Layer(U, array(Vt.T), s1, s2, sigma)
+    return Factors(U, array(Vt.T), s1, s2, sigma)
 
 
-def joint_penalty(B: ArrayLike, first: Penalty, second: Penalty) -> float:
-    """Omega~(B) = sum_j of the effective penalty of omega_1 (+) omega_2 at the singular values."""
-    d = np.linalg.svd(array(B), compute_uv=False)
-    return float(np.sum(effective(Joint(first, second), d)))
-
-
-def adapted_kernel(gradients: ArrayLike, layer: Layer) -> Array:
+def adapted_kernel(gradients: ArrayLike, layer: Factors) -> Array:
     """A layer's part of K, exactly: the sum over all pairs (i, j) of singular directions
 
         K_l = K_0l + sum_i sum_j (s_1i^2 s_2j^2 - 1) g_ij(x) g_ij(x'),  g_ij = u_i^T g v_j.
@@ -122,7 +137,7 @@ def adapted_kernel(gradients: ArrayLike, layer: Layer) -> Array:
     return array(K0 + np.einsum("nij,ij,mij->nm", g, weights, g))
 
 
-def adapted_kernel_paper_eq17(gradients: ArrayLike, layer: Layer) -> Array:
+def adapted_kernel_paper_eq17(gradients: ArrayLike, layer: Factors) -> Array:
     """A layer's part of K as equations (17) and (18) print it: one sum, over j <= min(P, Q).
 
     It is J M M^T J^T where Q = 1 and M_2 = 1, as in the last layer of (19), and not otherwise.
@@ -135,10 +150,26 @@ def adapted_kernel_paper_eq17(gradients: ArrayLike, layer: Layer) -> Array:
     return array(_gram(g) + (diagonal * weights) @ diagonal.T)
 
 
-def _in_basis(gradients: ArrayLike, layer: Layer) -> Array:
+def _in_basis(gradients: ArrayLike, layer: Factors) -> Array:
     return array(np.einsum("pi,npq,qj->nij", layer.U, array(gradients), layer.V, optimize=True))
 
 
 def _gram(g: Array) -> Array:
     flat = g.reshape(len(g), -1)
     return array(flat @ flat.T)
+
+
+def scalar_solution(first: Penalty, second: Penalty, d: ArrayLike) -> tuple[Array, Array, Array]:
+    """(s_1, sigma, s_2) of (15): least omega_1(s_1) + omega_2(s_2) + sigma^2, s_1 sigma s_2 = d."""
+    joint, value = Joint(first, second), array(d)
+    z = joint.minimiser(value)
+    one, two = joint.split(z)
+    return one, array(value / z), two
+
+
+def diagonal_solution(
+    features: ArrayLike, r: ArrayLike, penalty: Penalty, *, iterations: int = 500
+) -> tuple[Array, list[float]]:
+    """`adapt_diagonal` for features J (n, P): beta, and the falling objective."""
+    solution = adapt_diagonal([Rows(array(features))], r, penalty, iterations=iterations)
+    return solution.beta[0], solution.objectives
