@@ -63,7 +63,7 @@ def waves(axes: Axes, number: int) -> None:
 def losses(axes: Axes, evals: pd.DataFrame) -> None:
     numbers = sorted(evals[L].unique())
     for number, colour in zip(numbers, drawing.shades(len(numbers)), strict=True):
-        squared_error(axes, evals[evals[L] == number], colour, f"$L = {number}$")
+        squared_error(axes, evals[evals[L] == number], colour=colour, label=f"$L = {number}$")
     axes.set_ylabel("mean squared error")
     axes.legend()
 

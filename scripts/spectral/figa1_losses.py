@@ -25,7 +25,7 @@ def make(given: drawing.Options) -> Figure:
     figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     for record in found:
         colour, label = SETTINGS[record.experiment]
-        squared_error(left, record.tables["evals"], colour, label)
+        squared_error(left, record.tables["evals"], colour=colour, label=label)
         exact = record.tables["linear_pieces"].groupby("step").mean(numeric_only=True)
         middle.plot(exact.index, exact["regions"], "o-", markersize=2, color=colour)
         for column, style in BOUNDS:

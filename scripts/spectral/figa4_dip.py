@@ -21,7 +21,7 @@ TARGETS = {"train": (drawing.BLUE, "noised targets"), "test": (drawing.VERMILION
 
 def losses(axes: Axes, record: Record) -> None:
     for split, (colour, label) in TARGETS.items():
-        squared_error(axes, record.tables["evals"], colour, label, split)
+        squared_error(axes, record.tables["evals"], split, colour=colour, label=label)
 
 
 main = drawing.main(

@@ -29,13 +29,11 @@ def spectrum(axes: Axes, fourier: pd.DataFrame, value: str = "magnitude") -> Axe
     return image
 
 
-def squared_error(
-    axes: Axes, evals: pd.DataFrame, colour: Any, label: str, split: str = "train"
-) -> None:
+def squared_error(axes: Axes, evals: pd.DataFrame, split: str = "train", **drawn: Any) -> None:
     """Of all examples of a split along training: the mean over networks, in a band."""
     own = evals[(evals["split"] == split) & (evals["subset"] == "all")]
     values = 2 * drawing.by_seed(own, "loss")
-    drawing.mean_and_band(axes, np.sort(own["step"].unique()), values, colour=colour, label=label)
+    drawing.mean_and_band(axes, np.sort(own["step"].unique()), values, **drawn)
     axes.set(xlabel="iteration", yscale="log")
     axes.xaxis.set_major_formatter(THOUSANDS)
 

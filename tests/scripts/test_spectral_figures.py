@@ -36,6 +36,7 @@ SMALL: dict[str, list[str]] = {
     "wave_amplitudes": DIGITS,
     "wave_controls": DIGITS,
     "kernel_noise": [*TWO, *DIGITS, "data.width=2"],
+    "manifolds": [*TWO, *LOOKS[:2], "data.train_examples=40", "data.epochs=1"],
     "sinusoids": [],
     "neighbours": ["study.seeds=1", "study.side=32"],
 }
@@ -58,6 +59,7 @@ FIGURES = {
     "figa2_training": WAVES,
     "fig35_generalised": ("kernel_noise",),
     "figa4_dip": ("kernel_noise",),
+    "figa10_manifolds": ("manifolds",),
     "fig36_sinusoids": ("sinusoids",),
     "figa3_extremes": ("sinusoids",),
     "figa13_neighbours": ("neighbours", "smoothness"),

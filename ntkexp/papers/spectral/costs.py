@@ -17,6 +17,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/wave_amplitudes": "8 minutes for twelve networks",
     "spectral/wave_controls": "16 minutes for twenty-four networks",
     "spectral/kernel_noise": "10 minutes for three runs of three networks",
+    "spectral/manifolds": "25 minutes for fifty networks",
     "spectral/kernel": "17 minutes for two networks",
     "spectral/descent": "11 minutes for two networks",
     "spectral/petals": "2.6 hours for twelve networks",

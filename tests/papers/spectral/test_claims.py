@@ -26,6 +26,14 @@ def perturbed(holds: bool) -> pd.DataFrame:
     )
 
 
+def losses_by_points(holds: bool) -> pd.DataFrame:
+    """Reconstructions have the lowest losses of all, or the highest."""
+    kinds = ("reconstructions", "scaled_reconstructions", "scaled_noise", "components", "noise")
+    axes = {"data.points": kinds if holds else kinds[::-1], "seed": SEEDS,
+            "step": (100, 200, 500, 1000), "split": ("train",), "subset": ("all",)}  # fmt: skip
+    return rows(axes, loss=lambda **one: 1.0 + axes["data.points"].index(one["data.points"]))
+
+
 def records(experiment: str, holds: bool) -> list[Record]:
     if "delta" in experiment:
         return delta.records(experiment, holds)
@@ -46,6 +54,7 @@ def record(experiment: str, holds: bool) -> Record:
     )
     tables = {
         "kernel_spectra": spectra,
+        "evals": losses_by_points(holds),
         "fourier": fourier(lambda k: 40 * k if holds else 1000 - 40 * k),
         "spectral_norms": norms(2.0 if alone else 10.0 if holds else 2.5),
         "perturbed_spectrum": perturbed(holds),

@@ -1,0 +1,42 @@
+"""Figure A.10: random targets on reconstructions of digits and on flat points.
+
+Mean squared error. Flat noise as printed: 64 uniform numbers and zeros. Dashed, ours: points of the
+one kind at the mean distance of the other, and digits in 64 principal components.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ntkexp.scripts import drawing
+from ntkexp.scripts.spectral.heatmap import squared_error
+
+FIGURE = "A.10"
+POINTS = {
+    "reconstructions": (drawing.BLUE, "-", "reconstructions"),
+    "noise": (drawing.GREEN, "-", "flat noise"),
+    "scaled_reconstructions": (drawing.BLUE, "--", "reconstructions, as far apart as noise"),
+    "scaled_noise": (drawing.GREEN, "--", "flat noise, as far apart as reconstructions"),
+    "components": (drawing.VERMILION, "--", "digits in 64 principal components"),
+}
+
+
+def draw(evals: pd.DataFrame) -> Figure:
+    figure, axes = drawing.subplots(figsize=(drawing.PAGE, 3))
+    for points, (colour, style, label) in POINTS.items():
+        own = evals[evals["data.points"] == points]
+        squared_error(axes, own, colour=colour, label=label, linestyle=style)
+    axes.set_ylabel("mean squared error")
+    axes.legend()
+    seeds = evals["seed"].nunique()
+    drawing.note(figure, [f"{seeds} networks: {drawing.band_label(seeds)}"])
+    return figure
+
+
+main = drawing.main(__file__, __doc__, "spectral/manifolds", drawing.of_one_run(("evals",), draw))
+
+if __name__ == "__main__":
+    sys.exit(main())
