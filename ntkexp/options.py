@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ class Rule:
     holds: Callable[[Any], bool]
     accepted: str
     items: bool = False  # holds for every item of a list
+    together: Callable[[Sequence[Any]], bool] = lambda items: True  # for all items of a list
 
 
 SEED = Rule(lambda number: 0 <= number <= LARGEST_SEED, f"a whole number from 0 to {LARGEST_SEED}")
@@ -103,9 +104,18 @@ def one_of(*choices: object) -> Rule:
     return Rule(lambda value: value in choices, f"one of {', '.join(map(str, choices))}")
 
 
-def each(rule: Rule) -> Rule:
-    """A rule for the items of a list."""
-    return Rule(rule.holds, f"a list of numbers, each {rule.accepted}", items=True)
+def each(rule: Rule, least: int = 0, *, most: int = MANY, once: bool = False) -> Rule:
+    """A rule for the items of a list, and for how many they are; `once`: no two are equal."""
+    size = "" if not least else f"{least} " if least == most else f"{least} or more "
+    accepted = f"a list of {size}{'different ' * once}numbers, each {rule.accepted}"
+    return Rule(
+        rule.holds,
+        accepted,
+        items=True,
+        together=lambda items: (
+            least <= len(items) <= most and not (once and len(set(items)) < len(items))
+        ),
+    )
 
 
 def _null(meaning: str | None) -> str:
@@ -151,10 +161,10 @@ def check_value(key: str, value: Any, rule: Rule | None) -> None:
         raise UserError(f"{key}={_brief(value)}: expected {accepted}")
     if rule is None:
         return
-    accepted = rule.accepted
     items = value if rule.items and several else [value]
-    if not all(not isinstance(item, Container) and rule.holds(item) for item in items):
-        raise UserError(f"{key}={_brief(value)}: expected {accepted}")
+    holds = all(not isinstance(item, Container) and rule.holds(item) for item in items)
+    if not holds or not rule.together(items):
+        raise UserError(f"{key}={_brief(value)}: expected {rule.accepted}")
 
 
 def _brief(value: object) -> str:

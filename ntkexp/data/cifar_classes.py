@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -19,7 +19,6 @@ from ntkexp.data.images.dataset import chosen_rows, normalised
 from ntkexp.data.images.files import LabelledImages
 from ntkexp.data.images.options import Augment
 from ntkexp.data.images.sources import checksums, files_here, read_images, remarks
-from ntkexp.errors import UserError
 from ntkexp.options import FOR_ALL, each, option, whole
 
 
@@ -32,17 +31,12 @@ class CifarClasses(Data):
 
     classes: list[int] = option(
         [1, 2, 3, 4, 5, 6, 7, 9],
-        each(whole(0, 9, "as a class of CIFAR-10")),
+        each(whole(0, 9, "as a class of CIFAR-10"), 2, once=True),
         "classes of CIFAR-10, numbered anew in this order",
     )
     train_examples: int | None = option(None, FOR_ALL, "training images")
     test_examples: int | None = option(None, FOR_ALL, "test images")
     augment: Augment = option(Augment.none, about="crop and flip training images at random")
-
-    def check(self, config: Any = None) -> None:
-        classes = list(self.classes)
-        if len(classes) < 2 or len(set(classes)) < len(classes):
-            raise UserError(f"data.classes={classes}: expected two classes or more, each once")
 
     def shape(self) -> Shape:
         outputs = 1 if len(self.classes) == 2 else len(self.classes)

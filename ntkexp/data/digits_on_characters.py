@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -35,20 +34,16 @@ class DigitsOnCharacters(SpuriousImages):
     attribute, numbers of KMNIST's classes, `brightness` times as bright as they are. A digit of
     intensity d covers as much of its background: d + (1 - d) times the character."""
 
-    digits: list[int] = option([3, 8], each(whole(0, 9, "as a digit")), "negative and positive one")
+    digits: list[int] = option(
+        [3, 8], each(whole(0, 9, "as a digit"), 2, most=2, once=True), "negative and positive one"
+    )
     characters: list[int] = option(
         [0, 1],
-        each(whole(0, 9, "as a class of KMNIST")),
+        each(whole(0, 9, "as a class of KMNIST"), 2, most=2, once=True),
         "characters behind them, without and with the attribute",
     )
     brightness: float = option(1.0, share("a share"), "of the characters, 1 as they are")
     proportions: Kind = option(Kind.waterbirds, about="whose proportions of label and attribute")
-
-    def check(self, config: Any = None) -> None:
-        for key in ("digits", "characters"):
-            pair = list(getattr(self, key))
-            if len(pair) != 2 or len(set(pair)) != 2:
-                raise UserError(f"data.{key}={pair}: expected two that differ")
 
     def shape(self) -> Shape:
         return Shape(Mnist.images.shape, 1, self.train_examples)

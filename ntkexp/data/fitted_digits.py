@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -67,7 +67,9 @@ class FittedDigits(Data):
     small: ClassVar = {"train_examples": 200, "test_examples": 500}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30, "width": 8}
 
-    digits: list[int] = option([2, 3], each(whole(0, 9, "as a digit")), "labelled -1 and +1")
+    digits: list[int] = option(
+        [2, 3], each(whole(0, 9, "as a digit"), 2, most=2, once=True), "labelled -1 and +1"
+    )
     targets: Targets = option(Targets.linear, about="a linear fit of random features, or its sign")
     fit: TargetFit = option(TargetFit.least_squares, about="least squares, or 500 epochs of SGD")
     pixels: Pixels = option(Pixels.unit_norm, about="images over their norm, or 28 times that")
@@ -75,10 +77,6 @@ class FittedDigits(Data):
     width: int = option(128, count("units", most=100_000), "units a layer of the random network")
     train_examples: int = option(500, count("examples"), "training images")
     test_examples: int | None = option(None, FOR_ALL, "test images")
-
-    def check(self, config: Any = None) -> None:
-        if len(set(self.digits)) != 2 or len(self.digits) != 2:
-            raise UserError(f"data.digits={self.digits}: expected two digits that differ")
 
     def shape(self) -> Shape:
         return Shape(Mnist.images.shape, 1, self.train_examples)

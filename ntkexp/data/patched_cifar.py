@@ -25,7 +25,7 @@ from ntkexp.data.spurious import Kind, SpuriousImages, dataset_with_marks
 from ntkexp.errors import UserError
 from ntkexp.options import each, option, whole
 
-CLASS = each(whole(0, 9, "as a class of CIFAR-10"))
+CLASSES = each(whole(0, 9, "as a class of CIFAR-10"), 1, once=True)
 MAGENTA = (255, 0, 255)
 
 
@@ -35,16 +35,12 @@ class PatchedCifar(SpuriousImages):
     6 frog, 7 horse, 8 ship, 9 truck; several make one. The patch is a square of `patch` pixels in
     the upper left corner, magenta; without the attribute there is none."""
 
-    positive: list[int] = option([0], CLASS, "classes that count as positive")
-    negative: list[int] = option([8], CLASS, "classes that count as negative")
+    positive: list[int] = option([0], CLASSES, "classes that count as positive")
+    negative: list[int] = option([8], CLASSES, "classes that count as negative")
     patch: int = option(6, whole(1, 32, "pixels"), "height and width of the patch")
     proportions: Kind = option(Kind.celeba, about="whose proportions of label and patch")
 
     def check(self, config: Any = None) -> None:
-        for key in ("positive", "negative"):
-            classes = list(getattr(self, key))
-            if not classes or len(set(classes)) < len(classes):
-                raise UserError(f"data.{key}={classes}: expected one class or more, each once")
         if both := sorted(set(self.positive) & set(self.negative)):
             raise UserError(
                 f"data.negative={list(self.negative)}: class {both[0]} is positive too; expected "

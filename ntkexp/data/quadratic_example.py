@@ -30,7 +30,7 @@ class QuadraticExample(Data):
     """
 
     example: int = option(1, whole(1, 3, "as an example of section 5.4.4"), "which of the three")
-    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "Example 1, squared")
+    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6), 1), "of Example 1")
     n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
     q: int = option(5, count("examples"), "examples of the minority")
     noise_eta: float = option(5.0, positive(1e3), "Example 2: size of the noise")
@@ -45,7 +45,7 @@ class QuadraticExample(Data):
                 f"data.inputs={self.inputs}: Example {self.example} has inputs of {needed} "
                 "numbers; expected that many or more"
             )
-        if self.mu != sorted(self.mu, reverse=True) or not self.mu:
+        if self.mu != sorted(self.mu, reverse=True):
             raise UserError(f"data.mu={self.mu}: Example 1 has them falling; expected [9,8,...]")
         if self.q >= -(-self.n // 2):
             raise UserError(

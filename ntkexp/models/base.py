@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ntkexp.components import Component
+from ntkexp.errors import UserError
 from ntkexp.options import option
 
 if TYPE_CHECKING:
@@ -40,16 +41,23 @@ class Model(Component):
     `build` is called with PyTorch's global generator lent to the run's stream "init"; the weights
     of linear and convolution layers are drawn anew by `init` afterwards (`ntkexp.models.build`).
     `size_key` is the option that makes the network wider: a message names it when the network does
-    not fit into memory.
+    not fit into memory. `least_side` is the least side of an image, for one that takes images.
     """
 
     kind: ClassVar[str] = "model"
     size_key: ClassVar[str] = ""
+    least_side: ClassVar[int] = 0
 
     init: Init = option(Init.kaiming, about="how weights are drawn; default is PyTorch's way")
 
     def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
         """Refuse, in one line, inputs of a shape that the network does not take."""
+        least = self.least_side
+        if least and (len(inputs) != 3 or min(inputs[1:]) < least):
+            raise UserError(
+                f"model.name={self.name}: takes images of {least}x{least} and more, the data has "
+                f"inputs of {formatted_shape(inputs)} (model=mlp takes any)"
+            )
 
     def couples_examples(self) -> bool:
         """True if an example's output in training depends on the rest of its batch, as under batch

@@ -11,13 +11,11 @@ from typing import ClassVar
 
 from torch import nn
 
-from ntkexp.errors import UserError
-from ntkexp.models.base import Model, formatted_shape
+from ntkexp.models.base import Model
 from ntkexp.options import count, option
 
 # Channels in units of base, and how often the sides of an image are halved.
 CHANNELS = (1, 2, 4)
-LEAST_SIDE = 2 ** len(CHANNELS)
 
 
 @dataclass
@@ -32,15 +30,9 @@ class Cnn(Model):
     small: ClassVar = {"base": 8}
     tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
+    least_side: ClassVar[int] = 2 ** len(CHANNELS)
 
     base: int = option(16, count("channels"), "channels of the first layer")
-
-    def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
-        if len(inputs) != 3 or min(inputs[1:]) < LEAST_SIDE:
-            raise UserError(
-                f"model.name=cnn: takes images of {LEAST_SIDE}x{LEAST_SIDE} and more, the data has "
-                f"inputs of {formatted_shape(inputs)}"
-            )
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         layers: OrderedDict[str, nn.Module] = OrderedDict()

@@ -12,11 +12,8 @@ from typing import ClassVar
 
 from torch import nn
 
-from ntkexp.errors import UserError
-from ntkexp.models.base import Model, formatted_shape
+from ntkexp.models.base import Model
 from ntkexp.options import count, option
-
-LEAST_SIDE = 4
 
 
 class Activation(StrEnum):
@@ -41,16 +38,10 @@ class Lenet5(Model):
     small: ClassVar = {"base": 6}
     tiny: ClassVar = {"base": 3}
     size_key: ClassVar[str] = "base"
+    least_side: ClassVar[int] = 4
 
     base: int = option(6, count("channels"), "channels of the first convolution")
     activation: Activation = option(Activation.relu, about="relu, or gelu, which is smooth")
-
-    def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
-        if len(inputs) != 3 or min(inputs[1:]) < LEAST_SIDE:
-            raise UserError(
-                f"model.name=lenet5: takes images of {LEAST_SIDE}x{LEAST_SIDE} and more, the data "
-                f"has inputs of {formatted_shape(inputs)}"
-            )
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         channels, height, width = inputs

@@ -12,8 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ntkexp.errors import UserError
-from ntkexp.models.base import Model, formatted_shape
+from ntkexp.models.base import Model
 from ntkexp.options import count, option
 
 
@@ -34,17 +33,11 @@ class Resnet18(Model):
     small: ClassVar = {"base": 8}
     tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
+    least_side: ClassVar[int] = 1
 
     base: int = option(64, count("channels"), "channels of the first stage")
     norm: Norm = option(Norm.batch, about="batch normalisation, or biases in its place")
     shortcut_bias: bool = option(True, about="1x1 shortcuts have biases, with norm=none")
-
-    def refuse_inputs(self, inputs: tuple[int, ...]) -> None:
-        if len(inputs) != 3:
-            raise UserError(
-                "model.name=resnet18: takes images, the data has inputs of "
-                f"{formatted_shape(inputs)} numbers (take mlp)"
-            )
 
     def couples_examples(self) -> bool:
         return self.norm is Norm.batch

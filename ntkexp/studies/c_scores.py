@@ -104,7 +104,9 @@ class CScores(Study):
     seed: int = option(0, SEED, "the start of all random numbers")
     images: str = option("mnist", one_of("mnist", "kmnist", "cifar10"), "images to score")
     examples: int | None = option(None, FOR_ALL, "how many of them")
-    ratios: list[int] = option([*range(1, 10)], each(whole(1, 9, "tenths")), "trained on, of ten")
+    ratios: list[int] = option(
+        [*range(1, 10)], each(whole(1, 9, "tenths"), 1, once=True), "trained on, of ten"
+    )
     nets: int = option(200, TENS, "networks of each ratio")
     network: Network = option(Network.mlp, about="a perceptron or a convolutional network")
     depth: int = option(1, count("hidden layers", most=100), "hidden layers of an mlp")
@@ -115,11 +117,6 @@ class CScores(Study):
     updates: int = option(1000, whole(1, MANY, "updates"), "updates of each network")
 
     def check(self, config: Any = None) -> None:
-        if not self.ratios or len(set(self.ratios)) < len(self.ratios):
-            raise UserError(
-                f"study.ratios={self.ratios}: expected one or more tenths that differ, such as "
-                "[1,5,9]"
-            )
         if self.left_out_least < 2:
             raise UserError(
                 f"study.nets={self.nets}: with study.ratios={self.ratios} an image is left out "

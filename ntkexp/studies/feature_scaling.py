@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
 from ntkexp.errors import UserError
-from ntkexp.options import MANY, SEED, Rule, count, each, option, positive, whole
+from ntkexp.options import BELOW_ONE, MANY, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Found, Part, Study
 from ntkexp.theory.float64 import Array, array
@@ -79,25 +79,23 @@ class FeatureScaling(Study):
     n: int = option(50, count("training points"), "training points of a subsample")
     subsamples: int = option(100, count("subsamples"), "random training sets")
     label_mode: int = option(1, whole(0, MANY, "as a mode"), "the mode whose sign the labels are")
-    plane: list[int] = option([1, 10], each(whole(0, MANY, "as a mode")), "modes of the scatter")
+    plane: list[int] = option(
+        [1, 10], each(whole(0, MANY, "as a mode"), 2, most=2), "modes of the scatter"
+    )
     scales: list[float] = option(
         [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99],
-        each(Rule(lambda c: 0 <= c < 1, "from 0 to below 1")),
+        each(BELOW_ONE, 1),
         "how far features are from white (0); below 1, where kernels are singular",
     )
 
     def check(self, config: Any = None) -> None:
         """Refuse scalings and sizes for which there is no interpolating solution."""
-        if not self.scales:
-            raise UserError("study.scales: needs one c or more")
         modes = min(self.points, self.features)
         if not 1 <= self.n <= modes:
             raise UserError(
                 f"study.n={self.n}: between 1 and {modes}, the lesser of study.points and "
                 "study.features, for the kernel of n points to be invertible"
             )
-        if len(self.plane) != 2:
-            raise UserError(f"study.plane={self.plane}: two modes span a plane")
         for key, mode in (("label_mode", self.label_mode), *(("plane", j) for j in self.plane)):
             if not 0 <= mode < modes:
                 raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")

@@ -77,11 +77,9 @@ class FourierModes(Study):
     width: int = option(256, count("units"), "units of a hidden layer")
     init: Init = option(Init.default, about="how weights are drawn; default has random biases")
     centring: str = option("class", one_of(*CENTRINGS), "how features are centred")
-    shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode")), "eigenvectors to keep")
+    shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode"), 1), "modes to keep")
 
     def check(self, config: Any = None) -> None:
-        if not self.shown:
-            raise UserError("study.shown: needs one mode or more")
         for mode in self.shown:
             if not 0 <= mode < self.points:
                 raise UserError(f"study.shown: mode {mode} is not between 0 and {self.points - 1}")

@@ -84,13 +84,11 @@ class LocalBias(Study):
     width: int = option(64, count("units"), "units of a hidden layer")
     lr: float = option(0.5, positive(1e6), "learning rate")
     iterations: list[int] = option(
-        [0, 100, 1000], each(whole(0, MANY, "as an iteration")), "when trial steps are made"
+        [0, 100, 1000], each(whole(0, MANY, "as an iteration"), 1), "when trial steps are made"
     )
     etas: list[float] = option([*ETAS], each(positive(1e6)), "learning rates of trial steps")
 
     def check(self, config: Any = None) -> None:
-        if not self.iterations:
-            raise UserError("study.iterations=[]: needs one iteration or more, from 0 on")
         if len(self.etas) < 2 or self.etas != sorted(set(self.etas)):
             raise UserError(f"study.etas={self.etas}: needs 2 or more, above zero and rising")
 

@@ -63,7 +63,7 @@ class QuadraticExamples(Study):
     tables: ClassVar = (CURVES, LEVELS)
 
     sigma: float = option(1e-3, positive(0.1), "squared weights at the start")
-    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6)), "Example 1, squared")
+    mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6), 1), "of Example 1")
     n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
     q: int = option(5, count("examples"), "examples of the minority")
     noise_eta: float = option(5.0, positive(1e3), "Example 2: size of the noise")
@@ -75,7 +75,7 @@ class QuadraticExamples(Study):
     points: int = option(300, whole(10, 100_000, "times"), "times of a curve")
 
     def check(self, config: Any = None) -> None:
-        if self.mu != sorted(self.mu, reverse=True) or not self.mu:
+        if self.mu != sorted(self.mu, reverse=True):
             raise UserError(f"study.mu={self.mu}: Example 1 has them falling; expected [9,8,...]")
         if self.q >= -(-self.n // 2):
             raise UserError(

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ntkexp.errors import UserError
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Found, Part, Study
@@ -70,21 +69,16 @@ class Rademacher(Study):
 
     seed: int = option(0, SEED, "the first of the seeds")
     seeds: int = option(20, count("draws of features", most=MOST_SEEDS), "draws of features")
-    sizes: list[int] = option([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], each(ENUMERATED), "examples, n")
+    sizes: list[int] = option([*range(2, 13)], each(ENUMERATED, 1), "examples, n")
     features: int = option(5, count("features", most=10_000), "features, P")
     radius: float = option(1.0, positive(1e6), "radius of the ball, M")
     draws: int = option(2000, whole(2, MANY, "draws"), "random signs of an estimate")
     flow_steps: int = option(5, count("steps", most=10_000), "metrics of the learning flow, T")
     classes: int = option(3, whole(2, 1000, "classes"), "classes of Theorem 13")
-    multiclass_sizes: list[int] = option([2, 4, 6, 8], each(ENUMERATED), "in Theorem 13")
+    multiclass_sizes: list[int] = option([2, 4, 6, 8], each(ENUMERATED, 1), "in Theorem 13")
     multiclass_features: int = option(3, count("features", most=10_000), "features in Theorem 13")
     margin: float = option(1.0, positive(1e6, least=1e-6), "margin of the ramp loss")
     sampled_weights: int = option(5000, count("weights"), "weights that bound its class from below")
-
-    def check(self, config: Any = None) -> None:
-        for key in ("sizes", "multiclass_sizes"):
-            if not getattr(self, key):
-                raise UserError(f"study.{key}=[]: needs one n or more")
 
     def parts(self) -> list[Part]:
         """A part for every seed and number of examples."""

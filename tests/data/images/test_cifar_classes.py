@@ -40,9 +40,9 @@ def test_fewer_images_are_the_first_of_more() -> None:
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("data.classes=[1]", r"data\.classes=\[1\]: expected two classes or more"),
-        ("data.classes=[1,1]", "each once"),
-        ("data.classes=[1,10]", "expected a list of numbers, each 0 to 9"),
+        ("data.classes=[1]", r"data\.classes=\[1\]: expected a list of 2 or more different"),
+        ("data.classes=[1,1]", "different numbers"),
+        ("data.classes=[1,10]", "numbers, each 0 to 9"),
     ],
 )
 def test_no_two_classes_are_refused(word: str, says: str) -> None:

@@ -19,6 +19,7 @@ from ntkexp.data.fitted_digits import (
 )
 from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
+from tests.tiny_runs import composed
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -99,10 +100,10 @@ def test_a_seed_has_points_and_features_of_its_own() -> None:
     assert not torch.equal(one.train.inputs, other.train.inputs)
 
 
-@pytest.mark.parametrize("digits", [[2], [2, 2], [1, 2, 3]])
-def test_other_than_two_digits_are_refused(digits: list[int]) -> None:
-    with pytest.raises(UserError, match=r"data\.digits.*two digits"):
-        loaded(digits=digits)
+@pytest.mark.parametrize("digits", ["[2]", "[2,2]", "[1,2,3]"])
+def test_other_than_two_digits_are_refused(digits: str) -> None:
+    with pytest.raises(UserError, match=r"data\.digits.*a list of 2 different"):
+        composed(["data=fitted_digits", "model=mlp", f"data.digits={digits}"])
 
 
 def test_more_examples_than_there_are_are_refused_to_train_on_and_all_to_test_on() -> None:
