@@ -8,7 +8,7 @@ The two-class task of Ortiz-Jimenez et al. 2021, section 4.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +21,6 @@ from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.images.dataset import chosen_rows
 from ntkexp.data.images.files import Labels
 from ntkexp.data.images.first import first_images
-from ntkexp.data.images.options import SplitName
 from ntkexp.data.images.sources import files_here
 from ntkexp.options import FOR_ALL, option
 
@@ -48,24 +47,14 @@ class Cifar2(Data):
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         images = first_images("cifar10", {"train": None, "test": None}, device, progress=progress)
 
-        def split(name: SplitName, purpose: str, wanted: int | None) -> Split:
-            labels = images.labels[name]
-            order = chosen_rows(seed, purpose, len(labels)).numpy()
-            rows = torch.from_numpy(in_turns(labels, order)[:wanted]).to(device)
-            targets = torch.from_numpy((labels < HALF).astype(np.int64)).to(device)
-            return Split.clean(images.inputs[name][rows], targets[rows])
+        def split(of: Split, purpose: str, wanted: int | None) -> Split:
+            order = chosen_rows(seed, purpose, len(of)).numpy()
+            rows = torch.from_numpy(in_turns(of.targets.cpu().numpy(), order)[:wanted]).to(device)
+            return Split.clean(of.inputs[rows], (of.targets[rows] < HALF).long())
 
-        return Dataset(
-            name=self.name,
-            train=split("train", "subset", self.train_examples),
-            test=split("test", "test_subset", self.test_examples),
-            classes=2,
-            input_shape=images.shape,
-            checksums=images.checksums,
-            remarks=images.remarks,
-            mean=images.mean,
-            std=images.std,
-        )
+        train = split(images.train, "subset", self.train_examples)
+        test = split(images.test, "test_subset", self.test_examples)
+        return replace(images, name=self.name, train=train, test=test, classes=2)
 
 
 def in_turns(labels: Labels, order: NDArray[np.int64]) -> NDArray[np.int64]:

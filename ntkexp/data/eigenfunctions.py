@@ -10,7 +10,7 @@ section 3.1). The images are the same for every j.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -56,19 +56,11 @@ class Eigenfunctions(Data):
         counts = {"train": self.train_examples, "test": self.test_examples}
         images = first_images(self.images, counts, device, progress=progress)
         self.pairs.refuse_other_data(images.checksums)
-        train, test = (len(images.inputs[split]) for split in SPLITS)
-        positive = torch.from_numpy(self.signs(train, test) > 0).long().to(device)
-        return Dataset(
-            name=self.name,
-            train=Split.clean(images.inputs["train"], positive[:train]),
-            test=Split.clean(images.inputs["test"], positive[train:]),
-            classes=2,
-            input_shape=images.shape,
-            checksums=images.checksums,
-            remarks=images.remarks,
-            mean=images.mean,
-            std=images.std,
-        )
+        count = len(images.train)
+        positive = torch.from_numpy(self.signs(count, len(images.test)) > 0).long().to(device)
+        train = Split.clean(images.train.inputs, positive[:count])
+        test = Split.clean(images.test.inputs, positive[count:])
+        return replace(images, name=self.name, train=train, test=test, classes=2)
 
     def signs(self, train: int, test: int) -> np.ndarray:
         """phi_j of all images, training images first."""

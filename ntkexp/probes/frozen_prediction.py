@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
+from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.optim.sgd import Sgd
 from ntkexp.options import MANY, count, option, whole
 from ntkexp.probes.base import Probe, columns
@@ -129,9 +130,7 @@ class FrozenPrediction(Probe):
 
     def _outputs(self, view: View, split: str) -> Tensor:
         inputs = view.examples(split).inputs
-        with torch.no_grad():
-            parts = torch.split(inputs if split == "train" else inputs[: self.examples], 500)
-            return torch.cat([view.network()(part) for part in parts])
+        return outputs_of(view.network(), inputs if split == "train" else inputs[: self.examples])
 
     def state(self) -> dict[str, Any]:
         return {"kept": {name: part.clone() for name, part in self._kept.items()}}

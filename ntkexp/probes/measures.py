@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
@@ -49,7 +50,6 @@ MARGINS = Table(
     },
 )
 
-EXAMPLES_AT_ONCE = 500
 QUANTILES = np.linspace(0, 1, 101)
 
 
@@ -107,9 +107,7 @@ class _Predictions:
 
 def _predictions(view: View, name: str) -> _Predictions:
     model, split = view.network(), view.examples(name)
-    with torch.no_grad():
-        outputs = torch.cat([model(part) for part in torch.split(split.inputs, EXAMPLES_AT_ONCE)])
-    outputs = outputs.double().requires_grad_()
+    outputs = outputs_of(model, split.inputs).double().requires_grad_()
     loss = view.objective.losses(outputs, split.targets)
     (gradients,) = torch.autograd.grad(loss.sum(), outputs)
     scores, labels = outputs.detach().cpu().numpy(), split.targets.cpu().numpy()

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from ntkexp.errors import UserError
+from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.options import FOR_ALL, one_of, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -34,7 +34,6 @@ SNAPSHOT = Table(
         "loss": float32("of the example, the same for all its outputs"),
     },
 )
-EXAMPLES_AT_ONCE = 500
 
 
 @dataclass
@@ -61,10 +60,8 @@ class Snapshot(Probe):
             return {}
         split = view.examples(self.split)
         inputs, targets = split.inputs[: self.examples], split.targets[: self.examples]
-        with torch.no_grad():
-            parts = [view.network()(part) for part in torch.split(inputs, EXAMPLES_AT_ONCE)]
-            outputs = torch.cat(parts)
-            losses = view.objective.losses(outputs, targets)
+        outputs = outputs_of(view.network(), inputs)
+        losses = view.objective.losses(outputs, targets)
         examples, width = outputs.shape
         return {
             "snapshot": {

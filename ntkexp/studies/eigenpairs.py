@@ -78,8 +78,8 @@ class Eigenpairs(Study):
             torch.device("cpu"),
             progress=False,
         )
-        network = models.build(self.network, images.shape, 1, self.seed)
-        train, test = images.inputs["train"], images.inputs["test"]
+        network = models.build(self.network, images.input_shape, 1, self.seed)
+        train, test = images.train.inputs, images.test.inputs
         inputs = train if self.extended else torch.cat([train, test])
         pairs = self.pairs(network, inputs)
         signed = pairs.vectors * signs(pairs.vectors)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.models.base import BatchNorm
+from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.options import option, positive
 from ntkexp.transforms.base import Transform, Transformed
 from ntkexp.transforms.function import (
@@ -33,7 +34,6 @@ from ntkexp.transforms.function import (
 )
 
 LARGEST_ALPHA = 1e6
-EXAMPLES_AT_ONCE = 500
 
 
 class Offset(StrEnum):
@@ -128,9 +128,7 @@ class OnTrainingSet:
     @cached_property
     def start(self) -> Tensor:
         """(n, c): f_0 of every training example."""
-        with torch.no_grad():
-            parts = torch.split(self._inputs, EXAMPLES_AT_ONCE)
-            return torch.cat([self.module.start(part) for part in parts])
+        return outputs_of(self.module.start, self._inputs)
 
     def __call__(self, inputs: Tensor, numbers: Tensor) -> Tensor:
         module = self.module

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.data import Split
+from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.stored_factors import StoredFactors
 from ntkexp.tangent.tiles import description
-
-EXAMPLES_AT_ONCE = 500
 
 
 class FrozenFactors:
@@ -28,9 +27,7 @@ class FrozenFactors:
 
     @cached_property
     def start(self) -> Tensor:
-        parts = torch.split(self.inputs, EXAMPLES_AT_ONCE)
-        with torch.no_grad():
-            outputs = torch.cat([self.network(part)[:, 0] for part in parts])
+        outputs = outputs_of(self.network, self.inputs)[:, 0]
         return outputs if self.keeps_start else torch.zeros_like(outputs)
 
 

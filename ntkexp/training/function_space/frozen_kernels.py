@@ -15,11 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.data import Split
+from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.tangent import tangent_kernel, tangent_kernel_tiles
 from ntkexp.tangent.function import NetworkFunction
 from ntkexp.tangent.tiles import description
-
-EXAMPLES_AT_ONCE = 500
 
 
 class FrozenKernels:
@@ -56,9 +55,7 @@ class FrozenKernels:
     def start(self, split: str) -> Tensor:
         """(n, c): what the outputs are for a = 0."""
         if split not in self._starts:
-            parts = torch.split(self._inputs[split], EXAMPLES_AT_ONCE)
-            with torch.no_grad():
-                outputs = torch.cat([self.network(part) for part in parts])
+            outputs = outputs_of(self.network, self._inputs[split])
             self._starts[split] = outputs if self._keeps_start else torch.zeros_like(outputs)
         return self._starts[split]
 
