@@ -7,23 +7,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import ClassVar
 
 from torch import nn
 
+from ntkexp.models.activation import MODULES, Activation
 from ntkexp.models.base import Model
 from ntkexp.options import count, option
-
-
-class Activation(StrEnum):
-    """relu: max(x, 0). gelu: x Phi(x), which has all derivatives."""
-
-    relu = "relu"
-    gelu = "gelu"
-
-
-MODULES: dict[Activation, type[nn.Module]] = {Activation.relu: nn.ReLU, Activation.gelu: nn.GELU}
 
 
 @dataclass

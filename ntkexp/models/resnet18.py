@@ -12,6 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from ntkexp.models.activation import MODULES, Activation
 from ntkexp.models.base import Model
 from ntkexp.options import count, option
 
@@ -38,6 +39,7 @@ class Resnet18(Model):
     base: int = option(64, count("channels"), "channels of the first stage")
     norm: Norm = option(Norm.batch, about="batch normalisation, or biases in its place")
     shortcut_bias: bool = option(True, about="1x1 shortcuts have biases, with norm=none")
+    activation: Activation = option(Activation.relu, about="relu, or gelu, which is smooth")
 
     def couples_examples(self) -> bool:
         return self.norm is Norm.batch
@@ -66,11 +68,12 @@ class Block(nn.Module):
         stride: int,
         norm: Norm,
         shortcut_bias: bool = True,
+        activation: Activation = Activation.relu,
     ) -> None:
         super().__init__()
         self.conv1 = _convolution(channels_in, channels, 3, stride, norm)
         self.norm1 = _norm(channels, norm)
-        self.relu1 = nn.ReLU()
+        self.relu1 = MODULES[activation]()
         self.conv2 = _convolution(channels, channels, 3, 1, norm)
         self.norm2 = _norm(channels, norm)
         self.shortcut: nn.Module = nn.Identity()
@@ -79,7 +82,7 @@ class Block(nn.Module):
             biased = norm is Norm.none and shortcut_bias
             self.shortcut = nn.Conv2d(channels_in, channels, 1, stride, bias=biased)
             self.shortcut_norm = _norm(channels, norm)
-        self.relu2 = nn.ReLU()
+        self.relu2 = MODULES[activation]()
 
     def forward(self, x: Tensor) -> Tensor:
         residual: Tensor = self.norm1(self.conv1(x))
@@ -109,7 +112,7 @@ class ResNet18(nn.Module):
         base, norm = config.base, config.norm
         self.conv1 = _convolution(input_shape[0], base, 3, 1, norm)
         self.norm1 = _norm(base, norm)
-        self.relu1 = nn.ReLU()
+        self.relu1 = MODULES[config.activation]()
         self.stage1 = _stage(base, base, 1, config)
         self.stage2 = _stage(base, 2 * base, 2, config)
         self.stage3 = _stage(2 * base, 4 * base, 2, config)
@@ -136,7 +139,9 @@ def _norm(channels: int, norm: Norm) -> nn.Module:
 def _stage(channels_in: int, channels: int, stride: int, config: Resnet18) -> nn.Sequential:
     stage = nn.Sequential()
     for index in range(1, BLOCKS_PER_STAGE + 1):
-        block = Block(channels_in, channels, stride, config.norm, config.shortcut_bias)
+        block = Block(
+            channels_in, channels, stride, config.norm, config.shortcut_bias, config.activation
+        )
         stage.add_module(f"block{index}", block)
         channels_in, stride = channels, 1
     return stage

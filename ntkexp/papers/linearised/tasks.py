@@ -23,6 +23,7 @@ TITLES = {
     "linearised/lenet": "LeNet",
     "linearised/lenet_adam": "LeNet, Adam",
     "linearised/lenet_mnist": "LeNet, MNIST",
+    "linearised/separable": "LeNet, linear tasks",
     "linearised/whose_seed": "MLP, another's tasks",
     "linearised/whose_lenet": "MLP, LeNet's tasks",
     "linearised/whose_extended": "MLP, tasks of training images",

@@ -1,0 +1,64 @@
+"""Linear tasks along LeNet's anisotropy directions.
+
+Left: test accuracy of the network and of its linearisation on two classes that one direction of the
+inputs tells apart, and of regression with the network's first kernel (crosses). Right: the
+alignment of each direction with the kernel, from the mixed derivative at the origin and from its
+mean over Gaussian inputs.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from matplotlib.figure import Figure
+
+from ntkexp.papers.linearised.tasks import TRAINED, by_task, pairs
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, records_of
+
+FIGURE = "4"
+DIRECTIONS = "linearised/directions_lenet"
+EXPERIMENTS = ("linearised/separable", "linearised/separable_linear", DIRECTIONS)
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given, ())
+    both = list(pairs([one for one in found if one.experiment != DIRECTIONS]))
+    directions = [one for one in found if one.experiment == DIRECTIONS]
+    if not both or not directions:
+        runs.stop(["expected a network, its linearisation, and its directions"])
+    figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE * 0.75, PANEL))
+    pair = both[0]
+    for whose, (label, colour, marker) in LOOKS.items():
+        tasks = pair.network if whose == "network" else pair.linear
+        left.plot(tasks.index, tasks["accuracy"], marker + "-", markersize=3, color=colour,
+                  label=label)  # fmt: skip
+    regression = by_task(found, "kernel_regression")
+    if len(regression):
+        test = regression[regression["split"] == "test"].sort_values("data.index")
+        left.plot(test["data.index"], test["accuracy"], "x", markersize=4, color="0.5",
+                  label="kernel regression")  # fmt: skip
+    table = directions[0].tables["directions"]
+    right.plot(table["index"], table["alignment"], color="black", label="at the origin")
+    if table["gaussian"].notna().any():
+        right.plot(table["index"], table["gaussian"], color="0.5", linewidth=0.7,
+                   label="mean over Gaussian inputs")  # fmt: skip
+    left.set(xscale="log", xlabel="index of the direction", ylabel="test accuracy")
+    right.set(xscale="log", yscale="log", xlabel="index of the direction", ylabel="alignment")
+    right.legend(frameon=False)
+    drawing.legend_above(figure, *left.get_legend_handles_labels())
+    config = both[0].network
+    untrained = int((config["train_loss"] > TRAINED).sum())
+    lines = [
+        "classes at distance 2 along the direction, as equation 5 is printed; GeLU; 10,000 examples"
+    ]
+    if untrained:
+        lines.append(f"{untrained} networks end above a training loss of {TRAINED:g}")
+    drawing.note(figure, lines)
+    return figure
+
+
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())
