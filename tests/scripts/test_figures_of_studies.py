@@ -9,6 +9,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from ntkexp import studies
+from ntkexp.models.activation import Activation
+from ntkexp.models.lenet5 import Lenet5
 from ntkexp.results import Run
 from tests.conftest import Script
 
@@ -47,6 +49,10 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "normal_distributions": ("fig21_normal_distributions", {}),
     "quadratic_examples": ("fig54_quadratic_examples", {"rotations": 2, "points": 30}),
+    "anisotropy_directions": (
+        "fig09_images",
+        {"network": Lenet5(base=2, activation=Activation.gelu), "side": 8, "gaussian": 2},
+    ),
     "low_rank_change": (
         "fig_low_rank",
         {
