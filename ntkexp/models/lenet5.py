@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from torch import nn
 
-from ntkexp.models.activation import MODULES, Activation
+from ntkexp.models.activations import MODULES, Activation
 from ntkexp.models.base import Model
 from ntkexp.options import count, option
 

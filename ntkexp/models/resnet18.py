@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ntkexp.models.activation import MODULES, Activation
+from ntkexp.models.activations import MODULES, Activation
 from ntkexp.models.base import Model
 from ntkexp.options import count, option
 

@@ -47,10 +47,11 @@ def make(given: drawing.Options) -> Figure:
     right.set(xscale="log", yscale="log", xlabel="index of the direction", ylabel="alignment")
     right.legend(frameon=False)
     drawing.legend_above(figure, *left.get_legend_handles_labels())
-    config = both[0].network
-    untrained = int((config["train_loss"] > TRAINED).sum())
+    untrained = int((pair.network["train_loss"] > TRAINED).sum())
+    config = next(one.config for one in found if one.experiment != DIRECTIONS)
     lines = [
-        "classes at distance 2 along the direction, as equation 5 is printed; GeLU; 10,000 examples"
+        f"classes at distance {2 * config['data.epsilon']:g} along the direction; "
+        f"{config['model.activation']}; {config['data.train_examples']:,} training examples"
     ]
     if untrained:
         lines.append(f"{untrained} networks end above a training loss of {TRAINED:g}")

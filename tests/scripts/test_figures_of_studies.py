@@ -9,7 +9,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from ntkexp import studies
-from ntkexp.models.activation import Activation
+from ntkexp.models.activations import Activation
 from ntkexp.models.lenet5 import Lenet5
 from ntkexp.results import Run
 from tests.conftest import Script

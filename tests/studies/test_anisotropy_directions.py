@@ -9,7 +9,7 @@ import torch
 
 from ntkexp import models
 from ntkexp.data.linear_separable import drawn
-from ntkexp.models.activation import Activation
+from ntkexp.models.activations import Activation
 from ntkexp.models.base import Init
 from ntkexp.models.lenet5 import Lenet5
 from ntkexp.models.mlp import Mlp
