@@ -71,7 +71,7 @@ def regression(network: nn.Module, *splits: tuple[Tensor, Tensor], ridge: float)
     gram = stored.gram(known, known).double()
     gram.diagonal().add_(ridge * gram.diagonal().mean())
     with torch.no_grad():
-        start = torch.cat([network(part)[:, 0] for part in inputs.split(ROWS)]).double()
+        start = torch.cat([network(part)[:, 0] for part in torch.split(inputs, ROWS)]).double()
     labels = 2.0 * targets.double() - 1
     factor = torch.linalg.cholesky(gram, out=gram)
     weights = torch.cholesky_solve((labels - start)[known, None], factor)[:, 0]
@@ -80,4 +80,4 @@ def regression(network: nn.Module, *splits: tuple[Tensor, Tensor], ridge: float)
         for at in range(0, len(inputs), ROWS)
     ]
     right = (start + torch.cat(parts)) * labels > 0
-    return [float(part.double().mean()) for part in right.split([len(x) for x, _ in splits])]
+    return [float(part.double().mean()) for part in torch.split(right, [len(x) for x, _ in splits])]
