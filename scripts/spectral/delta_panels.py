@@ -14,9 +14,6 @@ from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.spectral.heatmap import spectrum
 
-# |f_k| of the target, by 1/N of the sum over 200 points.
-TARGET = 0.005
-
 
 def panels(
     found: Iterable[tuple[str, Record]],
@@ -38,30 +35,31 @@ def panels(
     return figure
 
 
-def spectra(
-    given: drawing.Options, axis: str, only: Mapping[str, object] = MappingProxyType({})
-) -> Figure:
+def spectra(axis: str, only: Mapping[str, object] = MappingProxyType({})) -> drawing.Make:
     """The spectrum along training, over the target's, of every run whose config has the values
     `only`, in the order of `axis`; H stands in the titles."""
-    found = [
-        record
-        for record in runs.chosen_of(given.experiments, given.runs, ["fourier"])
-        if all(record.config[key] == value for key, value in only.items())
-    ]
-    found.sort(key=lambda record: float(record.config[axis]))
     word = axis.partition(".")[2]
-    titled = [
-        (
-            f"{word} {record.config[axis]:g}, H = {high_fitted(record.tables['fourier']):.2f}",
-            record,
+
+    def make(given: drawing.Options) -> Figure:
+        found = [
+            record
+            for record in runs.chosen_of(given.experiments, given.runs, ["fourier"])
+            if all(record.config[key] == value for key, value in only.items())
+        ]
+        titled = [
+            (f"{word} {record.config[axis]:g}, H = {high_fitted(record.tables['fourier']):.2f}",
+             record)
+            for record in sorted(found, key=lambda record: float(record.config[axis]))
+        ]  # fmt: skip
+        seeds = found[0].tables["fourier"]["seed"].nunique()
+        note = (
+            f"mean over {seeds} networks; 1 is the target's 0.005; H: what is fitted above k = 50"
         )
-        for record in found
-    ]
-    seeds = found[0].tables["fourier"]["seed"].nunique()
-    note = f"mean over {seeds} networks; 1 is the target's {TARGET}; H: what is fitted above k = 50"
-    return panels(
-        titled,
-        lambda axes, record: spectrum(axes, record.tables["fourier"]),
-        r"$|\tilde f_k| / 0.005$",
-        [note],
-    )
+        return panels(
+            titled,
+            lambda axes, record: spectrum(axes, record.tables["fourier"]),
+            r"$|\tilde f_k| / 0.005$",
+            [note],
+        )
+
+    return make

@@ -7,19 +7,12 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.delta_panels import spectra
 
 FIGURE = "A.6"
 
-
-def make(given: drawing.Options) -> Figure:
-    return spectra(given, "model.depth")
-
-
-main = drawing.main(__file__, __doc__, "spectral/delta_depth", make)
+main = drawing.main(__file__, __doc__, "spectral/delta_depth", spectra("model.depth"))
 
 if __name__ == "__main__":
     sys.exit(main())

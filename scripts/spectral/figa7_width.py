@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.delta_panels import spectra
 
 FIGURE = "A.7"
 
-
-def make(given: drawing.Options) -> Figure:
-    return spectra(given, "model.width", only={"model.depth": 3})
-
-
-main = drawing.main(__file__, __doc__, "spectral/delta_depth,spectral/delta_width", make)
+main = drawing.main(
+    __file__,
+    __doc__,
+    "spectral/delta_depth,spectral/delta_width",
+    spectra("model.width", only={"model.depth": 3}),
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.delta_panels import spectra
 
 FIGURE = "A.8"
 
-
-def make(given: drawing.Options) -> Figure:
-    return spectra(given, "optim.clip")
-
-
-main = drawing.main(__file__, __doc__, "spectral/delta_clip", make)
+main = drawing.main(__file__, __doc__, "spectral/delta_clip", spectra("optim.clip"))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ntkexp.claims.claim import Case, Statistic, above, below, each_value, sharing, times
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.spectral.numbers import by_frequency, high_fitted, residual_hits
 from ntkexp.results.record import Record
 
@@ -64,7 +63,7 @@ def order(records: Sequence[Record]) -> Iterator[Case]:
             yield Case(panel, record.seed, by_frequency(residual_hits(fourier)))
 
 
-delta = sharing("spectral-exp7-", tables=("fourier",), horizon=OWN_END)
+delta = sharing("spectral-exp7-", tables=("fourier",))
 
 CLAIMS = (
     delta(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ntkexp.claims.claim import Case, Statistic, above, percent, sharing
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.results.record import Record
 
 STEPS = (100, 200, 500, 1000)
@@ -36,7 +35,6 @@ manifold = sharing(
     figure="A.10",
     experiments=("spectral/manifolds",),
     tables=("evals",),
-    horizon=OWN_END,
     holds=above(0.9),
     unit=percent,
 )

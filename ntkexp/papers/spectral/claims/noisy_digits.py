@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Statistic, above, below, each_value, sharing, times
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.spectral.numbers import by_frequency
 from ntkexp.results.record import Record
 
@@ -86,12 +85,9 @@ def high_noise_at_dip(record: Record) -> float:
 
 
 SIGMA = "σ over the median distance"
-wave = sharing("spectral-fig34-", figure="3.4", horizon=OWN_END)
+wave = sharing("spectral-fig34-", figure="3.4")
 kernel = sharing(
-    "spectral-fig35-",
-    experiments=("spectral/kernel_noise",),
-    tables=("kernel_spectrum",),
-    horizon=OWN_END,
+    "spectral-fig35-", experiments=("spectral/kernel_noise",), tables=("kernel_spectrum",)
 )
 
 CLAIMS = (

@@ -21,7 +21,6 @@ from ntkexp.claims.claim import (
     sharing,
     times,
 )
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.spectral.numbers import first_reached, rank_correlation, slope
 from ntkexp.results.record import Record
 
@@ -152,25 +151,12 @@ def ratio_at_low_frequencies(records: Sequence[Record]) -> Iterator[Case]:
         yield Case("", 0, float(ratios[ratios.index <= ratios.index.max() / 10].mean()))
 
 
-petals = sharing("spectral-fig38-", figure="3.8", experiments=("spectral/petals",), horizon=OWN_END)
+petals = sharing("spectral-fig38-", figure="3.8", experiments=("spectral/petals",))
 classes = sharing(
-    *("spectral-fig39-",),
-    figure="3.9",
-    experiments=("spectral/classes",),
-    tables=("evals",),
-    horizon=OWN_END,
+    "spectral-fig39-", figure="3.9", experiments=("spectral/classes",), tables=("evals",)
 )
-maps = sharing(
-    *("spectral-fig37-",), figure="3.7", experiments=("spectral/decision_maps",), horizon=OWN_END
-)
-smooth = sharing(
-    "spectral-figa13-",
-    figure="A.13",
-    experiments=SMOOTHNESS,
-    tables=(),
-    horizon=OWN_END,
-    jointly=True,
-)
+maps = sharing("spectral-fig37-", figure="3.7", experiments=("spectral/decision_maps",))
+smooth = sharing("spectral-figa13-", figure="A.13", experiments=SMOOTHNESS, tables=(), jointly=True)
 
 CLAIMS = (
     petals(
@@ -248,7 +234,6 @@ CLAIMS = (
         statistic=flattest("train"),
         holds=below(0.3),
         threshold="ours; it can hardly fail",
-        horizon=OWN_END,
         also=("between the points", flattest("between")),
     ),
     smooth(

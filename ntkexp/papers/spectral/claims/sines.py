@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Claim, Statistic, above, below, each_run, times
-from ntkexp.claims.horizon import OWN_END
 from ntkexp.papers.spectral.numbers import by_frequency, first_hits, growth, middle_delta
 from ntkexp.results.record import Record
 
@@ -56,7 +55,6 @@ CLAIMS = (
         statistic=each_run(hits, SETTINGS),
         holds=above(0.8),
         threshold="ours: above 0 cannot fail in practice",
-        horizon=OWN_END,
         seen="this was written: in a trial one network had 0.97",
         also=("first step of the lowest over that of the highest", each_run(lowest_over_highest)),
     ),
@@ -72,7 +70,6 @@ CLAIMS = (
         statistic=growth_beside_control,
         holds=above(2.0),
         threshold="ours: at least twice as much; without the control nothing can fail",
-        horizon=OWN_END,
         unit=times,
         jointly=True,
     ),
@@ -88,7 +85,6 @@ CLAIMS = (
         statistic=at_middle_delta("magnitude", by_frequency),
         holds=below(-0.8),
         threshold="ours",
-        horizon=OWN_END,
         seen="this was written: in a trial the clip of the figure hid that the lowest k moved most",
         also=(
             "the same of |f̃_θ(k) - f̃_θ*(k)| / |f̃_θ*(k)|",
