@@ -22,20 +22,35 @@ from ntkexp.theory.lazy import quadratic_model as examples
 
 
 @dataclass
-class QuadraticExample(Data):
-    """By default with the constants of the authors' code; inputs are filled up with zeros.
+class Constants:
+    """What the examples are made of, by default as in the authors' code."""
 
-    Groups: `example1`, `example2` ... in Example 1, `majority` and `minority` in the others. The
-    test set is the training set; no draw is made.
-    """
-
-    example: int = option(1, whole(1, 3, "as an example of section 5.4.4"), "which of the three")
     mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6), 1), "of Example 1")
     n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
     q: int = option(5, count("examples"), "examples of the minority")
     noise_eta: float = option(5.0, positive(1e3), "Example 2: size of the noise")
     spurious_eta: float = option(10.0, positive(1e3), "Example 3: size of the spurious feature")
     core: float = option(1.0, positive(1e3), "Example 3: size of the true feature")
+
+    def refuse_impossible(self, group: str) -> None:
+        """Refuse constants of which no example can be made; `group` has them among its options."""
+        if self.mu != sorted(self.mu, reverse=True):
+            raise UserError(f"{group}.mu={self.mu}: Example 1 has them falling; expected [9,8,...]")
+        if self.q >= -(-self.n // 2):
+            raise UserError(
+                f"{group}.q={self.q}: no minority of {group}.n={self.n} examples; expected fewer"
+            )
+
+
+@dataclass
+class QuadraticExample(Constants, Data):
+    """One of the examples as a training set; inputs are filled up with zeros.
+
+    Groups: `example1`, `example2` ... in Example 1, `majority` and `minority` in the others. The
+    test set is the training set; no draw is made.
+    """
+
+    example: int = option(1, whole(1, 3, "as an example of section 5.4.4"), "which of the three")
     inputs: int = option(200, count("numbers", most=100_000), "length of an input, with zeros")
 
     def check(self, config: Any = None) -> None:
@@ -45,12 +60,7 @@ class QuadraticExample(Data):
                 f"data.inputs={self.inputs}: Example {self.example} has inputs of {needed} "
                 "numbers; expected that many or more"
             )
-        if self.mu != sorted(self.mu, reverse=True):
-            raise UserError(f"data.mu={self.mu}: Example 1 has them falling; expected [9,8,...]")
-        if self.q >= -(-self.n // 2):
-            raise UserError(
-                f"data.q={self.q}: no minority of data.n={self.n} examples; expected fewer"
-            )
+        self.refuse_impossible("data")
 
     def shape(self) -> Shape:
         examples = len(self.mu) if self.example == 1 else self.n

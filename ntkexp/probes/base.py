@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ntkexp.components import Component
-from ntkexp.errors import UserError
 from ntkexp.optim.observer import Forward
 from ntkexp.probes.view import Batch, View
 from ntkexp.results.table import Array, Rows, Table
@@ -78,15 +77,6 @@ class Probe(Component):
     arrays: ClassVar[tuple[Array, ...]] = ()
     needs: ClassVar[frozenset[str]] = frozenset({"network"})
     looks_at: ClassVar[frozenset[str]] = frozenset({"train", "test"})
-
-    def refuse_late_start(self, config: Any) -> None:
-        """Refuse a schedule without a look at step 0; for probes that compare with the start."""
-        probing = config.probing
-        if probing.spacing == "list" and 0 not in probing.steps:
-            raise UserError(
-                f"probing.steps={list(probing.steps)}: probe.{self.name} compares with the start; "
-                "expected 0 among them"
-            )
 
     def batches(self) -> frozenset[str]:
         """`looks_at`, unless options decide."""

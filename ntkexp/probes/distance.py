@@ -8,7 +8,6 @@ For a linearised network theta_0 are the weights it is linearised at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ntkexp.probes.base import Measured
 from ntkexp.probes.initial_weights import RemembersStart
@@ -33,9 +32,6 @@ class Distance(RemembersStart):
 
     tables = (DISTANCE,)
     looks_at = frozenset()
-
-    def check(self, config: Any = None) -> None:
-        self.refuse_late_start(config)
 
     def measure(self, view: View) -> Measured:
         self.remember(view)

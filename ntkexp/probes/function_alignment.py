@@ -73,7 +73,7 @@ class FunctionAlignment(RemembersStart):
     other: int = option(10, count("as the place of an eigenfunction"), "the task of another axis")
 
     def check(self, config: Any = None) -> None:
-        self.refuse_late_start(config)
+        super().check(config)
         if not isinstance(config.data, Eigenfunctions) or self.pairs.run is None:
             raise UserError(
                 f"probe.{self.name}: expected data=eigenfunctions, and the same run in "

@@ -1,4 +1,4 @@
-"""The base of probes that compare a network with its first weights."""
+"""The base of probes that compare a network with what it was at the start."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ from typing import Any
 
 from torch import Tensor
 
+from ntkexp.errors import UserError
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 
 
 class RemembersStart(Probe):
-    """Keeps the trainable weights of step 0, over restarts too."""
+    """Keeps what it takes at step 0, over restarts too: by `remember` the trainable weights."""
 
     def __post_init__(self) -> None:
-        self._start: dict[str, Tensor] = {}
+        self._start: dict[str, Any] = {}
+
+    def check(self, config: Any = None) -> None:
+        """Refuse a schedule without a look at step 0."""
+        probing = config.probing
+        if probing.spacing == "list" and 0 not in probing.steps:
+            raise UserError(
+                f"probing.steps={list(probing.steps)}: probe.{self.name} compares with the start; "
+                "expected 0 among them"
+            )
 
     def remember(self, view: View) -> None:
         """Keep the weights of step 0; called at every look."""

@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp.probes.base import Probe, columns
+from ntkexp.probes.base import columns
+from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
 
@@ -40,18 +41,11 @@ SPLITS = ("train", "test")
 
 
 @dataclass
-class Linearity(Probe):
+class Linearity(RemembersStart):
     """ReLUs and linear layers are those that are modules; without any their column is no number."""
 
     tables = (LINEARITY,)
     needs = frozenset({"kernel", "activations"})
-
-    def __post_init__(self) -> None:
-        # Split -> ReLUs and kernels at the start.
-        self._start: dict[str, dict[str, Tensor]] = {}
-
-    def check(self, config: Any = None) -> None:
-        self.refuse_late_start(config)
 
     def measure(self, view: View) -> Rows:
         rows: list[tuple[object, ...]] = []
@@ -60,12 +54,6 @@ class Linearity(Probe):
             now["kernel"] = view.kernel(split).gram
             rows.append((split, *compared(now, self._start.setdefault(split, now)).values()))
         return {"linearity": columns(LINEARITY, rows)}
-
-    def state(self) -> dict[str, Any]:
-        return {"start": self._start}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self._start = state["start"]
 
 
 @torch.no_grad()

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ntkexp.probes.base import Probe, Update, columns
+from ntkexp.probes.base import Update, columns
+from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
 from ntkexp.tangent import push_forward
@@ -39,18 +40,15 @@ SPLITS = ("train", "test")
 
 
 @dataclass
-class Telescope(Probe):
+class Telescope(RemembersStart):
     """It sees every update, at the price of a forward and two backwards on the probe batches."""
 
     tables = (TELESCOPE,)
     needs = frozenset({"outputs", "updates", "changes"})
 
     def __post_init__(self) -> None:
-        self._start: dict[str, Tensor] = {}
+        super().__post_init__()
         self._sum: dict[str, Tensor] = {}
-
-    def check(self, config: Any = None) -> None:
-        self.refuse_late_start(config)
 
     def watches(self, step: int) -> bool:
         return True
@@ -73,7 +71,8 @@ class Telescope(Probe):
         return {"telescope": columns(TELESCOPE, rows)}
 
     def state(self) -> dict[str, Any]:
-        return {"start": self._start, "sum": self._sum}
+        return {**super().state(), "sum": self._sum}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._start, self._sum = state["start"], state["sum"]
+        super().restore(state)
+        self._sum = state["sum"]
