@@ -85,11 +85,6 @@ def two_one(W: ArrayLike) -> float:
     return float(np.linalg.norm(array(W), axis=1).sum())
 
 
-def parameters(weights: Sequence[ArrayLike]) -> int:
-    """The number of parameters in `weights`."""
-    return sum(array(W).size for W in weights)
-
-
 def l2(weights: Sequence[ArrayLike]) -> float:
     """sqrt(sum_l |W_l|_F^2)."""
     return float(np.sqrt(sum(frobenius(W) ** 2 for W in weights)))

@@ -1,5 +1,5 @@
-"""Numbers of a kernel's spectrum: its statistics (section 3.2 of the paper), the step of gradient
-descent in each mode (4), and the complexity of a training run (18).
+"""Numbers of a kernel's spectrum: its statistics (section 3.2 of the paper), and the step of
+gradient descent in each mode (4).
 
 Eigenvalues are float64, non-increasing and clamped at zero.
 """
@@ -82,18 +82,3 @@ def mode_updates(eigs: ArrayLike, U: ArrayLike, loss_gradient: ArrayLike, eta: f
     gradient = array(loss_gradient)
     projections = array(U).T @ gradient
     return -eta * array(eigs) * projections
-
-
-def complexity(update_norms: ArrayLike, kernel_traces: ArrayLike) -> Array:
-    """C_t = sum_{s <= t} |dw_s|_2 |Phi_s|_F with |Phi_s|_F = sqrt(Tr K_s): the running sum.
-
-    One entry an iteration: the norm of the actual parameter change and the trace of the uncentred
-    kernel before it. The last entry is C of equation (18). It is additive over t, so a run may be
-    summed in parts.
-
-    >>> complexity([1.0, 2.0], [4.0, 9.0])
-    array([2., 8.])
-    """
-    norms = array(update_norms)
-    traces = array(kernel_traces)
-    return np.cumsum(norms * np.sqrt(traces))

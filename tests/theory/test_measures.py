@@ -59,7 +59,6 @@ def test_norms_of_one_matrix() -> None:
 
 
 def test_norms_of_a_net() -> None:
-    assert measures.parameters(W) == 6
     assert measures.l2(W) == pytest.approx(np.sqrt(25.0 + 5.0))
     assert measures.distance(W, W0) == pytest.approx(np.sqrt(25.0 + 4.0))
     assert measures.frobenius_product(W) == pytest.approx(5.0 * np.sqrt(5.0))

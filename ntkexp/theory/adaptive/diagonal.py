@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,38 +18,6 @@ from ntkexp.theory.float64 import Array, array
 
 # Numbers of a block of features that are made at a time.
 BLOCK = 4_000_000
-
-
-class Features(Protocol):
-    """The features of one group of parameters at n points, in whatever form."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of this group's parameters."""
-
-    def gram(self, m: Array) -> Array:
-        """(n, n): the inner products of the features times m."""
-
-    def combined(self, weights: Array) -> Array:
-        """sum_i weights_i g_i, of the shape of the parameters."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The features themselves, (n, P)."""
-
-    features: Array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.features.shape[1:]
-
-    def gram(self, m: Array) -> Array:
-        scaled = self.features * m
-        return array(scaled @ scaled.T)
-
-    def combined(self, weights: Array) -> Array:
-        return array(weights @ self.features)
 
 
 @dataclass(frozen=True)
@@ -94,7 +61,7 @@ class Diagonal:
 
 
 def adapt_diagonal(
-    groups: Sequence[Features],
+    groups: Sequence[Layer],
     r: ArrayLike,
     penalty: Penalty,
     *,
@@ -123,7 +90,7 @@ def adapt_diagonal(
             return Diagonal(beta, m, kernel, objectives)
 
 
-def _kernel(groups: Sequence[Features], m: Sequence[Array]) -> Array:
+def _kernel(groups: Sequence[Layer], m: Sequence[Array]) -> Array:
     return array(sum(group.gram(scale) for group, scale in zip(groups, m, strict=True)))
 
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ntkexp.theory.adaptive.diagonal import Rows, adapt_diagonal
+from ntkexp.theory.adaptive.diagonal import Layer, adapt_diagonal
 from ntkexp.theory.adaptive.penalties import Joint, Penalty, effective
+from ntkexp.theory.adaptive.solver import OuterProducts
 from ntkexp.theory.float64 import Array, array
 from ntkexp.theory.linear_regression import min_norm_solution
 
@@ -167,9 +168,14 @@ def scalar_solution(first: Penalty, second: Penalty, d: ArrayLike) -> tuple[Arra
     return one, array(value / z), two
 
 
+def columns(features: Array) -> Layer:
+    """Features (n, P) as those of a layer with one input, which is 1."""
+    return Layer(OuterProducts(features, np.ones((len(features), 1))))
+
+
 def diagonal_solution(
     features: ArrayLike, r: ArrayLike, penalty: Penalty, *, iterations: int = 500
 ) -> tuple[Array, list[float]]:
     """`adapt_diagonal` for features J (n, P): beta, and the falling objective."""
-    solution = adapt_diagonal([Rows(array(features))], r, penalty, iterations=iterations)
-    return solution.beta[0], solution.objectives
+    solution = adapt_diagonal([columns(array(features))], r, penalty, iterations=iterations)
+    return solution.beta[0].ravel(), solution.objectives

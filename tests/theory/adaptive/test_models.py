@@ -117,12 +117,12 @@ def test_t9_in_blocks_of_a_layer_as_with_all_features_at_once(
     flat = np.concatenate([np.einsum("np,nq->npq", v, u).reshape(8, -1), other], axis=1)
     expected, objectives = exact.diagonal_solution(flat, 3 * r, SQUARE)
     monkeypatch.setattr(diagonal, "BLOCK", 2 * 8 * 7)
-    layers = [diagonal.Layer(OuterProducts(v, u)), diagonal.Rows(other)]
+    layers = [diagonal.Layer(OuterProducts(v, u)), exact.columns(other)]
     found = diagonal.adapt_diagonal(layers, 3 * r, SQUARE)
-    together = np.concatenate([found.beta[0].ravel(), found.beta[1]])
+    together = np.concatenate([beta.ravel() for beta in found.beta])
     np.testing.assert_allclose(together, expected, atol=1e-7)
     assert found.objectives[-1] == pytest.approx(objectives[-1], rel=1e-12)
-    scaled = flat * np.concatenate([found.m[0].ravel(), found.m[1]])
+    scaled = flat * np.concatenate([m.ravel() for m in found.m])
     np.testing.assert_allclose(found.kernel, scaled @ scaled.T, rtol=1e-12)
     # It interpolates, and pays no more than another solution near it does.
     np.testing.assert_allclose(flat @ together, 3 * r, atol=1e-9)
