@@ -56,7 +56,8 @@ def spectra(axes: Axes, found: Sequence[Record], kind: str) -> None:
         axes.plot(zeta.index, zeta, color=colour, label=f"$K = {K}$", linewidth=0.8)
     axes.plot(network.index, network, color=drawing.VERMILION, label="network")
     axes.set(xscale="log", yscale="log", xlabel="$k$", ylabel=r"$\zeta(k)$", title=f"map of {kind}")
-    axes.legend()
+    if kind == "class":
+        axes.legend()
 
 
 main = drawing.main(__file__, __doc__, ",".join(SMOOTHNESS), make)
