@@ -217,8 +217,9 @@ def imported(key: str, name: str) -> Any:
     try:
         return getattr(importlib.import_module(home), last)
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
+        form = "MODULE:NAME" if key.startswith("--") else "MODULE.CLASS"
         raise UserError(
-            f"{key}: {error}; expected MODULE.CLASS of what is installed or on PYTHONPATH"
+            f"{key}: {error}; expected {form} of what is installed or on PYTHONPATH"
         ) from error
 
 

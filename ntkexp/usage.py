@@ -181,6 +181,8 @@ def help_of(name: str) -> str:
 
 def _entry(call: str, about: str, column: int) -> list[str]:
     first, *more = textwrap.wrap(about, WIDTH - column)
+    if len(call) >= column:
+        return [call, *(" " * column + line for line in (first, *more))]
     return [f"{call:<{column}}{first}", *(" " * column + line for line in more)]
 
 

@@ -21,7 +21,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.style import use
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.errors import UserError
@@ -223,9 +223,14 @@ def iteration_axis(axes: Axes, last: float, *, first: float = FIRST_ITERATION) -
         axes.xaxis.minorticks_off()
         return
     axes.set_xscale("log")
-    axes.set_xlim(first, max(last, 2 * first))
+    right = max(last, 2 * first)
+    axes.set_xlim(first, right)
     axes.xaxis.set_major_locator(LogLocator(10))
     axes.xaxis.set_minor_formatter(NullFormatter())
+    if np.ceil(np.log10(first)) >= np.floor(np.log10(right)):
+        # One power of ten at most is no scale: numbers in between.
+        axes.xaxis.set_major_locator(LogLocator(10, subs=(1, 2, 3, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:

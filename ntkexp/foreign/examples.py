@@ -99,6 +99,8 @@ def splits_of(who: str, given: Mapping[str, Any]) -> dict[str, Split]:
     batches: list[Batch] = []
     for name in SPLITS:
         try:
+            if not isinstance(given[name], tuple | list):
+                raise TypeError(f"expected (x, y), two tensors, got a {type(given[name]).__name__}")
             x, y = given[name]
             several = isinstance(x, Mapping | tuple)
             batch = Batch.of(mapped(x, _tensor) if several else _tensor(x))

@@ -96,7 +96,7 @@ class Reading(LookedAt):
         super().__init__(network, splits, built, study.objective, examples=count,
                          last=max(self.paths), seed=study.seed, picked=study.outputs)  # fmt: skip
         self.step, self.steps = self.loaded, tuple(self.paths)
-        self.remarks = () if study.outputs == "all" else (_told(study.outputs, self.outputs),)
+        self.remarks = (_examples(network, count), *_told(study.outputs, self.outputs))
 
     def advance(self, to: int) -> str | None:
         self.step = min((step for step in self.paths if step > self.step), default=self.last)
@@ -131,8 +131,19 @@ def made(name: str) -> nn.Module:
     return network
 
 
-def _told(picked: str, count: int) -> str:
+def _examples(network: nn.Module, count: int) -> str:
+    """Of which examples a figure's kernels are, and how norms take them."""
+    normed = any(
+        isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()
+    )
+    norms = ", batch norms by their running statistics" if normed else ""
+    return f"kernels of the first {count} examples of each split{norms}"
+
+
+def _told(picked: str, count: int) -> tuple[str, ...]:
+    if picked == "all":
+        return ()
     if picked.isdigit():
-        return f"kernels of {min(int(picked), count)} of {count} outputs, drawn at random"
+        return (f"kernels of {min(int(picked), count)} of {count} outputs, drawn at random",)
     words = {"label": "each example's own label", "trace": f"the sum over {count} outputs"}
-    return f"kernels of {words[picked]}"
+    return (f"kernels of {words[picked]}",)

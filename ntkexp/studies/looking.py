@@ -52,6 +52,8 @@ class LookedAt(SteppedWork):
         self.batches = {name: first(splits, name, examples) for name in wanted}
         with self.as_seen():
             self.outputs = _outputs(network, splits["train"].inputs)
+        if objective in ("cross_entropy", "usual") and self.outputs > 1:
+            refuse_labels(splits, self.outputs)
         chosen = components.made("objective", objective, {}, "study.objective")
         assert isinstance(chosen, Objective)
         targets = splits["train"].targets
@@ -98,6 +100,24 @@ class LookedAt(SteppedWork):
     def view(self, step: int) -> View:
         facts = {"step": step, "seed": self.seed, "last": self.over, "batches": self.batches}
         return PickedView(self.network, self.dataset, self.objective, picked=self.picked, **facts)
+
+
+def refuse_labels(splits: Mapping[str, Split], outputs: int) -> None:
+    """Refuse labels that are no classes of a network with so many outputs."""
+    for name, split in splits.items():
+        labels = split.targets
+        if labels.is_floating_point():
+            continue
+        if labels.ndim != 1:
+            raise UserError(
+                f"{name}: labels are {labels.dtype} of shape {tuple(labels.shape)}; expected a "
+                "class for each example, as a whole number"
+            )
+        if labels.min() < 0 or labels.max() >= outputs:
+            raise UserError(
+                f"{name}: labels go from {labels.min()} to {labels.max()}; the network has "
+                f"{outputs} outputs, expected 0 to {outputs - 1}"
+            )
 
 
 class PickedView(NetworkView):

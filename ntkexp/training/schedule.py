@@ -61,6 +61,8 @@ def log_steps(last: int) -> list[int]:
     >>> log_steps(10)
     [0, 5, 6, 7, 8, 10]
     """
+    if last < 0:
+        raise ValueError(f"log_steps({last}): expected the number of steps of a training")
     return sorted({*looks_of(ProbingConfig(), last).steps, last})
 
 

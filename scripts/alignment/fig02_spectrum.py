@@ -75,7 +75,9 @@ def draw(found: Sequence[trained.SeedRuns], width: float | None = None) -> Figur
     panels[2, 0].set_ylim(bottom=0)
     colours = ScalarMappable(LogNorm(1, size), "viridis")
     figure.colorbar(colours, ax=panels[3, :], label="$k$", aspect=12, pad=0.01)
-    trained.note(figure, found, more=[f"{trained.CENTRED}; ticks at the left edge: iteration 0"])
+    ticks = "; ticks at the left edge: iteration 0"
+    begun = any((group.tables["spectrum"]["step"] == 0).any() for group in found)
+    trained.note(figure, found, more=[trained.CENTRED + (ticks if begun else "")])
     return figure
 
 

@@ -41,6 +41,19 @@ def load():
     y = (x @ torch.randn(6, 4, generator=g)).argmax(1)
     given = torch.where(noisy, (y[:40] + 1) % 4, y[:40])
     return {"train": (x[:40], given), "test": (x[40:], y[40:]), "noisy": noisy, "clean": y[:40]}
+
+def from_one():
+    (x, y), test = load()["train"], load()["test"]
+    return {"train": (x, y + 1), "test": test}
+
+def one_hot():
+    return {name: (x, nn.functional.one_hot(y)) for name, (x, y) in pairs().items()}
+
+def loaders():
+    return {name: {"x": x} for name, (x, y) in pairs().items()}
+
+def pairs():
+    return {name: load()[name] for name in ("train", "test")}
 """
 
 
@@ -155,7 +168,12 @@ def test_networks_of_many_classes_are_looked_at_by_fewer_outputs(
         assert cka == pytest.approx(by_definition(K, one_hot), rel=1e-4)
         expected = np.linalg.eigvalsh(centre(K, 1))[::-1]
         np.testing.assert_allclose(kept, expected, rtol=1e-4, atol=1e-5 * kept[0])
-    assert "kernels of" in run.life["remarks"][0]
+    examples, told = run.life["remarks"]
+    assert examples == (
+        f"kernels of the first {EXAMPLES} examples of each split, batch norms by their running "
+        "statistics"
+    )
+    assert told.startswith("kernels of ")
 
 
 def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
@@ -169,6 +187,9 @@ def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
         (["--model", "foreign_code:Ne"], "foreign_code"),
         (["--model", "foreign_code:load"], "gives a dict; expected a Module"),
         (["--data", "foreign_code:Net"], "expected a dict with train and test"),
+        (["--data", "foreign_code:from_one"], "labels go from 1 to 4; the network has 4 outputs"),
+        (["--data", "foreign_code:one_hot"], "expected a class for each example"),
+        (["--data", "foreign_code:loaders"], "expected (x, y), two tensors, got a dict"),
         (["--data", "nowhere"], "expected MODULE:FUNCTION, an .npz file"),
         (["--examples", "50"], "there are 20 test examples"),
         (["--checkpoints", "none.ckpt"], "none.ckpt: no such file"),

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from ntkexp import figures
 from ntkexp.errors import UserError
 from ntkexp.results import Record, read
+from ntkexp.scripts.drawing import iteration_axis
 from tests.tiny_runs import train
 
 TINY = ("data.train_examples=60", "data.test_examples=30", "probing.examples=8",
@@ -132,3 +133,19 @@ def test_what_cannot_be_drawn_is_said_in_one_line(
         figures.figures([*words, "--runs", str(outputs), "--out", str(tmp_path)])
     assert "\n" not in str(refused.value)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        (20, 60, {"20", "30", "50"}),
+        (5, 20, {"5", "10", "20"}),
+        (5, 300, {"$\\mathdefault{10^{1}}$"}),
+    ],
+)
+def test_an_axis_of_iterations_has_numbers(first: int, last: int, told: set[str]) -> None:
+    axes = Figure().subplots()
+    iteration_axis(axes, last, first=first)
+    axes.figure.draw_without_rendering()
+    ticks = {label.get_text() for label in axes.get_xticklabels()}
+    assert told <= ticks
