@@ -166,6 +166,25 @@ def axes(experiment: str) -> tuple[str, ...]:
 
 
 @cache
+def followers() -> dict[str, tuple[str, ...]]:
+    """Experiment -> keys to which its own file gives the value of what it sweeps, as `${key}`."""
+    following = {}
+    for _, config in _files():
+        swept = {f"${{{key}}}" for key in axes(config.name)}
+        values = _flat(OmegaConf.to_container(config, resolve=False)) if swept else ()
+        following[config.name] = tuple(key for key, value in values if value in swept)
+    return following
+
+
+def _flat(node: object, where: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _flat(value, f"{where}.{key}".lstrip("."))
+    else:
+        yield where, str(node)
+
+
+@cache
 def members_by_themselves() -> dict[str, frozenset[str]]:
     """Experiment -> the keys in which the networks of one of its runs differ; none where a run has
     one network."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ntkexp.experiments import SEEDS, axes, members_by_themselves, stand_ins
+from ntkexp.experiments import SEEDS, axes, followers, members_by_themselves, stand_ins
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ class Record:
     def setting(self) -> tuple[tuple[str, str], ...]:
         """Everything that decides its steps, but the seed and what is swept."""
         free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, *self.axes)
+        free += followers().get(self.experiment, ())
         if self.config.get("optim.schedule", "constant") == "constant":
             free += HORIZON_KEYS
         # Neutral values are no part of it: a run from before an option had its neutral value.

@@ -199,3 +199,13 @@ def test_a_sweep_over_files_of_one_run_is_one_setting() -> None:
     other = beginning_with("weights.0.pt", 16)
     assert len({one.setting for one in swept}) == 1
     assert other.setting != swept[0].setting
+
+
+def test_a_key_that_follows_what_is_swept_is_swept_with_it() -> None:
+    tables = disk()[0].tables
+
+    def of_width(data: float, probe: float) -> Record:
+        config = {"data.width": data, "probe.kernel_spectrum.width": probe}
+        return record("spectral/kernel_noise", tables, **config)
+
+    assert len({of_width(width, width).setting for width in (0.5, 1.0, 2.0)}) == 1

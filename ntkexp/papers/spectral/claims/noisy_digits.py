@@ -139,7 +139,7 @@ CLAIMS = (
         holds=below(0.5),
         threshold="ours; the step is told beside it and decides nothing",
         unit=times,
-        also=("step of the dip", each_value(dip, SIGMA)),
+        also=("its step over the text's 200", each_value(lambda record: dip(record) / 200, SIGMA)),
     ),
     kernel(
         "not-learned",
