@@ -33,7 +33,7 @@ def of_widths(table: str, draw: Callable[[Axes, Record], None], ylabel: str) -> 
             draw(axes, record)
             axes.set_title(rf"$\sigma$ over the median: {record.axis:g}")
         row[0][0].set_ylabel(ylabel)
-        row[0][-1].legend(fontsize=6)
+        drawing.legend_above(figure, *row[0][-1].get_legend_handles_labels())
         seeds = found[0].tables[table]["seed"].nunique()
         drawing.note(figure, [f"{seeds} networks a panel"])
         return figure
