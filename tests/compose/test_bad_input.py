@@ -262,7 +262,10 @@ def test_no_value_of_any_key_of_training_ends_in_a_traceback(
 
 
 # What a study cannot do without.
-NEEDED: dict[str, dict[str, Any]] = {"eigenpairs": {"network": components.node_of("model", "mlp")}}
+NEEDED: dict[str, dict[str, Any]] = {
+    "eigenpairs": {"network": components.node_of("model", "mlp")},
+    "anisotropy_directions": {"network": components.node_of("model", "lenet5")},
+}
 
 
 @pytest.mark.parametrize("name", sorted({*studies.names()} - {"checkpoints"}))  # of ntkexp probe

@@ -8,12 +8,14 @@ import io
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 from torch import nn
 
 from ntkexp import models
 from ntkexp.data.images.dataset import channel_moments, normalised
 from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
+from ntkexp.options import check_options
 from ntkexp.seeds import derived_seed
 from ntkexp.studies.c_scores import CScores, Group, HeldOut, Nets, Network
 
@@ -144,8 +146,10 @@ def test_the_kept_file_has_the_published_fields() -> None:
     ],
 )
 def test_what_gives_no_score_is_refused(options: dict[str, object], words: str) -> None:
+    refused = study(**options)
     with pytest.raises(UserError, match=words):
-        study(**options).check()
+        check_options(OmegaConf.structured(refused), "study")
+        refused.check()
 
 
 def test_more_images_than_there_are_are_refused() -> None:

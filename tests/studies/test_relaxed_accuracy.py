@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from ntkexp import models
 from ntkexp.data.fitted_digits import FittedDigits, chosen
 from ntkexp.data.images.sources import read
 from ntkexp.errors import Interrupted, UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
+from ntkexp.options import check_options
 from ntkexp.progress import Progress, reporting_to
 from ntkexp.studies.relaxed_accuracy import RelaxedAccuracy
 
@@ -46,7 +48,7 @@ def test_the_linearisation_is_the_min_norm_solution_of_the_jacobian() -> None:
 
 def test_no_sizes_are_refused() -> None:
     with pytest.raises(UserError, match=r"study\.sizes"):
-        RelaxedAccuracy(sizes=[]).check()
+        check_options(OmegaConf.structured(RelaxedAccuracy(sizes=[])), "study")
 
 
 def test_a_stop_that_is_asked_for_ends_a_part_before_it_is_over() -> None:
