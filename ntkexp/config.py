@@ -77,7 +77,7 @@ class Check(StrEnum):
 class ProbingConfig:
     """When the probes look, at how many fixed examples of each split, and in which mode."""
 
-    spacing: Spacing = option(Spacing.log, about="looks by start and growth, by every, or at steps")
+    spacing: Spacing = option(Spacing.log, about="log (start, growth), linear (every) or list")
     start: int = option(5, whole(1, MANY, "as the first step after 0"), "first step after 0 (log)")
     growth: float = option(1.15, GROWTH, "ratio of a step to the last with spacing=log")
     every: int = option(100, count("steps"), "steps between looks with spacing=linear")
@@ -119,7 +119,7 @@ class ScaleConfig:
     train_examples: int | None = option(None, EXAMPLES, "most examples to train on")
     test_examples: int | None = option(None, EXAMPLES, "most examples to test on")
     width: int | None = option(None, count("units", null="for no limit"), "most units a layer")
-    base: int | None = option(None, count("channels", null="for no limit"), "most first channels")
+    base: int | None = option(None, count("channels", null="for no limit"), "most in layer one")
     steps: int | None = option(None, count("steps", null="for no limit"), "most updates")
     probe_examples: int | None = option(None, EXAMPLES, "most examples of a kernel")
     evaluate_examples: int | None = option(None, EXAMPLES, "most examples for loss and accuracy")

@@ -1,6 +1,6 @@
 """Two classes that a hyperplane separates, along a direction that a run has found.
 
-ntkexp train +exp=linearised/directions_lenet_net data.index=10
+ntkexp train +exp=linearised/separable data.index=10 --with-parents
 
     x = epsilon y u + w,   y = -1 or 1 alike often,   w ~ N(0, I - u u^T),
 

@@ -1,7 +1,7 @@
 """How well the linearisation generalises once it has interpolated: regression with the tangent
 kernel of the first look.
 
-ntkexp train +exp=linearised/directions_net
+ntkexp train +exp=linearised/separable --with-parents
 
     f(x) = f_0(x) + k(x, X) (K + s I)^-1 (y - f_0(X)),   y = -1 or 1,
 
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.machine import available_bytes, refuse_beyond
+from ntkexp.objectives.evaluate import outputs_of
 from ntkexp.options import option, positive
 from ntkexp.probes.base import Measured, Probe
 from ntkexp.probes.view import View
@@ -40,11 +41,9 @@ class KernelRegression(Probe):
 
     tables = (KERNEL_REGRESSION,)
     needs = frozenset({"network", "examples"})
+    looks_at = frozenset()
 
     ridge: float = option(1e-6, positive(), "s, in units of the mean of the kernel's diagonal")
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def check(self, config: Any = None) -> None:
         shape = config.data.shape()
@@ -70,8 +69,7 @@ def regression(network: nn.Module, *splits: tuple[Tensor, Tensor], ridge: float)
     known = slice(0, count)
     gram = stored.gram(known, known).double()
     gram.diagonal().add_(ridge * gram.diagonal().mean())
-    with torch.no_grad():
-        start = torch.cat([network(part)[:, 0] for part in torch.split(inputs, ROWS)]).double()
+    start = outputs_of(network, inputs)[:, 0].double()
     labels = 2.0 * targets.double() - 1
     factor = torch.linalg.cholesky(gram, out=gram)
     weights = torch.cholesky_solve((labels - start)[known, None], factor)[:, 0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ntkexp.options import MANY, each, option, positive, whole
+from ntkexp.options import STEPS, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
@@ -42,15 +42,13 @@ class KernelSpectrum(Probe):
 
     tables = (KERNEL_SPECTRUM,)
     needs = frozenset({"network", "examples"})
+    looks_at = frozenset()
 
     width: float = option(1.0, positive(1e6), "of the kernel, over the median distance of points")
-    steps: list[int] = option([], each(whole(0, MANY, "as a step")), "looks to measure; none: all")
+    steps: list[int] = option([], STEPS, "looks to measure; none: all")
 
     def __post_init__(self) -> None:
         self._vectors: Array | None = None
-
-    def batches(self) -> frozenset[str]:
-        return frozenset()
 
     def measure(self, view: View) -> Rows:
         if self.steps and view.step not in self.steps:

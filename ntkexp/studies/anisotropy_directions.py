@@ -90,8 +90,8 @@ class AnisotropyDirections(Study):
         index, row, column = np.indices(shown.shape).reshape(3, -1)
         pixels = {"index": index + 1, "row": row, "column": column, "value": shown.ravel()}
         return {
-            "directions": DIRECTIONS.frame(frame),
-            "direction_pixels": PIXELS.frame(pixels),
+            "directions": frame,
+            "direction_pixels": pixels,
             "vectors": vectors.t().contiguous().numpy(),
         }
 

@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ntkexp import components, studies
+from ntkexp.components import inside
 from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
@@ -261,16 +262,11 @@ def test_no_value_of_any_key_of_training_ends_in_a_traceback(
             outcome(pickled, key, maybe)
 
 
-# What a study cannot do without.
-NEEDED: dict[str, dict[str, Any]] = {
-    "eigenpairs": {"network": components.node_of("model", "mlp")},
-    "anisotropy_directions": {"network": components.node_of("model", "lenet5")},
-}
-
-
 @pytest.mark.parametrize("name", sorted({*studies.names()} - {"checkpoints"}))  # of ntkexp probe
 def test_no_value_of_any_key_of_a_study_ends_in_a_traceback(name: str) -> None:
-    least = {"name": name, **NEEDED.get(name, {})}
+    options = inside(components.find("study", name))
+    models = [option for option, group in options.items() if group == "model"]
+    least = {"name": name, **dict.fromkeys(models, components.node_of("model", "mlp"))}
     for one in fields(studies.choose(least)):
         if one.name == "name":
             continue

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
@@ -9,7 +12,8 @@ from ntkexp import components
 from ntkexp.components import KINDS
 from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
-from ntkexp.experiments import Experiment, experiments
+from ntkexp.errors import UserError
+from ntkexp.experiments import Experiment, experiments, swept_by_themselves
 from ntkexp.training.experiment import build_probes
 from tests.tiny_runs import composer
 
@@ -19,17 +23,8 @@ LIMITED = [
     for name in components.names(kind.group)
     if components.find(kind.group, name).small
 ]
-# What some components cannot do without.
-BESIDE = {
-    "model": ["data=cifar10"],
-    "torch": ["optim.of=AdamW"],
-    "eigenpairs": ["+model@study.network=mlp"],
-    "anisotropy_directions": ["+model@study.network=lenet5"],
-    "linear_separable": ["data.directions.run=linearised/directions_lenet"],
-    "scored_mnist": ["data.score.run=lazy/c_scores"],
-    "eigenfunctions": ["data.pairs.run=linearised/pairs_mlp"],
-    "scored_cifar10": ["data.score.run=lazy/c_scores_cifar"],
-}
+# What a group or a component needs beside itself, and no experiment chooses for it.
+BESIDE = {"model": ["data=cifar10"], "torch": ["optim.of=AdamW"]}
 
 
 def small(command: str, *words: str) -> DictConfig:
@@ -39,11 +34,23 @@ def small(command: str, *words: str) -> DictConfig:
     return config
 
 
+def chosen(group: str, name: str) -> DictConfig:
+    """A component by itself, or where it lacks an option by an experiment that chooses it."""
+    command = "study" if group == "study" else "train"
+    try:
+        return small(command, f"{group}={name}", *BESIDE.get(group, []), *BESIDE.get(name, []))
+    except UserError as error:
+        if not re.search("has no value|neither is given", str(error)):
+            raise
+    line = re.compile(rf"- override /{group}: {name}$", re.MULTILINE)
+    folder = Path("configs", "exp")
+    file = next(file for file in sorted(folder.rglob("*.yaml")) if line.search(file.read_text()))
+    return small(command, f"+exp={file.relative_to(folder).with_suffix('')}")
+
+
 @pytest.mark.parametrize(("group", "name"), LIMITED)
 def test_the_limits_of_a_component_pass_its_own_check(group: str, name: str) -> None:
-    beside = [*BESIDE.get(group, []), *BESIDE.get(name, [])]
-    command = "study" if group == "study" else "train"
-    config = small(command, f"{group}={name}", *beside)
+    config = chosen(group, name)
     for option, limit in components.find(group, name).small.items():
         value = config[group][option]
         assert value is None or value <= limit
@@ -56,3 +63,15 @@ def test_an_experiment_and_what_it_needs_is_accepted_small(experiment: Experimen
     assert config.name == experiment.name
     typed = OmegaConf.to_object(config)
     assert not isinstance(typed, TrainConfig) or build_probes(typed)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, keys in swept_by_themselves().items() if "weights.file" in keys]
+)
+def test_weights_that_a_sweep_takes_are_kept_in_miniature(name: str) -> None:
+    text = Path("configs", "exp", f"{name}.yaml").read_text()
+    miniature = text.partition("weights.file: ")[2].partition("}")[0].split("'")[-2]
+    steps = {int(file.split(".")[1]) for file in miniature.split(",")}
+    network = small("train", f"+exp={small('train', f'+exp={name}').weights.run}")
+    assert steps <= {*network.keep.weights}
+    assert network.optim.steps is None or max(steps) <= network.optim.steps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
@@ -14,6 +13,7 @@ from ntkexp.models.base import Init
 from ntkexp.models.lenet5 import Lenet5
 from ntkexp.models.mlp import Mlp
 from ntkexp.probes.kernel_regression import regression
+from ntkexp.seeds import generator
 from ntkexp.studies.anisotropy_directions import AnisotropyDirections
 from ntkexp.tangent import tangent_kernel
 
@@ -21,36 +21,42 @@ NETWORK = Lenet5(base=2, init=Init.lecun, activation=Activation.gelu)
 SIDE = 6
 
 
-def mixed_derivative() -> np.ndarray:
-    """M (weights, pixels) at the origin, entry by entry."""
+def mixed_derivative(point: torch.Tensor) -> np.ndarray:
+    """M (weights, pixels) at an image, entry by entry."""
     network = models.build(NETWORK, (1, SIDE, SIDE), 1, seed=0).double()
-    x = torch.zeros(1, 1, SIDE, SIDE).double().requires_grad_(True)
+    x = point.double().requires_grad_(True)
     gradients = torch.autograd.grad(network(x).sum(), [*network.parameters()], create_graph=True)
     flat = torch.cat([part.flatten() for part in gradients])
     rows = [torch.autograd.grad(entry, x, retain_graph=True)[0].flatten() for entry in flat]
     return torch.stack(rows).numpy()
 
 
+def studied(**options: int | None) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The columns of the table, and the directions as rows."""
+    found = AnisotropyDirections(network=NETWORK, side=SIDE, **options).compute()
+    table, vectors = found["directions"], found["vectors"]
+    assert isinstance(table, dict) and isinstance(vectors, np.ndarray)
+    return table, vectors
+
+
 @pytest.mark.parametrize("count", [None, 3])
 def test_directions_are_the_singular_vectors_of_the_mixed_derivative(count: int | None) -> None:
     """Of all of them, and by Krylov iteration of three."""
-    study = AnisotropyDirections(network=NETWORK, side=SIDE, count=count, gaussian=0)
-    found = study.compute()
-    table, vectors = found["directions"], found["vectors"]
-    assert isinstance(table, pd.DataFrame) and isinstance(vectors, np.ndarray)
-    m = mixed_derivative()
-    values = np.linalg.svd(m, compute_uv=False)[: len(table)] ** 2
+    table, vectors = studied(count=count, gaussian=0)
+    m = mixed_derivative(torch.zeros(1, 1, SIDE, SIDE))
+    values = np.linalg.svd(m, compute_uv=False)[: len(vectors)] ** 2
     np.testing.assert_allclose(table["alignment"], values, rtol=1e-8, atol=1e-12)
     for value, u in zip(values[:3], vectors[:3], strict=True):
         np.testing.assert_allclose(m.T @ (m @ u), value * u, atol=1e-9 * values[0])
-    assert table["gaussian"].isna().all()
+    assert np.isnan(table["gaussian"]).all()
 
 
-def test_a_mean_over_inputs_is_that_of_the_gradients() -> None:
-    found = AnisotropyDirections(network=NETWORK, side=SIDE, gaussian=1).compute()
-    table = found["directions"]
-    assert isinstance(table, pd.DataFrame)
-    assert table["gaussian"].gt(0).all()
+def test_the_mean_over_inputs_is_that_of_mixed_derivatives() -> None:
+    table, vectors = studied(gaussian=3)
+    drawn = torch.randn(3, 1, SIDE, SIDE, generator=generator(0, "gaussian"))
+    m = np.mean([mixed_derivative(point[None]) for point in drawn], axis=0)
+    expected = np.linalg.norm(m @ vectors.T, axis=0) ** 2
+    np.testing.assert_allclose(table["gaussian"], expected, rtol=1e-8, atol=1e-12)
     assert not np.allclose(table["gaussian"], table["alignment"])
 
 
