@@ -41,6 +41,7 @@ def curves(split: str, ylabel: str) -> drawing.Make:
             axes.set_title(", ".join(numbers))
         for axes in rows[:, 0]:
             axes.set_ylabel(ylabel)
+            axes.legend(fontsize=6)  # the right panels have the same curves
         for axes in rows[-1]:
             axes.set_xlabel("iteration")
         drawing.letter_panels(rows.flat)
@@ -57,7 +58,6 @@ def panel(axes: Axes, own: pd.DataFrame) -> None:
         label = NOISES.get(str(value)) or f"${NAMES[name]} = {value:.3g}$"
         axes.plot(curve.index, curve, color=colour, label=label)
     axes.set(yscale="log")
-    axes.legend(fontsize=6)
 
 
 main = drawing.main(__file__, __doc__, ",".join(WAVES), curves("test", "validation error"))

@@ -7,21 +7,13 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from ntkexp.claims.claim import Case, above, below, sharing
-from ntkexp.claims.horizon import OWN_END
-from ntkexp.papers.linearised.claims.eigenfunctions import rank, trained
-from ntkexp.papers.linearised.tasks import Pair, by_task, experiments, of_seeds, pairs
+from ntkexp.papers.linearised.claims.eigenfunctions import ranks
+from ntkexp.papers.linearised.tasks import Pair, by_task, experiments, pairs
 from ntkexp.results.record import Record
 
 NETWORK = "linearised/separable"
 # The gap is judged where the network has learned the task.
 LEARNED = 0.9
-
-
-def falls(records: Sequence[Record]) -> Iterable[Case]:
-    """Spearman's correlation of the index with a network's test accuracy."""
-    for (experiment, seed), frame in of_seeds(records).items():
-        if experiment == NETWORK and len(counted := trained(frame)) >= 4:
-            yield Case("network", seed, rank(counted, "accuracy"))
 
 
 def learned(pair: Pair) -> pd.Index:
@@ -49,20 +41,15 @@ def regression_gap(records: Sequence[Record]) -> Iterable[Case]:
             yield Case("kernel regression", pair.seed, float(gap.mean()))
 
 
-claim = sharing(
-    "linearised-directions-",
-    figure="4",
-    tables=("evals",),
-    horizon=OWN_END,
-)
+claim = sharing("linearised-directions-", figure="4", tables=("evals",))
 
 CLAIMS = (
     claim(
         "rank",
         says="A network learns a linear task the better, the more its direction is aligned with "
         "the kernel",
-        experiments=experiments(NETWORK),
-        statistic=falls,
+        experiments=(NETWORK,),
+        statistic=ranks("accuracy"),
         holds=below(-0.8),
         number="Spearman's correlation of the direction's index and a network's test accuracy",
         paper="better on the first",
