@@ -10,7 +10,7 @@ import pytest
 from ntkexp.claims import rendering
 from ntkexp.claims.claim import Case, plain
 from ntkexp.claims.effort import command, duration
-from ntkexp.claims.horizon import OWN_END, iteration
+from ntkexp.claims.horizon import OVERFITTED, OWN_END, iteration
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Finding, Verdict, judge, mean_and_spread
 from tests.papers.alignment.claim_examples import disk, record
@@ -115,3 +115,7 @@ def test_a_command_says_what_it_costs_and_that_nobody_measured_it() -> None:
     )
     times = [duration(seconds) for seconds in (89, 3599, 3600, 9000)]
     assert times == ["1 minutes", "60 minutes", "1 hours", "2.5 hours"]
+
+
+def test_a_horizon_that_is_no_number_of_iterations_costs_the_whole_run() -> None:
+    assert "to iteration 78,200: 4.8 hours" in command("vgg19_noise50", "released", OVERFITTED)

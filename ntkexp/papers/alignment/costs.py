@@ -29,16 +29,18 @@ FEW_IMAGES_TIME = "435 to 525 iterations, 12 minutes of a busy core"
 
 def narrow(net: str, recipe: str, horizon: Horizon) -> Cost:
     """The cost of a net with 16 channels until the horizon, and that of VGG19 at full size."""
-    needed = -(-(horizon.iterations or 0) // EPOCH[recipe])
+    # Where no number of iterations is the horizon, nobody knows it before: the run's whole length.
+    iterations = horizon.iterations or DEFAULT_EPOCHS * EPOCH[recipe]
+    needed = -(-iterations // EPOCH[recipe])
     epochs = f"optim.epochs={needed}" if needed > DEFAULT_EPOCHS else ""
     if FITTED_TRAINING.description in horizon.description:
         return _fitted(recipe)
     if horizon.memorised:
-        full = duration((horizon.iterations or 0) * FULL_SECONDS)
+        full = duration(iterations * FULL_SECONDS)
         return Cost(
             f"{full}; with model.base=16 half of the labels are not memorised by then", epochs
         )
-    time = _time_of(net, horizon.iterations or 0)
+    time = _time_of(net, iterations)
     return Cost(time, " ".join(filter(None, (NARROW_WORDS, epochs))))
 
 
