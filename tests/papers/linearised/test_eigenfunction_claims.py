@@ -10,7 +10,7 @@ import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.linearised.claims.eigenfunctions import CLAIMS
-from ntkexp.papers.linearised.tasks import pairs, tasks
+from ntkexp.papers.linearised.tasks import tasks
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id.removeprefix("linearised-"): claim for claim in CLAIMS}
@@ -100,16 +100,28 @@ def test_one_task_from_the_tenth_on_is_enough_to_fail_and_earlier_ones_do_not_co
     )
 
 
-def test_a_network_that_is_not_trained_leaves_its_task_undecided() -> None:
-    accuracies = [*FALLING[:-1], 0.99]
+def test_a_network_that_ends_above_the_loss_is_judged_and_said_not_to_be_trained() -> None:
     losses = [*[0.001] * (len(ALL) - 1), 0.02]
-    both = (
-        record("linearised/mlp", accuracies, losses=losses),
-        record("linearised/mlp_linear", BETTER),
+    linear = record("linearised/mlp_linear", BETTER)
+    ends = [*FALLING[:-1], 0.99]
+    assert verdict("fig02-gap", record("linearised/mlp", ends, losses=losses), linear) is (
+        Verdict.fails
     )
-    assert verdict("fig02-gap", *both) is Verdict.holds
-    assert verdict("fig02-falls", *both) is Verdict.holds
-    assert 1000 not in next(pairs(both)).gap
+    assert verdict("appA-trained", record("linearised/mlp", FALLING, losses=losses)) is (
+        Verdict.fails
+    )
+    assert verdict("appA-trained", record("linearised/mlp", FALLING)) is Verdict.holds
+
+
+def test_who_never_comes_to_the_loss_is_last_and_a_task_where_nobody_does_says_nothing() -> None:
+    linear = record("linearised/mlp_linear", BETTER, steps=[np.inf] * len(ALL))
+    some = record("linearised/mlp", FALLING, steps=[50.0] * 4 + [np.inf] * (len(ALL) - 4))
+    assert verdict("sec43-sooner", some, linear) is Verdict.holds
+    soon = record("linearised/mlp_linear", BETTER, steps=[np.inf] * (len(ALL) - 1) + [7.0])
+    (case,) = judge(LEDGER["sec43-sooner"], [some, soon]).cases
+    assert case.value == pytest.approx(1 / 5) and verdict("sec43-sooner", some, soon) is (
+        Verdict.fails
+    )
 
 
 def test_each_seed_is_judged_with_its_own_linearisation() -> None:

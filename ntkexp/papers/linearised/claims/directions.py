@@ -17,9 +17,8 @@ LEARNED = 0.9
 
 
 def learned(pair: Pair) -> pd.Index:
-    """The tasks on which a trained network has `LEARNED`."""
-    accuracy = pair.network["accuracy"]
-    return pair.gap.index.intersection(accuracy.index[accuracy >= LEARNED])
+    """The tasks on which the network has `LEARNED`."""
+    return pair.network.index[pair.network["accuracy"] >= LEARNED]
 
 
 def mean_gap(records: Sequence[Record]) -> Iterable[Case]:

@@ -1,13 +1,14 @@
 """Figures 2 and 10 to 13: networks and their linearisations on eigenfunctions of the kernel.
 
-All thresholds were set before the runs. A network whose training loss ends above .01 leaves its
-task undecided.
+All thresholds were set before the runs. Networks are judged as the text's epochs leave them;
+whether they are trained by then is a statement of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
@@ -26,12 +27,13 @@ from ntkexp.results.record import Record
 # From here on the network is worse than its linearisation.
 FROM = 10
 SMALL_MLP = "an MLP on 5,000 images had been tried"
+# A task was to be left out where its network ends above .01: eight of the MLP's nine from the 10th.
+COUNTED = (
+    "that tasks count whose network ends above a training loss of .01 was settled when the MLP's "
+    "own numbers had been seen, those of linearisations not"
+)
 WITH_ALL, WITH_FOUR = -0.9, -0.8
 TABLES = ("evals",)
-
-
-def trained(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[frame["train_loss"] <= TRAINED]
 
 
 def title(experiment: str) -> str:
@@ -46,14 +48,13 @@ def rank(frame: pd.DataFrame, column: str) -> float:
 
 
 def ranks(column: str, least: int = 4) -> Statistic:
-    """A case for the tasks of an experiment and seed; its panel says whose they are. All tasks of a
-    linearisation count. Fewer tasks than `least` say nothing."""
+    """A case for the tasks of an experiment and seed; its panel says whose they are. Fewer tasks
+    than `least` say nothing."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         for (experiment, seed), frame in of_seeds(records).items():
-            counted = frame if experiment.endswith(LINEAR) else trained(frame)
-            if len(counted) >= least:
-                yield Case(title(experiment), seed, rank(counted, column))
+            if len(frame) >= least:
+                yield Case(title(experiment), seed, rank(frame, column))
 
     return cases
 
@@ -79,10 +80,17 @@ def mean_gap(pair: Pair) -> float:
 
 
 def reached_later(pair: Pair) -> float:
-    """The share of tasks in which the network came to the loss no sooner than its linearisation;
-    who never comes there is last."""
-    decided = pair.network["train_loss"] <= TRAINED
-    return float((pair.network["steps"] >= pair.linear["steps"])[decided].mean())
+    """The share of tasks in which the network came to the loss no sooner than its linearisation, of
+    those where one of them came there; who never does is last."""
+    network, linear = pair.network["steps"], pair.linear["steps"]
+    came = np.isfinite(network) | np.isfinite(linear)
+    return float((network >= linear)[came].mean())
+
+
+def highest_loss(records: Sequence[Record]) -> Iterable[Case]:
+    """The highest training loss of the networks at their ends, over tasks."""
+    for (experiment, seed), frame in of_seeds(records).items():
+        yield Case(TITLES[experiment], seed, float(frame["train_loss"].max()))
 
 
 falls = sharing(
@@ -92,6 +100,7 @@ falls = sharing(
     paper="progressively drops",
     number="Spearman's correlation of j and test accuracy",
     says="Test accuracy falls with the index of the eigenfunction, of networks and linearisations",
+    seen=COUNTED,
 )
 behind = sharing(
     "linearised-",
@@ -99,13 +108,14 @@ behind = sharing(
     threshold="ours",
     paper="linear models are much better",
     jointly=True,
-    seen=SMALL_MLP,
+    seen=f"{SMALL_MLP}; {COUNTED}",
 )
 FOUR = experiments("linearised/mlp_seeds")
 SGD, ADAM, MNIST = (experiments(f"linearised/mlp{end}") for end in ("", "_adam", "_mnist"))
 LENET, LENET_ADAM, LENET_MNIST = (
     experiments(f"linearised/lenet{end}") for end in ("", "_adam", "_mnist")
 )
+NETWORKS = (SGD[0], FOUR[0], ADAM[0], MNIST[0], LENET[0], LENET_ADAM[0], LENET_MNIST[0])
 
 
 def gap_claims(figure: str, of: Sequence[str], name: str) -> tuple[Claim, Claim]:
@@ -152,15 +162,15 @@ def growth_claims(figure: str, experiment: str) -> Iterator[Claim]:
             statistic=ranks(column),
             holds=above(0.9),
             threshold="ours",
+            seen=COUNTED,
         )
 
 
 def drops(records: Sequence[Record]) -> Iterable[Case]:
     """By how much accuracy falls from the first task to the last, where there are few."""
     for (experiment, seed), frame in of_seeds(records).items():
-        counted = frame if experiment.endswith(LINEAR) else trained(frame)
-        if len(counted) > 1:
-            fall = counted["accuracy"].iloc[0] - counted["accuracy"].iloc[-1]
+        if len(frame) > 1:
+            fall = frame["accuracy"].iloc[0] - frame["accuracy"].iloc[-1]
             yield Case(title(experiment), seed, float(fall))
 
 
@@ -185,6 +195,19 @@ sooner = sharing(
     statistic=of_pairs(reached_later),
     holds=below(0.0),
     seen="in the trial it was not so at j = 2 and 20",
+)
+trained = Claim(
+    "linearised-appA-trained",
+    None,
+    "A hundred epochs are enough for networks to come close to a training loss of zero",
+    paper="close to zero",
+    number="highest training loss at the end, over tasks",
+    experiments=NETWORKS,
+    tables=TABLES,
+    statistic=highest_loss,
+    holds=below(TRAINED),
+    threshold="the text's level of Figure 3",
+    seen=COUNTED,
 )
 KERNELS = {
     f"linearised/pairs_{net}{end}": f"{title}{images}"
@@ -233,5 +256,6 @@ CLAIMS = (
     sooner("sec43-sooner", experiments=SGD),
     sooner("sec43-sooner-seeds", experiments=FOUR),
     sooner("sec43-sooner-lenet", experiments=LENET, seen=""),
+    trained,
     residuals,
 )  # fmt: skip
