@@ -38,6 +38,17 @@ def test_proposition_7_holds_on_training_and_other_points(n: int, P: int) -> Non
     np.testing.assert_allclose(predicted, everywhere @ w[30], atol=1e-12)
 
 
+def test_lemma_8_principal_components_are_eigenfunctions_on_training_and_other_points() -> None:
+    generator = np.random.default_rng(3)
+    phi = generator.normal(size=(6, 9))
+    everywhere = np.vstack([phi, generator.normal(size=(5, 9))])
+    eigs, U = eigenpairs(phi @ phi.T)
+    components = everywhere @ phi.T @ U / eigs
+    for eig, u in zip(eigs, components.T, strict=True):
+        after = theory.iterate(everywhere @ phi.T, u, np.zeros(11), 0.01, 1)
+        np.testing.assert_allclose(after, (1 - 0.01 * eig) * u, atol=1e-12)
+
+
 def test_proposition_9_holds_to_rounding_in_every_mode() -> None:
     generator = np.random.default_rng(1)
     phi, y = generator.normal(size=(6, 9)), generator.normal(size=6)

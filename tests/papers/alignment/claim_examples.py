@@ -259,7 +259,9 @@ def layers_peak(place: int) -> list[Record]:
 
 
 def with_clean_labels(given: Curve, clean: Curve) -> list[Record]:
-    both = [alignment(given, given), alignment(clean, clean, centring="clean")]
+    """The test alignment is twice that with the given labels."""
+    twice = [2 * value for value in given]
+    both = [alignment(given, twice), alignment(clean, clean, centring="clean")]
     return [record("vgg19_noise50", {"alignment": pd.concat(both), "evals": evals()})]
 
 
@@ -645,6 +647,9 @@ EXAMPLES: dict[str, Example] = {
     "lemma12": partial(bound, "rademacher_multiclass", "sampled", "lemma_12"),
     "theorem13": partial(bound, "rademacher_multiclass", "sampled", "theorem_13"),
     **{name.replace("_", "-"): partial(proposition, name) for name in IDENTITIES},
+    "function49": lambda holds: one_table(
+        "linear_modes", "linear_function", difference=[0.0, 1e-15 if holds else 1e-3]
+    ),
     "modes51": lambda holds: one_table(
         "linear_modes", "linear_modes", measured=[1.0], predicted=[1.0 if holds else 1.1]
     ),

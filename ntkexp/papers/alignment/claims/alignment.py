@@ -33,6 +33,8 @@ NETWORKS = {"mlp_mnist": "MLP, MNIST", CLEAN: "VGG19, CIFAR-10", "resnet18_cifar
 # "A number of" layers is at least three; "the very top ones" are the last two.
 SEVERAL = 3
 TOP_LAYERS = 2
+# "Much higher": half as high again.
+MUCH_HIGHER = 1.5
 # Where the notebooks' layers come to .5; a net that has fitted does not go on.
 LATE = either(iteration(100_000), FITTED_TRAINING)
 
@@ -43,8 +45,8 @@ def rise(record: Record, split: str, centring: str = "class") -> float:
     return float(curve.max() / curve.iloc[0])
 
 
-def last_over_first(record: Record, centring: str) -> float:
-    curve = cka(record, "test", centring=centring)
+def last_over_first(record: Record, centring: str, split: str = "test") -> float:
+    curve = cka(record, split, centring=centring)
     return float(curve.iloc[-1] / curve.iloc[0])
 
 
@@ -104,6 +106,14 @@ def with_centring(kind: str, horizon: Horizon) -> Horizon:
     )
 
 
+# The text infers the bias towards clean labels from test alignments far above those on training
+# examples: a network without them is no evidence for what follows from them.
+TEST_ABOVE_TRAIN = Horizon(
+    f"iteration {EARLY:,}, with the test CKA half as high again as the train one while it learns",
+    lambda run: run.iteration >= EARLY and test_over_train_while_learning(run) >= MUCH_HIGHER,
+    EARLY,
+)
+
 claim = sharing(
     "fig03-",
     figure="3",
@@ -141,6 +151,7 @@ CLAIMS = (
         paper="rises",
         number="highest CKA over that at initialisation, train",
         statistic=each_run(lambda record: rise(record, "train"), PANELS),
+        also=("the last CKA", each_run(lambda r: last_over_first(r, "class", "train"), PANELS)),
         holds=above(1.5),
         threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
         unit=times,
@@ -151,6 +162,7 @@ CLAIMS = (
         paper="rises",
         number="highest CKA over that at initialisation, test",
         statistic=each_run(lambda record: rise(record, "test"), PANELS),
+        also=("the last CKA", each_run(lambda r: last_over_first(r, "class", "test"), PANELS)),
         holds=above(1.5),
         threshold="ours: by half, for `increasingly high`; probes of a batch differ by less",
         unit=times,
@@ -183,7 +195,7 @@ CLAIMS = (
         number="highest test CKA over highest train CKA up to the best test accuracy",
         experiments=(NOISE50,),
         statistic=each_run(test_over_train_while_learning),
-        holds=above(1.5),
+        holds=above(MUCH_HIGHER),
         threshold="ours, for `much higher`: half as high again",
         unit=times,
     ),
@@ -209,11 +221,12 @@ CLAIMS = (
         "to the best test accuracy",
         experiments=(NOISE50,),
         statistic=each_run(clean_over_given_while_learning),
-        holds=above(1.0),
-        threshold="the sign of the text's word; the text infers it from test images, whose labels "
-        "are all clean",
-        horizon=with_centring("clean", OVERFITTED),
-        seen="this was written",
+        holds=above(1.25),
+        threshold="ours, for `stronger`: by a quarter; the text infers it from test images, whose "
+        "labels are all clean",
+        horizon=with_centring("clean", TEST_ABOVE_TRAIN),
+        seen="this was written, with the sign, which an untrained network meets, too (1.06 ×): by "
+        "it, and without the premise, the run on 2,000 images holds with 1.04 ×",
         unit=times,
     ),
     claim(
