@@ -6,19 +6,18 @@ ntkexp train data=cifar_classes data.classes=[2,3,4,5,6,7] model=resnet18
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
 import torch
 
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.images.dataset import chosen_rows, normalised
-from ntkexp.data.images.files import LabelledImages
+from ntkexp.data.images.dataset import chosen_rows
+from ntkexp.data.images.first import first_images
 from ntkexp.data.images.options import Augment
-from ntkexp.data.images.sources import checksums, files_here, read_images, remarks
+from ntkexp.data.images.sources import files_here
 from ntkexp.options import FOR_ALL, each, option, whole
 
 
@@ -47,37 +46,23 @@ class CifarClasses(Data):
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         """Normalised as all of CIFAR-10 is, whichever classes are asked for."""
-        kind = Cifar10.images
-        assert kind.mean is not None and kind.std is not None
-        train = read_images(kind, "train", progress=progress)
-        test = read_images(kind, "test", progress=progress)
-        moments = kind.mean, kind.std
-        return Dataset(
+        images = first_images("cifar10", {"train": None, "test": None}, device, progress=progress)
+        classes = torch.tensor(self.classes, device=device)
+
+        def split(of: Split, purpose: str, key: str) -> Split:
+            rows = torch.isin(of.targets, classes).nonzero()[:, 0]
+            order = chosen_rows(seed, purpose, len(rows), getattr(self, key), f"data.{key}")
+            rows = rows[order.to(device)]
+            places = (of.targets[rows, None] == classes).long().argmax(1)
+            return Split.clean(of.inputs[rows], places)
+
+        train = split(images.train, "subset", "train_examples")
+        test = split(images.test, "test_subset", "test_examples")
+        return replace(
+            images,
             name=self.name,
-            train=_split(self, train, "subset", "train_examples", seed, moments, device),
-            test=_split(self, test, "test_subset", "test_examples", seed, moments, device),
+            train=train,
+            test=test,
             classes=len(self.classes),
-            input_shape=kind.shape,
-            checksums=checksums((*train.files, *test.files)),
-            remarks=(*remarks(kind, "train", train), *remarks(kind, "test", test)),
-            mean=kind.mean,
-            std=kind.std,
             augment=self.augment,
         )
-
-
-def _split(
-    config: CifarClasses,
-    images: LabelledImages,
-    purpose: str,
-    key: str,
-    seed: int,
-    moments: tuple[tuple[float, ...], tuple[float, ...]],
-    device: torch.device,
-) -> Split:
-    rows = np.flatnonzero(np.isin(images.labels, config.classes))
-    wanted = getattr(config, key)
-    rows = rows[chosen_rows(seed, purpose, len(rows), wanted, f"data.{key}").numpy()]
-    number = {label: place for place, label in enumerate(config.classes)}
-    targets = torch.tensor([number[int(label)] for label in images.labels[rows]])
-    return Split.clean(normalised(images.pixels[rows], *moments, device), targets.to(device))

@@ -17,11 +17,10 @@ from torch import Tensor, nn
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import UserError
 from ntkexp.objectives.evaluate import judged
-from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import Probe
 from ntkexp.training.factors.frozen_factors import FrozenFactors, frozen_factors
 from ntkexp.training.factors.stack import FactorStack
-from ntkexp.training.learners.learner import BeforeUpdate
+from ntkexp.training.learners.learner import BeforeUpdate, asked
 from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import Prepared
 from ntkexp.transforms.linearise import Linearised
@@ -86,15 +85,12 @@ class FactorLearner(NetworkLearner):
         return loss[0], self.objective.correct(outputs[0], targets).double().mean()
 
     def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
-        config, train = self.config.evaluate, split == "train"
+        train = split == "train"
         return judged(
             self._outputs_of(self.factors if train else self._of_test),
             self.dataset.train if train else self.dataset.test,
             self.objective,
-            examples=config.train_examples if train else config.test_examples,
-            batch_size=config.batch_size,
-            subsets=config.subsets,
-            metrics=of_objective(self.objective, config.metrics),
+            **asked(self.config.evaluate, split, self.objective),
         )
 
     def _outputs_of(self, factors: FrozenFactors) -> Callable[[slice], Tensor]:

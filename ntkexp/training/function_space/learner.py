@@ -15,12 +15,11 @@ from ntkexp.data import Split
 from ntkexp.data.batches import Batches, Endless
 from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.evaluate import judged
-from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel, pull_back
 from ntkexp.training.function_space.frozen_kernels import FrozenKernels, frozen_kernels
 from ntkexp.training.function_space.stack import Coefficients, FunctionStack
-from ntkexp.training.learners.learner import BeforeUpdate
+from ntkexp.training.learners.learner import BeforeUpdate, asked
 from ntkexp.training.prepared import Prepared
 from ntkexp.transforms.linearise import Linearised
 
@@ -87,17 +86,11 @@ class FunctionLearner:
         return loss[0], self.objective.correct(outputs[0], targets).double().mean()
 
     def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
-        config = self.config.evaluate
-        train = split == "train"
-        of = self.dataset.train if train else self.dataset.test
         return judged(
             self._outputs_of(split),
-            of,
+            self.dataset.train if split == "train" else self.dataset.test,
             self.objective,
-            examples=config.train_examples if train else config.test_examples,
-            batch_size=config.batch_size,
-            subsets=config.subsets,
-            metrics=of_objective(self.objective, config.metrics),
+            **asked(self.config.evaluate, split, self.objective),
         )
 
     def _outputs_of(self, split: str) -> Callable[[slice], Tensor]:

@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from ntkexp.config import EvaluateConfig
+from ntkexp.objectives.base import Loss
+from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import NetworkView, Probe, Update
 
@@ -51,3 +54,13 @@ class Learner(Protocol):
 
     def weights(self) -> dict[str, Tensor]:
         """The weights of the network, by name."""
+
+
+def asked(config: EvaluateConfig, split: str, objective: Loss) -> dict[str, Any]:
+    """How a split is evaluated: the options of `judged` (ntkexp/objectives/evaluate.py)."""
+    return {
+        "examples": config.train_examples if split == "train" else config.test_examples,
+        "batch_size": config.batch_size,
+        "subsets": config.subsets,
+        "metrics": of_objective(objective, config.metrics),
+    }

@@ -16,7 +16,6 @@ from ntkexp.data.images.options import Augment
 from ntkexp.machine import on_gpu
 from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.evaluate import evaluate
-from ntkexp.objectives.metrics import of_objective
 from ntkexp.optim import Schedule
 from ntkexp.optim.observer import Forward, ForwardObserver, Passed, recorded
 from ntkexp.probes import NetworkView, Probe, Update
@@ -24,7 +23,7 @@ from ntkexp.probes.view import evaluating
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import TangentKernel
 from ntkexp.training.learners.captured import CannotRecordError, Captured
-from ntkexp.training.learners.learner import BeforeUpdate
+from ntkexp.training.learners.learner import BeforeUpdate, asked
 from ntkexp.training.prepared import Prepared
 from ntkexp.transforms.function import OfNetwork
 from ntkexp.transforms.linearise import Linearised
@@ -170,18 +169,13 @@ class NetworkLearner:
         return quick(inputs, numbers)
 
     def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
-        config = self.config.evaluate
-        train = split == "train"
         with evaluating(self.model):
             return evaluate(
                 self.model,
-                self.dataset.train if train else self.dataset.test,
+                self.dataset.train if split == "train" else self.dataset.test,
                 self.objective,
-                examples=config.train_examples if train else config.test_examples,
-                batch_size=config.batch_size,
-                subsets=config.subsets,
-                metrics=of_objective(self.objective, config.metrics),
                 layout=self.layout,
+                **asked(self.config.evaluate, split, self.objective),
             )
 
     def update_to_see(self, step: int, lr: float) -> Update:
