@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from ntkexp.tangent import layer_factors, tangent_kernel, tangent_trace
-from ntkexp.tangent.factors import Outer
+from ntkexp.tangent.factors import Direct, Outer
+from ntkexp.tangent.kernel import add_layer
 from ntkexp.tangent.memory import Workspace
 from ntkexp.tangent.positions import Columns, Patches
 from ntkexp.tangent.shape import Shape
@@ -170,3 +171,15 @@ def test_a_convolution_keeps_its_image_and_no_patches() -> None:
     factor = layer_factors(model, torch.randn(5, 2, 6, 6).double()).layers["0"]["0.weight"]
     assert isinstance(factor, Outer)
     assert isinstance(factor.u, Patches)
+
+
+@pytest.mark.parametrize("order", [("weight", "bias"), ("bias", "weight")])
+def test_a_bias_is_added_once_in_whatever_order(order: tuple[str, str]) -> None:
+    torch.manual_seed(0)
+    u, v = torch.randn(5, 1, 3, 1), torch.randn(5, 2, 1, 4, 1)
+    factors = {"weight": Outer(Columns(u), v, bias="bias"), "bias": Direct(v.flatten(2))}
+    rows = torch.cat([factor.jacobian() for factor in factors.values()], 2).flatten(0, 1)
+    gram = torch.zeros(10, 10)
+    workspace = Workspace(gram, 2**20)
+    add_layer(gram, "layer", {name: factors[name] for name in order}, None, workspace)
+    torch.testing.assert_close(gram.tril(), (rows @ rows.t()).tril())

@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ntkexp.tangent import TangentFeatures, features, tangent_kernel, tangent_trace
+from ntkexp.tangent import TangentFeatures, features
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
-from tests.tangent.grid.nets import built
 
 EXACT = 1e-12
 
@@ -119,18 +118,3 @@ def test_frozen_and_thawed() -> None:
     assert set(known.kernel(inputs).layers) == {"last"}
     model.first.requires_grad_(True)
     assert torch.equal(known.kernel(inputs).gram, whole.gram)
-
-
-def test_it_does_all_that_the_functions_do() -> None:
-    model, inputs = built("in-place ReLU")
-    known = TangentFeatures(model, outputs=[2, 0])
-    assert torch.equal(
-        known.kernel(inputs).gram, tangent_kernel(model, inputs, outputs=[2, 0]).gram
-    )
-    cross = known.kernel(inputs[:2], inputs[2:]).gram
-    assert distance(cross, known.kernel(inputs).gram[:4, 4:]) < EXACT
-    both = known.kernels({"a": inputs[:2], "b": inputs[2:]}, layers=False)
-    assert distance(both["b"].gram, known.kernel(inputs).gram[4:, 4:]) < EXACT
-    exact = tangent_trace(model, inputs, outputs=[2, 0])
-    assert torch.isclose(known.trace(inputs), exact)
-    assert [*known.factors(inputs).layers] == ["0", "3", "6"]

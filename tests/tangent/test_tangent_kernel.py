@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
 
 from ntkexp.tangent import tangent_kernel, tangent_kernels
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
@@ -37,15 +36,6 @@ def test_a_small_budget_changes_nothing(name: str) -> None:
     cross = tangent_kernel(model, inputs[:3], inputs, budget_bytes=2000)
     c = whole.outputs
     assert distance(cross.gram, whole.gram[: 3 * c]) < EXACT
-
-
-@pytest.mark.parametrize("name", ["in-place ReLU", "tied to the head", "functional use"])
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_examples(name: str, n: int) -> None:
-    model, inputs = built(name)
-    kernel = tangent_kernel(model, inputs[:n])
-    truth = layer_kernels(jacobian(model, inputs[:n]))
-    assert distance(kernel.gram, sum(truth.values())) < EXACT
 
 
 def test_several_batches_share_one_forward() -> None:
@@ -86,18 +76,6 @@ def test_chosen_outputs() -> None:
     assert distance(difference.gram, sum(layer_kernels(truth).values())) < EXACT
 
 
-def test_a_function_of_the_outputs_with_a_fallback() -> None:
-    model, inputs = built("bilinear")
-
-    def squares(f: torch.Tensor) -> torch.Tensor:
-        return f[:, :2].square()
-
-    kernel = tangent_kernel(model, inputs, outputs=squares)
-    assert kernel.fallback
-    truth = jacobian(model, inputs, squares)
-    assert distance(kernel.gram, sum(layer_kernels(truth).values())) < EXACT
-
-
 def test_dtype_follows_the_model() -> None:
     model, inputs = built("norms")
     exact = tangent_kernel(model, inputs)
@@ -105,38 +83,3 @@ def test_dtype_follows_the_model() -> None:
     single = tangent_kernel(model.float(), inputs.float())
     assert single.gram.dtype == torch.float32
     assert distance(single.gram.double(), exact.gram) < 1e-5
-
-
-def test_a_data_dependent_branch() -> None:
-    """vmap cannot follow it, so the fallback goes example by example."""
-
-    class Branch(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.one, self.two = nn.Linear(3, 2), nn.Linear(3, 2)
-            self.scale = nn.Parameter(torch.tensor(2.0))
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            rows = [self.scale * (self.one(r) if r.sum() > 0 else self.two(r)) for r in x]
-            return torch.stack(rows)
-
-    torch.manual_seed(0)
-    model, inputs = Branch().double(), torch.randn(5, 3, dtype=torch.float64)
-    kernel = tangent_kernel(model, inputs)
-    truth = layer_kernels(jacobian(model, inputs))
-    assert distance(kernel.gram, sum(truth.values())) < EXACT
-    assert all(distance(kernel.layers[k], truth[k]) < EXACT for k in truth)
-
-
-@pytest.mark.parametrize("name", ["in-place ReLU", "module used twice", "norms"])
-def test_quadratic_form_is_one_backward(name: str) -> None:
-    """|grad_{w_l} sum y f|^2 = y^T K_l y for every layer."""
-    model, inputs = built(name)
-    kernel = tangent_kernel(model, inputs)
-    y = torch.randn(len(inputs), kernel.outputs, dtype=torch.float64)
-    model.zero_grad()
-    (model(inputs) * y).sum().backward()
-    for layer, gram in kernel.layers.items():
-        own = model.get_submodule(layer).parameters(recurse=False)
-        square = sum(p.grad.square().sum() for p in own if p.grad is not None)
-        assert torch.allclose(y.flatten() @ gram @ y.flatten(), square, rtol=1e-10)

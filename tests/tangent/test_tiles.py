@@ -115,23 +115,3 @@ def test_another_function_of_the_same_weights_is_refused(finished: bool, tmp_pat
     model[1].negative_slope = 0.1
     again = tiles(model, inputs, file, outputs=lambda f: f[:, 0])
     assert torch.equal(first, again)
-
-
-def test_another_budget_goes_on(tmp_path: Path) -> None:
-    plain, inputs = mlp()
-    model, file = Stopping(*plain).double(), tmp_path / "k.npy"
-    model.left = 14
-    with pytest.raises(KeyboardInterrupt):
-        tiles(model, inputs, file, budget_bytes=10_000)
-    model.left = 10**9
-    found = tiles(model, inputs, file)
-    np.testing.assert_allclose(found, tangent_kernel(plain, inputs).gram, rtol=1e-12)
-
-
-def test_a_shortened_file_is_refused(tmp_path: Path) -> None:
-    model, inputs = mlp()
-    file = tmp_path / "k.npy"
-    tiles(model, inputs, file, examples_per_tile=5)
-    file.write_bytes(file.read_bytes()[:-200])
-    with pytest.raises(UserError, match="damaged"):
-        tiles(model, inputs, file)

@@ -47,21 +47,6 @@ def test_a_draw_is_the_generators() -> None:
     assert draw(0) == draw(0) and draw(0) != draw(1)
 
 
-def test_one_output_needs_no_luck() -> None:
-    model, inputs = built("norms")
-    exact = tangent_trace(model, inputs, outputs=[1])
-    generator = torch.Generator().manual_seed(0)
-    estimate = tangent_trace(model, inputs, outputs=[1], estimate="signs", generator=generator)
-    assert torch.isclose(exact, estimate, rtol=1e-10)
-
-
-def test_trace_of_chosen_outputs() -> None:
-    model, inputs = built("functional use")
-    kernel = tangent_kernel(model, inputs, outputs=lambda f: f[:, 0] - f[:, 1])
-    trace = tangent_trace(model, inputs, outputs=lambda f: f[:, 0] - f[:, 1])
-    assert torch.isclose(trace, kernel.gram.trace(), rtol=1e-10)
-
-
 @pytest.mark.parametrize("name", ["in-place ReLU", "functional use"])
 def test_a_shared_forward_serves_the_estimate_and_the_step(name: str) -> None:
     model, inputs = built(name)
@@ -105,9 +90,3 @@ def test_the_batch_function_has_a_kernel_by_name(layer: nn.Module) -> None:
         assert torch.allclose(kernel.gram, sum(truth.values()), rtol=1e-10)
         assert all(torch.allclose(kernel.layers[k], truth[k], rtol=1e-10) for k in truth)
     assert all(torch.equal(value, state[k]) for k, value in model.state_dict().items())
-
-
-def test_the_batch_function_of_independent_examples_is_the_kernel() -> None:
-    model, inputs = built("residual, batch norm, zero scale")
-    whole = tangent_kernel(model, inputs, batch_function=True)
-    assert torch.allclose(whole.gram, tangent_kernel(model, inputs).gram, rtol=1e-10)

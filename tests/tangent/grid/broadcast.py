@@ -135,6 +135,27 @@ BROADCAST: dict[str, Net] = {
         ),
         vectors(),
     ),
+    "a scaled product": (
+        of(
+            lambda m, x: torch.addmm(m.b, torch.tanh(m.a(x)), m.w, alpha=2),
+            a=linear(4, 4),
+            w=weight(4, 3),
+            b=weight(3),
+        ),
+        vectors(),
+    ),
+    "one bias for all outputs": (
+        of(lambda m, x: torch.addmm(m.b, x, m.w), w=weight(4, 3), b=weight(1)),
+        vectors(),
+    ),
+    "another's bias": (
+        of(
+            lambda m, x: functional.linear(torch.tanh(m.a(x)), m.w, m.a.bias),
+            a=linear(4, 4),
+            w=weight(4, 4),
+        ),
+        vectors(),
+    ),
     "differences": (
         of(lambda m, x: m.h(torch.tanh(x - m.p)), p=weight(4), h=linear(4, 2)),
         vectors(),

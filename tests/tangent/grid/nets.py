@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.tangent.grid.broadcast import BROADCAST
-from tests.tangent.grid.images import NORMS, convolutions
+from tests.tangent.grid.images import NORMS, TRANSPOSED
 from tests.tangent.grid.mixed import MIXED
 from tests.tangent.grid.parts import Net
 from tests.tangent.grid.plain import PLAIN, SHARED
@@ -16,7 +16,7 @@ from tests.tangent.grid.traps import TRAPS
 from tests.tangent.grid.unusual import UNUSUAL
 
 NETS: dict[str, Net] = {
-    **dict(convolutions()),
+    **TRANSPOSED,
     **NORMS,
     **PLAIN,
     **SHARED,

@@ -8,17 +8,13 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tests.tangent.grid.parts import Net, Pool, images, linear, of, seq, table, tokens, vectors
+from tests.tangent.grid.parts import Net, Pool, images, linear, of, seq, vectors
 
 PLAIN: dict[str, Net] = {
     "linear": (lambda: nn.Linear(4, 3), vectors()),
     "one output": (lambda: seq(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1)), vectors()),
     "one output, flat": (lambda: seq(nn.Linear(4, 1), nn.Flatten(0)), vectors()),
     "chain": (lambda: seq(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3)), vectors()),
-    "chain, in place": (
-        lambda: seq(nn.Linear(4, 5), nn.ReLU(inplace=True), nn.Linear(5, 3)),
-        vectors(),
-    ),
     "no biases": (
         lambda: seq(nn.Linear(4, 5, bias=False), nn.GELU(), nn.Linear(5, 3, bias=False)),
         vectors(),
@@ -77,20 +73,9 @@ def frozen(*names: str) -> Callable[[], nn.Module]:
 
 SHARED: dict[str, Net] = {
     "tied weights": (tied, vectors()),
-    "tied embedding": (
-        of(lambda m, x: functional.linear(torch.tanh(m.e(x)).mean(1), m.e.weight), e=table(6, 4)),
-        tokens(),
-    ),
     "tied transposed": (
         of(lambda m, x: functional.linear(torch.tanh(m.a(x)), m.a.weight.t()), a=linear(4, 3)),
         vectors(),
-    ),
-    "conv used twice": (
-        of(
-            lambda m, x: m.c(torch.tanh(m.c(x))).mean((2, 3)),
-            c=lambda: nn.Conv2d(4, 4, 3, padding=1),
-        ),
-        images(),
     ),
     "conv at two scales": (
         of(
@@ -109,6 +94,4 @@ SHARED: dict[str, Net] = {
     ),
     "frozen first": (frozen("0.weight", "0.bias"), images()),
     "frozen norm": (frozen("1.weight", "1.bias"), images()),
-    "frozen weights": (frozen("0.weight", "4.weight"), images()),
-    "frozen biases": (frozen("0.bias", "4.bias"), images()),
 }

@@ -17,6 +17,7 @@ RECURRENT = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 FALLBACK = {
     "bilinear": ["both.weight"],
     "data-dependent branch": ["a.weight", "a.bias", "b.weight", "b.bias"],
+    "a scaled product": ["w", "b"],
     "einsum": ["w"],
     "embedding bag": ["0.weight"],
     "distances": ["p"],

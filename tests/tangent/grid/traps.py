@@ -147,12 +147,6 @@ def normalised() -> nn.Module:
     )
 
 
-def reparametrised() -> nn.Module:
-    return nn.Sequential(
-        torch.nn.utils.parametrizations.weight_norm(nn.Linear(5, 4)), nn.Tanh(), nn.Linear(4, 3)
-    )
-
-
 def unusual() -> nn.Module:
     return nn.Sequential(nn.Linear(5, 4), Doubled(4, 4), nn.Tanh(), nn.Linear(4, 3))
 
@@ -167,6 +161,5 @@ TRAPS: dict[str, Net] = {
     "functional use": (Functional, vectors(5, 5)),
     "sequence": (Sequence, tokens(4, 5, 9)),
     "sequence as long as the batch": (Sequence, tokens(5, 5, 9)),
-    "weight norm of a layer": (reparametrised, vectors(5, 5)),
     "subclass": (unusual, vectors(5, 5)),
 }

@@ -70,17 +70,6 @@ UNUSUAL: dict[str, Net] = {
         ),
         vectors(),
     ),
-    "in place everywhere": (
-        lambda: seq(
-            nn.Conv2d(4, 4, 3),
-            nn.ReLU(inplace=True),
-            nn.Conv2d(4, 4, 2),
-            nn.Hardtanh(inplace=True),
-            Pool(),
-            nn.Linear(4, 2),
-        ),
-        images(),
-    ),
     "sums in place": (
         of(lambda m, x: m.b(torch.tanh(m.a(x).add_(x))).mul_(2), a=linear(4, 4), b=linear(4, 2)),
         vectors(),

@@ -62,16 +62,3 @@ def test_an_example_alone_has_the_kernel_it_has_in_a_batch(name: str) -> None:
     assert distance(in_blocks.gram, gram) < 1e-12
     one_by_one = tangent_kernel(EachAlone(model), inputs)
     assert distance(one_by_one.gram, gram) < 1e-12
-
-
-@pytest.mark.parametrize("name", NORMS)
-def test_in_a_batch_it_is_that_of_autograd(name: str) -> None:
-    """The rows by backwards of the whole batch, where torch is right."""
-    model, inputs = built(name)
-    outputs, parameters = model(inputs), [*model.parameters()]
-    rows = [
-        torch.cat([g.flatten() for g in torch.autograd.grad(value, parameters, retain_graph=True)])
-        for value in outputs.flatten()
-    ]
-    whole = torch.stack(rows)
-    assert distance(tangent_kernel(model, inputs).gram, whole @ whole.t()) < 1e-12
