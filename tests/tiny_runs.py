@@ -123,6 +123,37 @@ def train(outputs: Path, *words: str, stop_at: int | None = None, command: str =
         return _train(outputs, words, stop_at, command)
 
 
+def goes_on(folder: Path, *words: str, stop_at: int, command: str = "train") -> Path:
+    """A run, whole. Fails where one that is cut short and goes on leaves other files."""
+    whole = train(folder / "whole", *words, command=command)
+    train(folder / "cut", *words, stop_at=stop_at, command=command)
+    assert_same_files(whole, train(folder / "cut", *words, command=command))
+    return whole
+
+
+def assert_same_files(run: Path, other: Path) -> None:
+    """Tables, weights and arrays of two runs, byte for byte."""
+    files = [file for ending in ("parquet", "pt", "npy") for file in run.glob(f"*.{ending}")]
+    assert files
+    for file in files:
+        assert file.read_bytes() == (other / file.name).read_bytes(), file.name
+
+
+def table(run: Path, name: str) -> pd.DataFrame:
+    return pd.read_parquet(run / f"{name}.parquet")
+
+
+def assert_agree(ours: pd.DataFrame, theirs: pd.DataFrame, rtol: float, atol: float) -> None:
+    """Two tables of one form whose numbers are equal up to rounding, all else exactly."""
+    assert ours.dtypes.to_dict() == theirs.dtypes.to_dict()
+    for column in ours:
+        mine, other = ours[column].to_numpy(), theirs[column].to_numpy()
+        if ours[column].dtype.kind == "f":
+            np.testing.assert_allclose(mine, other, rtol, atol, err_msg=str(column))
+        else:
+            np.testing.assert_array_equal(mine, other, err_msg=str(column))
+
+
 def _train(outputs: Path, words: Sequence[str], stop_at: int | None, command: str) -> Path:
     config = composed([*words, f"paths.outputs={outputs}"], command)
     ready = prepare(config)

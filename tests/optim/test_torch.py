@@ -16,7 +16,7 @@ from ntkexp.data.yin_yang import YinYang
 from ntkexp.errors import UserError
 from ntkexp.identity import identity
 from ntkexp.models.mlp import Mlp
-from tests.tiny_runs import composed, train
+from tests.tiny_runs import assert_same_files, composed, train
 
 DATA = ("data=yin_yang", "data.train_examples=30", "data.grid=4", "device=cpu", "progress=false")
 WORDS = (
@@ -66,9 +66,7 @@ def test_it_is_a_plain_loop_bit_for_bit_and_resumes(tmp_path: Path, words: tuple
     assert pd.read_parquet(run / "steps.parquet")["lr"].tolist() == pytest.approx(rates)
     for stop_at in (2, 5):
         train(tmp_path / "cut", *WORDS, *words, stop_at=stop_at)
-    cut = train(tmp_path / "cut", *WORDS, *words)
-    assert (run / "weights.pt").read_bytes() == (cut / "weights.pt").read_bytes()
-    pd.testing.assert_frame_equal(*(pd.read_parquet(r / "steps.parquet") for r in (run, cut)))
+    assert_same_files(run, train(tmp_path / "cut", *WORDS, *words))
 
 
 @pytest.mark.parametrize(

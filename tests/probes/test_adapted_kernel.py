@@ -15,7 +15,7 @@ from ntkexp import data, models
 from ntkexp.data.fitted_digits import FittedDigits, Targets
 from ntkexp.errors import UserError
 from ntkexp.models.bias_free_mlp import BiasFreeMlp
-from tests.tiny_runs import composed, train
+from tests.tiny_runs import assert_same_files, composed, train
 
 pytestmark = pytest.mark.usefixtures("module_images")
 WORDS = (
@@ -240,11 +240,7 @@ def test_cka_is_that_of_centred_kernels_and_above_that_of_shuffled_labels(
 @pytest.mark.parametrize("stop", [0, 1, 60])
 def test_a_run_that_is_cut_short_comes_out_the_same(run: Path, tmp_path: Path, stop: int) -> None:
     train(tmp_path, *WORDS, stop_at=stop)
-    other = train(tmp_path, *WORDS)
-    for file in sorted(run.glob("adapted_*.parquet")):
-        pd.testing.assert_frame_equal(
-            pd.read_parquet(file), pd.read_parquet(other / file.name), check_exact=True
-        )
+    assert_same_files(run, train(tmp_path, *WORDS))
 
 
 def test_members_have_kernels_of_their_own(run: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.errors import UserError
-from tests.tiny_runs import TINY, train
+from tests.tiny_runs import TINY, goes_on, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -59,12 +59,7 @@ def test_a_later_kernel_foretells_from_there_on(tmp_path: Path) -> None:
 
 
 def test_it_goes_on_from_where_it_was_cut_short(tmp_path: Path) -> None:
-    words = (*DISK, *FULL, "optim.steps=30")
-    whole = train(tmp_path / "whole", *words)
-    train(tmp_path / "cut", *words, stop_at=11)
-    cut = train(tmp_path / "cut", *words)
-    name = "frozen_prediction.parquet"
-    assert (whole / name).read_bytes() == (cut / name).read_bytes()
+    goes_on(tmp_path, *DISK, *FULL, "optim.steps=30", stop_at=11)
 
 
 @pytest.mark.parametrize(

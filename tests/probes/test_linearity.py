@@ -12,7 +12,7 @@ from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.probes.linearity import alignment, compared, state_of
-from tests.tiny_runs import TINY, train
+from tests.tiny_runs import TINY, goes_on, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -93,12 +93,7 @@ def test_a_network_without_such_modules_has_no_numbers() -> None:
 
 
 def test_it_goes_on_from_where_it_was_cut_short(tmp_path: Path) -> None:
-    words = (*WORDS, *NETS["mlp"], 'members={seed: "range(2)"}')
-    whole = train(tmp_path / "whole", *words)
-    train(tmp_path / "cut", *words, stop_at=11)
-    cut = train(tmp_path / "cut", *words)
-    name = "linearity.parquet"
-    assert (whole / name).read_bytes() == (cut / name).read_bytes()
+    goes_on(tmp_path, *WORDS, *NETS["mlp"], 'members={seed: "range(2)"}', stop_at=11)
 
 
 def test_there_is_nothing_to_see_of_a_linearised_network(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from torch.nn import functional
 from ntkexp.errors import UserError
 from ntkexp.execution.prepare import prepare
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, goes_on, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -70,12 +70,7 @@ def test_the_scaled_function_has_a_telescope_of_its_own(tmp_path: Path) -> None:
 
 
 def test_it_goes_on_from_where_it_was_cut_short(tmp_path: Path) -> None:
-    words = (*WORDS, "optim.steps=15", 'members={seed: "range(2)"}')
-    whole = train(tmp_path / "whole", *words)
-    train(tmp_path / "cut", *words, stop_at=6)
-    cut = train(tmp_path / "cut", *words)
-    name = "telescope.parquet"
-    assert (whole / name).read_bytes() == (cut / name).read_bytes()
+    goes_on(tmp_path, *WORDS, "optim.steps=15", 'members={seed: "range(2)"}', stop_at=6)
 
 
 def test_in_function_space_no_weight_is_seen(tmp_path: Path) -> None:

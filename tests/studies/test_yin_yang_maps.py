@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ntkexp.data.disk import lattice
 from ntkexp.references import FromRun
 from ntkexp.studies.yin_yang_maps import RunOfMembers, YinYangMaps
-from tests.tiny_runs import train
+from tests.tiny_runs import table, train
 
 GRID = 6
 WORDS = (
@@ -26,10 +25,6 @@ WORDS = (
 def of(run: Path) -> RunOfMembers:
     names = ("snapshot", "events", "steps")
     return RunOfMembers(*(FromRun("given", None, f"{n}.parquet", "", str(run)) for n in names))
-
-
-def table(run: Path, name: str) -> pd.DataFrame:
-    return pd.read_parquet(run / f"{name}.parquet")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from ntkexp.optim import Schedule
 from ntkexp.optim.sgd import Sgd
 from ntkexp.probes.spectrum import Spectrum
 from ntkexp.studies.linear_modes import LinearModes
-from ntkexp.training import supervised
 from ntkexp.training.schedule import learning_rate, looks_of
 from ntkexp.training.study import Parts
 from ntkexp.training.work import refuse_unoffered
@@ -114,20 +113,6 @@ def test_in_full_batch_training_the_loss_is_that_of_the_training_set(tmp_path: P
     losses = pd.read_parquet(run / "steps.parquet")["train_loss"]
     (step,) = pd.read_parquet(run / "events.parquet")["step"]
     assert losses[step - 1] < 1.0 <= losses[step - 2]
-
-
-@pytest.mark.parametrize("stop_at", [1, 7, 23])
-def test_where_an_advance_comes_back_changes_no_number(
-    stop_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = (*TINY, *NET, "optim.steps=40", "optim.lr=0.05", "probe=[spectrum,complexity]")
-    words += ("probing.losses=[2.0, 1.0]",)
-    whole = train(tmp_path / "whole", *words)
-    monkeypatch.setattr(supervised, "BURST_SECONDS", 0.0)
-    train(tmp_path / "cut", *words, stop_at=stop_at)
-    cut = train(tmp_path / "cut", *words)
-    for table in whole.glob("*.parquet"):
-        assert table.read_bytes() == (cut / table.name).read_bytes(), table.name
 
 
 def test_named_subsets_are_evaluated_apart(tmp_path: Path) -> None:

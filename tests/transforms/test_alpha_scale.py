@@ -20,17 +20,13 @@ from ntkexp.tangent import tangent_kernel
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.alpha_scale import AlphaScale, Offset
 from ntkexp.transforms.base import Transformed
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, goes_on, table, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
 NET = ("model=mlp", "data=mnist", "model.depth=2", "model.width=16", "model.init=default")
 WORDS = (*TINY, *NET, "optim.steps=20", "optim.lr=0.02")
 SCALED = ("transform=alpha_scale", "transform.alpha=50")
-
-
-def table(run: Path, name: str) -> pd.DataFrame:
-    return pd.read_parquet(run / f"{name}.parquet")
 
 
 def made(alpha: float, offset: Offset = Offset.f0) -> tuple[nn.Module, Transformed, Split]:
@@ -149,11 +145,7 @@ def test_the_complexity_of_first_updates_does_not_know_alpha(batch: str, tmp_pat
 def test_it_goes_on_where_it_was_cut_short(augment: str, tmp_path: Path) -> None:
     words = (*TINY, *SCALED, "data=cifar10", "model=vgg11", "model.base=2", "optim.steps=8")
     words += (f"data.augment={augment}", "probe=[spectrum,complexity]", "evaluate.batch_size=7")
-    whole = train(tmp_path / "whole", *words)
-    train(tmp_path / "cut", *words, stop_at=3)
-    cut = train(tmp_path / "cut", *words)
-    for file in (*whole.glob("*.parquet"), whole / "weights.pt"):
-        assert file.read_bytes() == (cut / file.name).read_bytes(), file.name
+    goes_on(tmp_path, *words, stop_at=3)
 
 
 def test_members_scale_each_by_its_own_alpha(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from torch import Tensor, nn
@@ -23,7 +22,7 @@ from ntkexp.models.resnet18 import Norm, Resnet18
 from ntkexp.models.vgg import Vgg
 from ntkexp.transforms.alpha_scale import AlphaScale, Offset
 from ntkexp.transforms.linearise import BatchNorm, Linearise
-from tests.tiny_runs import TINY, train
+from tests.tiny_runs import TINY, goes_on, table, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -115,10 +114,6 @@ def test_the_alpha_scaled_network_comes_near_it_as_one_over_alpha() -> None:
         assert 8 < more / less < 12
 
 
-def table(run: Path, name: str) -> pd.DataFrame:
-    return pd.read_parquet(run / f"{name}.parquet")
-
-
 def test_its_kernel_stays_that_of_the_start(tmp_path: Path) -> None:
     probes = "probe=[spectrum,alignment,complexity]"
     run = train(tmp_path, *WORDS, probes, "probe.complexity.mode=exact")
@@ -135,11 +130,7 @@ def test_its_kernel_stays_that_of_the_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize("optim", ["sgd", "adam"])
 def test_it_goes_on_where_it_was_cut_short(optim: str, tmp_path: Path) -> None:
     words = (*WORDS, f"optim={optim}", "probe=[spectrum]", "optim.schedule=cosine")
-    whole = train(tmp_path / "whole", *words)
-    train(tmp_path / "cut", *words, stop_at=5)
-    cut = train(tmp_path / "cut", *words)
-    for file in (*whole.glob("*.parquet"), whole / "weights.pt"):
-        assert file.read_bytes() == (cut / file.name).read_bytes(), file.name
+    goes_on(tmp_path, *words, stop_at=5)
 
 
 @pytest.mark.parametrize(

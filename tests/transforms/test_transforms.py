@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from ntkexp.execution.prepare import prepare
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, goes_on, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -57,12 +57,7 @@ def test_the_quicker_way_is_taken_and_gives_the_same(tmp_path: Path) -> None:
 
 
 def test_it_goes_on_where_it_was_cut_short(tmp_path: Path) -> None:
-    words = (*WORDS, *MADE, "probe=[spectrum]")
-    whole = train(tmp_path / "whole", *words)
-    train(tmp_path / "cut", *words, stop_at=7)
-    cut = train(tmp_path / "cut", *words)
-    for table in whole.glob("*.parquet"):
-        assert table.read_bytes() == (cut / table.name).read_bytes()
+    goes_on(tmp_path, *WORDS, *MADE, "probe=[spectrum]", stop_at=7)
 
 
 def test_the_kernel_is_that_of_the_function(tmp_path: Path) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from ntkexp.errors import UserError
 from ntkexp.training.factors.learner import FactorLearner
-from tests.tiny_runs import TINY, train
-from tests.training.function_space.test_function_space import advanced
+from tests.tiny_runs import TINY, assert_agree, goes_on, table, train
+from tests.training.function_space.test_function_space import as_by_forward_mode
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -36,17 +34,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_forward_mode_trains_the_same(case: str) -> None:
     """After 100 steps in float64, whatever the optimiser."""
-    truth, expected = advanced(CASES[case], "network")
-    ours, losses = advanced(CASES[case], "factors")
-    assert isinstance(ours.learner, FactorLearner) and len(losses) == 100
-    np.testing.assert_allclose(losses, expected, rtol=1e-9)
-    assert abs(expected[-1] - expected[0]) > 1e-3
-    for split in ("train", "test"):
-        here, there = truth.learner.evaluate(split), ours.learner.evaluate(split)
-        np.testing.assert_allclose(here["all"], there["all"], rtol=1e-9)
-    theirs = truth.learner.weights()
-    for name, weight in ours.learner.weights().items():
-        torch.testing.assert_close(weight, theirs[name], rtol=1e-8, atol=1e-10)
+    ours, truth = as_by_forward_mode(CASES[case], "factors")
+    assert isinstance(ours.learner, FactorLearner) and ours.step == 100
     # The module of the run is up to date as well, which probes see.
     inputs = ours.dataset.test.inputs[:7]
     torch.testing.assert_close(ours.model(inputs), truth.model(inputs), rtol=1e-8, atol=1e-9)
@@ -59,10 +48,6 @@ RUN = (
 )
 
 
-def table(run: Path, name: str) -> pd.DataFrame:
-    return pd.read_parquet(run / f"{name}.parquet")
-
-
 def test_members_are_what_each_is_alone(tmp_path: Path) -> None:
     together = train(tmp_path / "all", *RUN, "members={optim.momentum: [0.0, 0.5, 0.9]}")
     for momentum in (0.0, 0.5, 0.9):
@@ -70,18 +55,12 @@ def test_members_are_what_each_is_alone(tmp_path: Path) -> None:
         for name in ("steps", "evals"):
             of_all = table(together, name)
             own = of_all[of_all["optim.momentum"] == momentum].drop(columns="optim.momentum")
-            single = table(alone, name)
-            pd.testing.assert_frame_equal(own.reset_index(drop=True), single, rtol=1e-4, atol=1e-6)
+            assert_agree(own, table(alone, name), 1e-4, 1e-6)
 
 
 def test_a_run_that_is_interrupted_ends_as_one_that_is_not(tmp_path: Path) -> None:
-    for members in ((), ("members={optim.momentum: [0.5, 0.9]}",)):
-        whole = train(tmp_path / f"whole{len(members)}", *RUN, *members)
-        folder = tmp_path / f"cut{len(members)}"
-        train(folder, *RUN, *members, stop_at=11)
-        resumed = train(folder, *RUN, *members)
-        for file in (*whole.glob("*.parquet"), whole / "weights.pt"):
-            assert file.read_bytes() == (resumed / file.name).read_bytes(), file.name
+    goes_on(tmp_path / "alone", *RUN, stop_at=11)
+    goes_on(tmp_path / "members", *RUN, "members={optim.momentum: [0.5, 0.9]}", stop_at=11)
 
 
 def test_members_that_begin_elsewhere_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from ntkexp.errors import UserError
 from ntkexp.training.members import stacked
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, assert_same_files, composed, table, train
 
 WORDS = (
     *("data=yin_yang", "data.train_examples=20", "data.grid=5", "device=cpu", "progress=false"),
@@ -22,10 +22,6 @@ WORDS = (
 LINEAR = (*WORDS, "transform=linearise")
 
 
-def table(run: Path, name: str) -> pd.DataFrame:
-    return pd.read_parquet(run / f"{name}.parquet")
-
-
 def test_bursts_leave_what_single_updates_leave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,8 +29,7 @@ def test_bursts_leave_what_single_updates_leave(
     monkeypatch.setattr(stacked, "needs_every_update", lambda work: True)
     single = train(tmp_path / "single", *LINEAR)
     assert table(bursts, "events")["step"].nunique() > 3
-    for file in (*single.glob("*.parquet"), single / "weights.pt"):
-        assert file.read_bytes() == (bursts / file.name).read_bytes(), file.name
+    assert_same_files(single, bursts)
 
 
 def test_a_member_that_diverges_in_a_burst_ends_at_its_step(

@@ -8,50 +8,36 @@ on few points and training examples is a matter of luck.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 import torch
-from omegaconf import OmegaConf
 from torch import Tensor, nn
 
-from ntkexp import data, models
-from ntkexp.config import TrainConfig
-from ntkexp.data import Split
 from ntkexp.training.function_space import routes
 from ntkexp.training.function_space.learner import FunctionLearner
-from ntkexp.training.prepared import Prepared
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import composed
+from tests.training.function_space.test_function_space import in_float64
 
 # The networks and the rate of Figure 5.1, in float64, for as long as a test may take.
 WORDS = ("+exp=lazy/yin_yang", "probe=[]", "optim.stop_after_losses=false", "optim.steps=200")
 
 
+def smoothed(network: nn.Module) -> None:
+    for name in [n for n, part in network.named_children() if isinstance(part, nn.ReLU)]:
+        setattr(network, name, nn.Tanh())
+
+
 def trained(*words: str, smooth: bool, route: str = "network") -> tuple[Tensor, Tensor]:
     """The outputs on the lattice before and after training."""
-    config = OmegaConf.to_object(composed([*WORDS, "data.grid=30", "members=null", *words]))
-    assert isinstance(config, TrainConfig)
-    found = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
-    dataset = replace(found, train=doubled(found.train), test=doubled(found.test))
-    objective = config.objective.build(dataset.train.targets, dataset.classes)
-    network = models.build(config.model, dataset.input_shape, objective.outputs, config.seed)
-    if smooth:
-        for name in [n for n, part in network.named_children() if isinstance(part, nn.ReLU)]:
-            setattr(network, name, nn.Tanh())
-    transformed = config.transform.build(network.double(), dataset.train)
-    prepared = Prepared(config, dataset, objective, transformed.module, transformed, {}, {})
-    work = Supervised(prepared, routes.ROUTES, route)
-    before = work.model(dataset.test.inputs).detach().clone()
+    words = (*WORDS, "data.grid=30", "members=null", *words)
+    prepared = in_float64(words, smoothed if smooth else None)
+    work, points = Supervised(prepared, routes.ROUTES, route), prepared.dataset.test.inputs
+    before = work.model(points).detach().clone()
     while not work.over:
         work.advance(work.last)
     if isinstance(work.learner, FunctionLearner):
         work.learner.followed()
-    return before, work.model(dataset.test.inputs).detach().clone()
-
-
-def doubled(split: Split) -> Split:
-    return replace(split, inputs=split.inputs.double())
+    return before, work.model(points).detach().clone()
 
 
 def gaps(alphas: Sequence[int], *, smooth: bool, seed: int) -> list[float]:

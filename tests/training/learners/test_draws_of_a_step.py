@@ -11,7 +11,7 @@ import torch
 from ntkexp.errors import UserError
 from ntkexp.execution.prepare import prepare
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import composed, train
+from tests.tiny_runs import assert_same_files, composed, train
 
 WORDS = (
     "model=mlp",
@@ -43,9 +43,7 @@ def test_a_run_goes_on_as_if_it_had_not_been_cut_short(tmp_path: Path, words: li
     whole = train(tmp_path / "whole", *words)
     torch.manual_seed(2)
     train(tmp_path / "cut", *words, stop_at=7)
-    cut = train(tmp_path / "cut", *words)
-    for file in (*whole.glob("*.parquet"), whole / "weights.pt"):
-        assert file.read_bytes() == (cut / file.name).read_bytes()
+    assert_same_files(whole, train(tmp_path / "cut", *words))
 
 
 def test_other_units_are_dropped_at_every_step_and_nobody_elses_numbers_are_drawn() -> None:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from ntkexp.checkpoint import restored, saved
 from ntkexp.errors import UserError
-from ntkexp.training import supervised
 from ntkexp.training.members import side_by_side as members
-from tests.tiny_runs import TINY, train
+from tests.tiny_runs import TINY, assert_agree, goes_on, table, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
 # float32 sums taken in another order differ by parts in 1e7; updates make more of it.
-RELATIVE, ABSOLUTE = 2e-3, 2e-4
+ROUNDING = (2e-3, 2e-4)
 WORDS = (
     *TINY,
     "model=mlp",
@@ -31,22 +28,6 @@ WORDS = (
     "probe=[spectrum,complexity]",
 )
 SEEDS = (3, 1, 7)
-
-
-def table_of(run: Path, name: str) -> pd.DataFrame:
-    return pd.read_parquet(run / f"{name}.parquet")
-
-
-def assert_agree(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
-    assert ours.columns.tolist() == theirs.columns.tolist()
-    assert ours.dtypes.tolist() == theirs.dtypes.tolist()
-    assert len(ours) == len(theirs)
-    for column in ours:
-        mine, other = ours[column].to_numpy(), theirs[column].to_numpy()
-        if ours[column].dtype.kind == "f":
-            np.testing.assert_allclose(mine, other, rtol=RELATIVE, atol=ABSOLUTE, err_msg=column)
-        else:
-            np.testing.assert_array_equal(mine, other, err_msg=column)
 
 
 @pytest.mark.parametrize("model", ["mlp", "vgg11", "resnet18"])
@@ -66,13 +47,13 @@ def test_every_table_is_those_of_the_runs_alone_with_a_column(model: str, tmp_pa
         for name in tables:
             if name == "members":
                 continue
-            both = table_of(together, name)
+            both = table(together, name)
             assert both.columns[0] == "seed"
             own = both[both["seed"] == seed].drop(columns="seed").reset_index(drop=True)
-            assert_agree(own, table_of(alone, name))
+            assert_agree(own, table(alone, name), *ROUNDING)
         for name, weight in torch.load(alone / "weights.pt").items():
             torch.testing.assert_close(weights[name][place], weight, rtol=1e-2, atol=1e-4)
-    ends = table_of(together, "members")
+    ends = table(together, "members")
     assert ends["outcome"].tolist() == ["finished"] * 3
 
 
@@ -81,14 +62,14 @@ def test_keys_make_all_combinations(tmp_path: Path) -> None:
     run = train(
         tmp_path, *words, 'members={seed: "range(2)", optim.lr: [0.1, 0.2], data.noise: [0]}'
     )
-    ends = table_of(run, "members")
+    ends = table(run, "members")
     assert ends[["seed", "optim.lr"]].to_numpy().tolist() == [
         [0, 0.1],
         [0, 0.2],
         [1, 0.1],
         [1, 0.2],
     ]
-    steps = table_of(run, "steps")
+    steps = table(run, "steps")
     assert (steps["optim.lr"] == steps["lr"]).all()
     assert len(steps) == 16
 
@@ -112,10 +93,10 @@ def test_options_of_the_network_may_differ_that_leave_it_one_function_of_its_wei
     together = train(tmp_path, *base, f"members={{{key}: [{', '.join(map(str, values))}]}}")
     for value in values:
         alone = train(tmp_path, *base, f"{key}={value}")
-        for table in ("steps", "evals"):
-            both = table_of(together, table)
+        for name in ("steps", "evals"):
+            both = table(together, name)
             own = both[both[key] == value].drop(columns=key).reset_index(drop=True)
-            assert_agree(own, table_of(alone, table))
+            assert_agree(own, table(alone, name), *ROUNDING)
 
 
 def test_one_may_diverge_and_one_be_fitted_early(tmp_path: Path) -> None:
@@ -123,35 +104,21 @@ def test_one_may_diverge_and_one_be_fitted_early(tmp_path: Path) -> None:
     words += ["optim.steps=200", "optim.stop_loss=0.25", "optim.lr=0.1", "probe=[spectrum]"]
     rates = [0.0002, 0.1, 1e30]
     together = train(tmp_path, *words, f"members={{optim.lr: {rates}}}")
-    ends = table_of(together, "members").set_index("optim.lr")
+    ends = table(together, "members").set_index("optim.lr")
     assert ends["outcome"].to_dict() == {0.0002: "finished", 0.1: "finished", 1e30: "diverged"}
     assert ends["step"][0.1] < ends["step"][0.0002] == 200
     for rate in rates[:2]:
         alone = train(tmp_path, *words, f"optim.lr={rate}")
         for name in ("steps", "evals", "spectrum"):
-            both = table_of(together, name)
+            both = table(together, name)
             own = both[both["optim.lr"] == rate]
-            assert own["step"].tolist() == table_of(alone, name)["step"].tolist()
+            assert own["step"].tolist() == table(alone, name)["step"].tolist()
 
 
 @pytest.mark.parametrize("stop_at", [1, 7, 23])
-def test_they_go_on_where_they_were_cut_short(
-    stop_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = (
-        *WORDS,
-        'members={seed: "range(3)"}',
-        "probing.losses=[2.0, 1.5]",
-        "optim.stop_loss=1.0",
-    )
-    whole = train(tmp_path / "whole", *words)
-    monkeypatch.setattr(supervised, "BURST_SECONDS", 0.0)
-    monkeypatch.setattr(members, "BURST_SECONDS", 0.0)
-    train(tmp_path / "cut", *words, stop_at=stop_at)
-    cut = train(tmp_path / "cut", *words)
-    for table in sorted(whole.glob("*.parquet")):
-        pd.testing.assert_frame_equal(pd.read_parquet(table), table_of(cut, table.stem))
-        assert table.read_bytes() == (cut / table.name).read_bytes(), table.name
+def test_they_go_on_where_they_were_cut_short(stop_at: int, tmp_path: Path) -> None:
+    words = (*WORDS, 'members={seed: "range(3)"}', "optim.stop_loss=1.0")
+    goes_on(tmp_path, *words, "probing.losses=[2.0, 1.5]", stop_at=stop_at)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +151,10 @@ def test_they_go_on_where_they_were_cut_short(
         (
             ["members={seed: [1, 2]}", "probe=[complexity]", "probe.complexity.batch=minibatch"],
             "looks at the forward",
+        ),
+        (
+            ["members={seed: [1, 2]}", "optim=tests.optim.made_fisher.Fisher"],
+            "optim=tests.optim.made_fisher.Fisher looks at the forward",
         ),
     ],
 )

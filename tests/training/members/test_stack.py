@@ -114,19 +114,6 @@ def steps_as_each_alone(
                 torch.testing.assert_close(mine_part, other_part, rtol=1e-7, atol=1e-8)
 
 
-def test_the_written_out_gradient_is_that_of_autograd() -> None:
-    for name in ("mlp", "mlp of one logit"):
-        inputs, targets = minibatch(name, 0)
-        for objective in objectives(name):
-            found = []
-            for kind in (Stack, StackedMLP):
-                made, updates = networks(name, "sgd", [0.0] * 3, [0.0] * 3)
-                kind(made, updates, objective).compute(inputs, targets)
-                found.append([part for update in updates for part in update.memory["velocity"]])
-            for ours, theirs in zip(*found, strict=True):
-                torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
-
-
 def test_released_networks_have_weights_of_their_own() -> None:
     made, updates = networks("mlp", "sgd", [0.9] * 3, [0.0] * 3)
     stack = Stack(made, updates, CrossEntropyLoss(4))

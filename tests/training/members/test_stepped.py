@@ -15,7 +15,7 @@ from ntkexp.config import StudyConfig
 from ntkexp.training.members.side_by_side import Members
 from ntkexp.training.members.stepped import StackedSteps, are_alike
 from ntkexp.training.study import Place, prepare
-from tests.tiny_runs import train
+from tests.tiny_runs import goes_on, train
 from tests.training.made_works import Duel
 
 STUDY = ("study=tests.training.made_works.Duel", "probe=[]", "progress=false")
@@ -43,11 +43,7 @@ def test_a_stack_trains_every_member_as_alone_statistics_and_all(tmp_path: Path)
 
 @pytest.mark.parametrize("stop", [1, 7])
 def test_a_stack_that_was_cut_short_goes_on_bit_for_bit(stop: int, tmp_path: Path) -> None:
-    whole = train(tmp_path / "whole", *STUDY, MEMBERS, command="study")
-    train(tmp_path / "cut", *STUDY, MEMBERS, command="study", stop_at=stop)
-    again = train(tmp_path / "cut", *STUDY, MEMBERS, command="study")
-    for file in (*whole.glob("*.parquet"), *whole.glob("*.pt")):
-        assert (again / file.name).read_bytes() == file.read_bytes(), file.name
+    goes_on(tmp_path, *STUDY, MEMBERS, command="study", stop_at=stop)
 
 
 def test_only_what_is_alike_is_a_stack() -> None:
