@@ -18,46 +18,6 @@ from ntkexp.errors import UserError
 from ntkexp.usage import USAGES
 from tests.conftest import TINY_DISK, Ntkexp, Start
 
-BAD = [
-    (("train", "optim.lrr=0.1"), ("optim.lrr", "did you mean lr?", "momentum")),
-    (("train", "+exp=disk", "+optim.nesterov=true"), ("optim.nesterov", "momentum")),
-    (("train", "+exp=disk", "+foo=1"), ("foo", "the top level takes", "seed")),
-    (("train", "+exp=disk", "probe.complexity.every=2"), ("complexity", "probe=[eigenfunctions,")),
-    (("train", "+exp=disk", "+probe.eigenfunctions.bar=1"), ("eigenfunctions.bar", "centring")),
-    (("train", "+exp=disk", "model=vgg19"), ("exp=disk", "width", "Vgg")),
-    (("train", "+exp=disk", "--rreun"), ("--rreun", "did you mean --rerun?")),
-    (("train", "+exp=supernat"), ("exp=supernat", "ntkexp study +exp=supernat")),
-    (("study", "+exp=disk"), ("exp=disk", "ntkexp train +exp=disk")),
-    (("study", "+exp=supernat", "+study.foo=1"), ("study.foo", "kappa")),
-    (("train",), ("optim.epochs", "+exp=NAME")),
-    (("train", "optim.lr=abc"), ("optim.lr=abc", "Float")),
-    (("train", "data=mnits"), ("data=mnits", "did you mean mnist?", "cifar10")),
-    (("train", "data.noise=1.5", "optim.steps=1"), ("data.noise=1.5", "from 0 to 1")),
-    (("train", "model.base=8"), ("model.base", "width")),
-    (("train", "optim.schedule=stairs"), ("optim.schedule=stairs", "cosine")),
-    (("train", "+exp=dsk"), ("exp=dsk", "did you mean disk?")),
-    (("train", "+exp=disk", "device=tpu"), ("device=tpu", "cpu")),
-    (("train", "+exp=mlp_mnist", "probe.alignment.subsets=true"), ("difficult", "mnist")),
-    (("train", "+exp=mlp_mnist", "probe.spectrum.centring=joined"), ("centring", "joint")),
-    (("train", "+exp=mlp_mnist", "probe=[eigenfunctions]"), ("eigenfunctions", "disk")),
-    (("train", "data.difficult=kmnist", "optim.steps=1"), ("data.difficult_examples", "kmnist")),
-    (("trian",), ("trian", "train")),
-    (("completion", "tcsh"), ("tcsh", "bash")),
-]
-
-
-@pytest.mark.parametrize(("words", "told"), BAD, ids=[" ".join(words) for words, _ in BAD])
-def test_bad_input_is_two_lines_that_name_key_value_and_choice(
-    inside: Ntkexp, words: tuple[str, ...], told: tuple[str, ...]
-) -> None:
-    done = inside(*words)
-    assert done.returncode == 2
-    said = done.stderr
-    assert 1 <= len(said.splitlines()) <= 2, said
-    for part in told:
-        assert part in said
-
-
 QUICK = """
 import sys
 from ntkexp.cli import main

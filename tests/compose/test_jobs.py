@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +17,6 @@ from ntkexp.compose.check import shrink
 from ntkexp.compose.composition import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.identity import identity
-from ntkexp.launch.job import jobs_of
 
 SWEEPS = [
     ["+exp=disk", "seed=2", "optim.lr=0.1", "optim.batch_size=null", "scale.steps=${seed}"],
@@ -72,19 +70,3 @@ def test_what_is_wrong_is_said_by_hydra(hydra: Hydra, master: DictConfig, wrong:
     with pytest.raises(HydraException) as ours:
         composer.compose(["+exp=mlp_mnist", wrong])
     assert str(ours.value) == str(theirs.value)
-
-
-def test_a_job_of_a_sweep_costs_less_than_half_of_what_hydra_takes_to_compose_it(
-    hydra: Hydra, master: DictConfig
-) -> None:
-    composer = Composer(hydra.config_loader, master)
-    jobs_of(composer, [["+exp=disk", "seed=99"]])
-    batch = [["+exp=disk", f"seed={seed}"] for seed in range(5)]
-    began = time.process_time()
-    jobs = jobs_of(composer, batch)
-    ours = time.process_time()
-    for words in batch:
-        hydra.config_loader.load_sweep_config(master, words)
-    theirs = time.process_time()
-    assert len(jobs) == len(batch)
-    assert ours - began < (theirs - ours) / 2

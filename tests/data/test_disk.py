@@ -24,15 +24,6 @@ def test_points_fill_the_square_and_half_of_them_lie_in_the_disk() -> None:
     assert torch.equal(train.targets.bool(), inside)
 
 
-def test_default_sizes_are_the_papers_and_one_output_tells_two_classes() -> None:
-    disk = load(Disk(), 0, CPU)
-    assert (len(disk.train), len(disk.test)) == (500, 2500)
-    assert (disk.classes, disk.input_shape) == (2, (2,))
-    assert not disk.train.corrupted.any()
-    assert not disk.train.difficult.any()
-    assert torch.equal(disk.train.targets, disk.train.clean_targets)
-
-
 def test_the_lattice_is_an_image_of_the_square_with_y_going_down_its_rows() -> None:
     test = load(Disk(grid=5), 0, CPU).test
     x, y = test.inputs.T.reshape(2, 5, 5)

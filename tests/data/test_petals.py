@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
@@ -29,16 +28,6 @@ def test_a_third_of_the_points_is_of_class_one_at_any_phase(k: int, phase: float
     signal = PetalClasses(frequency=k, phase=phase)
     share = data.load(signal, 0, CPU, progress=False).train.targets.double().mean()
     assert float(share) == pytest.approx(1 / 3, abs=0.004)
-
-
-def test_with_a_thousand_points_the_share_would_depend_on_the_phase() -> None:
-    shares = [
-        PetalClasses(frequency=200, train_examples=1000, phase=phase).classes_at(
-            np.arange(1000) / 1000, 0
-        ).mean()
-        for phase in np.linspace(0, 1.2, 13)
-    ]  # fmt: skip
-    assert max(shares) - min(shares) > 0.1
 
 
 def test_two_seeds_of_one_phase_have_one_target() -> None:

@@ -18,7 +18,6 @@ import yaml
 
 from ntkexp import results
 from ntkexp.errors import UserError
-from ntkexp.execution.process import stop_signals
 from ntkexp.probes import View
 from ntkexp.probes.eigenfunctions import Eigenfunctions
 from ntkexp.results.status import begun, read_status
@@ -40,16 +39,6 @@ def until(holds: Callable[[], object], process: Forked | subprocess.Popen[str]) 
     while not holds():
         assert process.poll() is None, "it never came to that"
         time.sleep(0.01)
-
-
-def test_a_second_signal_ends_at_once_without_a_traceback(start: Start, tmp_path: Path) -> None:
-    process = start("train", *LONG_DISK)
-    until(lambda: list(tmp_path.glob("outputs/*/*/status.json")), process)
-    process.send_signal(signal.SIGTERM)
-    process.send_signal(signal.SIGTERM)
-    _, told = process.communicate()
-    assert process.returncode == 128 + signal.SIGTERM
-    assert "Traceback" not in told
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -96,14 +85,6 @@ def test_a_second_signal_ends_the_process_wherever_it_is() -> None:
     assert done.stdout == f"{signal.SIGINT:d}\n"
 
 
-def test_signals_go_where_they_went_when_a_life_is_over() -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with stop_signals() as asked:
-        signal.raise_signal(signal.SIGTERM)
-        assert asked == [signal.SIGTERM]
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-
-
 @pytest.mark.parametrize("loaded", ["_yaml|libtorch", "_parquet"])
 def test_an_interrupt_before_the_run_begins_shows_no_traceback(tmp_path: Path, loaded: str) -> None:
     """Sent when the process has just opened a file of such a name."""
@@ -120,18 +101,6 @@ def test_an_interrupt_before_the_run_begins_shows_no_traceback(tmp_path: Path, l
     _, told = process.communicate()
     assert process.returncode == 128 + signal.SIGINT, told
     assert "Traceback" not in told
-
-
-def test_a_study_stops_when_it_is_asked_to(start: Start, tmp_path: Path) -> None:
-    process = start("study", "+exp=local_bias", "study.seeds=100000", "study.width=64")
-    until(lambda: list(tmp_path.glob("outputs/*/*/status.json")), process)
-    process.send_signal(signal.SIGTERM)
-    _, told = process.communicate()
-    assert process.returncode == 128 + signal.SIGTERM
-    assert "interrupted" in told
-    status = read_status(the_run(tmp_path))
-    assert status is not None
-    assert status["state"] == "interrupted"
 
 
 def test_a_study_goes_on_after_its_last_part(inside: Ntkexp, start: Start, tmp_path: Path) -> None:
@@ -372,10 +341,3 @@ def test_a_life_computes_with_the_threads_that_the_run_was_begun_with(
     monkeypatch.setenv("OMP_NUM_THREADS", str(number))
     assert inside("train", *TINY_DISK, "optim.steps=1").returncode == 0
     assert used and set(used) == {number}
-
-
-def test_a_run_is_prepared_before_anything_is_written(tmp_path: Path, inside: Ntkexp) -> None:
-    """Whatever is refused with the data, the model and the probes at hand leaves no folder."""
-    refused = inside("train", *TINY_DISK, "probing.examples=41", "+probe.spectrum={}")
-    assert refused.returncode == 2, refused.stderr
-    assert not (tmp_path / "outputs").exists()

@@ -93,16 +93,6 @@ def test_a_tile_that_was_put_between_the_look_and_the_lock_is_not_done_again(
     assert next(one.todo()) != first
 
 
-def test_half_a_record_of_a_killed_process_is_no_record(tmp_path: Path) -> None:
-    array = begun(tmp_path / "a.npy")
-    assert fill(array, 2) == 2
-    (done,) = tmp_path.glob("**/done")
-    (done / ".0_1.17.tmp").write_text('{"checksum"')
-    again = begun(tmp_path / "a.npy")
-    assert len(again.done()) == 2
-    assert fill(again) == 4
-
-
 def test_who_waits_for_anothers_tile_sleeps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,8 +118,7 @@ WORKER = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
-from ntkexp.results.files import write_text
+from ntkexp.results.arrays import TiledArray
 path, seconds = Path(sys.argv[1]), float(sys.argv[2])
 array = TiledArray(path)
 array.begin("numbers", (11, 11), "float32", (4, 4), True)
@@ -239,8 +228,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from ntkexp.errors import UserError
-from ntkexp.results.arrays import WAIT_SECONDS, TiledArray
-from ntkexp.results.files import write_text
+from ntkexp.results.arrays import TiledArray
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))

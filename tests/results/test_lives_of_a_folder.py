@@ -118,18 +118,6 @@ def test_what_no_commit_names_is_removed_when_a_run_is_taken_up(tmp_path: Path) 
     assert in_folder(run.committed) == before
 
 
-def test_temporary_files_of_killed_lives_are_removed_when_a_run_is_taken_up(tmp_path: Path) -> None:
-    run = life(tmp_path)
-    commit(run, 0)
-    run.__exit__()
-    before = in_folder(tmp_path)
-    (tmp_path / ".status.json.17.tmp").write_bytes(b"half of a status")
-    (tmp_path / ".folder.17.tmp").mkdir()
-    (tmp_path / ".folder.17.tmp" / "file").touch()
-    life(tmp_path).__exit__()
-    assert in_folder(tmp_path) == before
-
-
 def test_a_rerun_frees_the_disk_before_it_begins(tmp_path: Path) -> None:
     run = life(tmp_path)
     commit(run, 0)

@@ -373,14 +373,6 @@ def test_what_a_kill_leaves_is_gone_after_the_next_life(tmp_path: Path) -> None:
     assert left == ["config.yaml", "losses.parquet", "provenance.json", "status.json"]
 
 
-def test_a_table_takes_exactly_its_columns() -> None:
-    with pytest.raises(ValueError, match="losses"):
-        LOSSES.frame({"step": 1})
-    with pytest.raises(ValueError, match="lengths"):
-        LOSSES.frame({"step": [1, 2], "loss": [1.0]})
-    assert LOSSES.frame({"step": [1, 2], "loss": 0.5}).dtypes.tolist() == ["int64", "float64"]
-
-
 def test_a_sweep_is_read_as_one_table_with_its_varied_keys(tmp_path: Path) -> None:
     for seed in (1, 2):
         run = begun(tmp_path / "exp" / f"run{seed}", seed)

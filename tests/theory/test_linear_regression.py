@@ -77,10 +77,5 @@ def test_a_mode_falls_by_e_in_its_time_constant_and_top_modes_come_first() -> No
     np.testing.assert_allclose(left, np.exp(-1), rtol=1e-12)
 
 
-def test_the_time_constant_is_the_inverse_of_the_printed_one() -> None:
-    printed = -np.log(1 - 0.25)
-    assert theory.time_constants([4.0, 1.0])[1] == pytest.approx(1 / printed, rel=1e-12)
-
-
 def test_a_mode_without_eigenvalue_is_never_learned() -> None:
     assert theory.time_constants([1.0, 0.0])[1] == np.inf

@@ -17,13 +17,6 @@ def instance(seed: int, n: int, P: int) -> tuple[np.ndarray, np.ndarray]:
     return generator.normal(size=(n, P)), generator.normal(size=(P, P)) + 3 * np.eye(P)
 
 
-def test_all_signs_are_every_vector_once() -> None:
-    signs = rademacher.all_signs(4)
-    assert signs.shape == (16, 4)
-    assert len({tuple(row) for row in signs}) == 16
-    assert set(np.unique(signs)) == {-1.0, 1.0}
-
-
 def test_the_supremum_over_the_ball_is_what_optimisation_finds() -> None:
     features, A = instance(0, 5, 3)
     signs, radius = np.array([1.0, -1.0, 1.0, 1.0, -1.0]), 1.7
@@ -35,13 +28,6 @@ def test_the_supremum_over_the_ball_is_what_optimisation_finds() -> None:
 
     found = -optimize.minimize(negative, np.ones(3), tol=1e-14).fun
     assert rademacher.supremum(K_A, radius, signs)[0] == pytest.approx(found, rel=1e-9)
-
-
-def test_the_rescaled_kernels_trace_is_the_squared_norm_of_the_rescaled_features() -> None:
-    features, A = instance(1, 6, 4)
-    norm = np.linalg.norm(np.linalg.inv(A) @ features.T)
-    trace = np.trace(rademacher.rescaled_kernel(features, A))
-    assert trace == pytest.approx(norm**2, rel=1e-12)
 
 
 @RANDOM

@@ -142,14 +142,3 @@ def test_a_copy_is_replaced_by_more_rows_only_and_by_the_finished_run(
     assert list(keep(begun, reference)) == [copy]
     (record,) = collect([reference])
     assert (record.iteration, record.finished) == (20, True)
-
-
-def test_a_kept_copy_is_no_run_to_keep_again(begun: Path, tmp_path: Path) -> None:
-    (copy,) = keep_begun(begun, tmp_path / "reference")
-    assert list(keep_begun(copy, tmp_path / "again")) == []
-
-
-def test_a_run_without_a_commit_has_nothing_to_keep(tmp_path: Path) -> None:
-    with Run(tmp_path / "runs" / "early", [COMPLEXITY]) as run:
-        run.begin("name: disk\n", {})
-    assert list(keep_begun(tmp_path / "runs", tmp_path / "reference")) == []
