@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
@@ -121,12 +121,9 @@ class Progress:
         self.close()
 
 
-def track(
-    items: Iterable[T], label: str, *, total: int | None = None, shown: bool = True
-) -> Iterator[T]:
-    """Iterate over `items` with a progress display."""
-    count = total if total is not None else len(items)  # type: ignore[arg-type]
-    with Progress(label, count, shown=shown) as progress:
+def track(items: Collection[T], label: str) -> Iterator[T]:
+    """Iterate over `items`, and tell whoever listens how far it is."""
+    with Progress(label, len(items), shown=False) as progress:
         for item in items:
             yield item
             progress.advance()

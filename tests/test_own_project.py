@@ -185,9 +185,3 @@ def test_two_components_of_one_name_are_refused(run: Run, site: Path) -> None:
     (done,) = run(("train", "+exp=disk"), site=site)
     assert done.returncode == 2
     assert "mlp.py: ntkexp has a model of this name" in done.stderr
-
-
-def test_the_example_is_short() -> None:
-    files = [path for path in EXAMPLE.rglob("*") if path.suffix in (".py", ".yaml", ".toml")]
-    lines = [line for path in files for line in path.read_text().splitlines()]
-    assert len([line for line in lines if line.strip()]) <= 100

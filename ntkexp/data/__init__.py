@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ntkexp.data.dataset import Dataset, Split
     from ntkexp.data.images.files import sharing
 
-__all__ = ["Batches", "Dataset", "Split", "check", "crop_flip", "load", "sharing"]
+__all__ = ["Batches", "Dataset", "Split", "crop_flip", "load", "sharing"]
 
 HOMES = {
     "Batches": "batches",
@@ -38,12 +38,6 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
 
 
-def check(options: Data) -> None:
-    """Refuse impossible options; reads no data, so it can go before everything else."""
-    check_options(OmegaConf.structured(options), "data")
-    options.check()
-
-
 def load(options: Data, seed: int, device: torch.device, *, progress: bool = True) -> Dataset:
     """The dataset of `options`, whole and normalised, on `device`.
 
@@ -54,5 +48,6 @@ def load(options: Data, seed: int, device: torch.device, *, progress: bool = Tru
     >>> load(Disk(), seed=0, device=torch.device("cpu")).test.inputs.shape
     torch.Size([2500, 2])
     """
-    check(options)
+    check_options(OmegaConf.structured(options), "data")
+    options.check()
     return options.build(seed, device, progress=progress)

@@ -125,7 +125,7 @@ def descend(phi: Array, y: Array, start: Array, eta: float, iterations: int) -> 
     """Weights (iterations + 1, P) of gradient descent on |Phi w - y|^2 / 2."""
     weights = np.empty((iterations + 1, len(start)))
     weights[0] = start
-    for t in track(range(iterations), "linear_modes", shown=False):
+    for t in track(range(iterations), "linear_modes"):
         weights[t + 1] = weights[t] - eta * phi.T @ (phi @ weights[t] - y)
     return weights
 

@@ -105,7 +105,7 @@ def of_network(config: LocalBias, seed: int) -> Found:
     mlp = Mlp(depth=config.depth, width=config.width, init=Init.default)
     model = models.build(mlp, (2,), 1, seed).double()
     # Where progress is reported, a signal is noticed.
-    for iteration in track(range(max(config.iterations) + 1), "local_bias", shown=False):
+    for iteration in track(range(max(config.iterations) + 1), "local_bias"):
         if iteration in config.iterations:
             for name, frame in look(config, model, inputs, targets, seed, iteration).items():
                 rows[name].append(frame)

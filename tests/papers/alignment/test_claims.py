@@ -220,17 +220,6 @@ def test_every_threshold_says_where_it_comes_from() -> None:
         assert claim.threshold.startswith(origins), claim.id
 
 
-def test_a_threshold_that_was_chosen_with_results_in_view_says_so() -> None:
-    """Those of the ledger before this one was written, and those written since."""
-    known = {claim.id for claim in LEDGER if claim.seen}
-    assert known >= {"fig01-anisotropy", "fig02-early-increase", "fig02-anisotropic-growth",
-                     "fig02-early-drop", "fig06-complexity", "fig06-others", "fig06-better",
-                     "fig13-shorter", "fig13-shorter-decades"}  # fmt: skip
-    claim = BY_ID["fig06-complexity"]
-    assert claim.origin == f"{claim.threshold}; results had been seen when {claim.seen}"
-    assert BY_ID["fig03-top-layers"].origin == BY_ID["fig03-top-layers"].threshold
-
-
 def test_two_networks_are_no_sweep() -> None:
     few = [run for run in sweeps("complexity", follows=True) if run.axis <= 2]
     assert judge(BY_ID["fig06-complexity"], few).verdict is Verdict.no_runs

@@ -82,14 +82,6 @@ MIXED: dict[str, Net] = {
         of(lambda m, x: torch.cdist(torch.tanh(m.a(x)), m.p), a=linear(4, 3), p=weight(4, 3)),
         vectors(),
     ),
-    "radial functions": (
-        of(
-            lambda m, x: m.head(torch.exp(-(torch.cdist(x, m.p, p=1.5) ** 2))),
-            p=weight(4, 4),
-            head=linear(4, 2),
-        ),
-        vectors(),
-    ),
     "gradients halved on their way": (
         of(halved_gradient, a=linear(4, 5), b=linear(5, 2)),
         vectors(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import nn
 from torch.nn import functional
@@ -61,16 +59,6 @@ def tied() -> nn.Module:
     return net
 
 
-def frozen(*names: str) -> Callable[[], nn.Module]:
-    def build() -> nn.Module:
-        net = seq(nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), Pool(), nn.Linear(4, 2))
-        for name in names:
-            net.get_parameter(name).requires_grad_(False)
-        return net
-
-    return build
-
-
 SHARED: dict[str, Net] = {
     "tied weights": (tied, vectors()),
     "tied transposed": (
@@ -92,6 +80,4 @@ SHARED: dict[str, Net] = {
         ),
         vectors(),
     ),
-    "frozen first": (frozen("0.weight", "0.bias"), images()),
-    "frozen norm": (frozen("1.weight", "1.bias"), images()),
 }

@@ -76,10 +76,6 @@ ROUTED: dict[str, Net] = {
         of(packed, rnn=lambda: nn.LSTM(4, 3, 2, batch_first=True), head=linear(3, 2)),
         sequences(),
     ),
-    "packed GRU": (
-        of(packed, rnn=lambda: nn.GRU(4, 3, batch_first=True), head=linear(3, 2)),
-        sequences(),
-    ),
     "experts by weight": (
         of(
             lambda m, x: torch.einsum(

@@ -21,7 +21,6 @@ FALLBACK = {
     "einsum": ["w"],
     "embedding bag": ["0.weight"],
     "distances": ["p"],
-    "radial functions": ["p"],
     "own derivative": ["w"],
     "weight of two geometries": ["c.weight"],
     "weight norm, transposed": [
@@ -38,7 +37,6 @@ FALLBACK = {
     "tokens sent to experts": ["a.weight", "a.bias", "b.weight", "b.bias"],
     "examples sorted": ["a.weight", "a.bias", "head.weight"],
     "packed LSTM": [f"rnn.{name}_l{i}" for i in (0, 1) for name in RECURRENT],
-    "packed GRU": [*(f"rnn.{name}_l0" for name in RECURRENT), "head.weight", "head.bias"],
     "PReLU": ["1.weight"],
     "one PReLU": ["1.weight"],
     "divided": ["s"],
