@@ -126,11 +126,12 @@ class FromRun:
 
 @dataclass
 class StartFrom(FromRun):
-    """The weights with which a network begins; `fresh` is for the last layer of one that goes on
-    with other classes."""
+    """The weights with which a network begins, and its running statistics; `fresh` is for the last
+    layer of one that goes on with other classes."""
 
     file: str = option("weights.pt", WEIGHTS, "the weights to begin with")
     fresh: list[str] = option([], about="parameters whose names begin so are drawn anew")
+    reset_statistics: bool = option(False, about="norms begin with mean 0 and variance 1 again")
 
 
 @dataclass

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from ntkexp.errors import UserError
 from ntkexp.models.activations import MODULES, Activation
 from ntkexp.models.base import Model
 from ntkexp.options import count, option
@@ -24,11 +25,20 @@ class Norm(StrEnum):
     none = "none"
 
 
+class ResidualScale(StrEnum):
+    """What the last norm of a block multiplies with at first. zero: the block begins as its
+    shortcut alone (Goyal et al. 2017, https://arxiv.org/abs/1706.02677)."""
+
+    one = "one"
+    zero = "zero"
+
+
 @dataclass
 class Resnet18(Model):
     """A 3x3 stem, no max pool, four stages of base * (1, 2, 4, 8) channels.
 
     `shortcut_bias: false` leaves out the biases that 1x1 shortcuts have without normalisation.
+    With `residual_scale: zero` the weights of the residual branches have no gradient at first.
     """
 
     small: ClassVar = {"base": 8}
@@ -40,6 +50,16 @@ class Resnet18(Model):
     norm: Norm = option(Norm.batch, about="batch normalisation, or biases in its place")
     shortcut_bias: bool = option(True, about="1x1 shortcuts have biases, with norm=none")
     activation: Activation = option(Activation.relu, about="relu, or gelu, which is smooth")
+    residual_scale: ResidualScale = option(
+        ResidualScale.one, about="first scale of the last norm of a block, one or zero"
+    )
+
+    def check(self, config: Any = None) -> None:
+        if self.norm is Norm.none and self.residual_scale is ResidualScale.zero:
+            raise UserError(
+                "model.residual_scale=zero: is the scale of a norm, and model.norm=none has none; "
+                "expected one"
+            )
 
     def couples_examples(self) -> bool:
         return self.norm is Norm.batch
@@ -142,6 +162,8 @@ def _stage(channels_in: int, channels: int, stride: int, config: Resnet18) -> nn
         block = Block(
             channels_in, channels, stride, config.norm, config.shortcut_bias, config.activation
         )
+        if config.residual_scale is ResidualScale.zero:
+            nn.init.zeros_(block.get_parameter("norm2.weight"))
         stage.add_module(f"block{index}", block)
         channels_in, stride = channels, 1
     return stage

@@ -11,6 +11,9 @@ from ntkexp.errors import UserError
 from ntkexp.models.base import Init
 from ntkexp.references import StartFrom
 
+# The buffers of batch normalisation.
+STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+
 
 def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None:
     """Draw the weights of all linear and convolution layers anew, in network order.
@@ -36,7 +39,8 @@ def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None
 
 
 def start_from(model: nn.Module, given: StartFrom) -> None:
-    """Take over all weights and statistics but those that `given.fresh` names."""
+    """Take over all weights and statistics but those that `given.fresh` names, and statistics
+    unless `given.reset_statistics`."""
     kept, drawn = given.tensors(), model.state_dict()
     fresh = (
         {name for name in drawn if name.startswith(tuple(given.fresh))} if given.fresh else set()
@@ -47,6 +51,8 @@ def start_from(model: nn.Module, given: StartFrom) -> None:
                 f"weights.fresh={given.fresh}: no parameter begins with {beginning}; there are "
                 f"{', '.join(drawn)}"
             )
+    if given.reset_statistics:
+        fresh |= {name for name in drawn if name.endswith(STATISTICS)}
     wanted = {name: tensor for name, tensor in drawn.items() if name not in fresh}
     for name, tensor in wanted.items():
         if name not in kept:

@@ -6,13 +6,14 @@ ntkexp study +exp=linearised/pairs_mlp
     K_ij = <grad f(x_i), grad f(x_j)>,  K v_j = mu_j v_j,  lambda_j = mu_j / n,  phi_j = sqrt(n) v_j
 
 on training and test images together, n of them (Ortiz-Jimenez et al. 2021, section 2). Up to
-DENSE images all eigenpairs are computed and the leading ones kept; of more, block Krylov iteration
-finds them from the kernel's lower triangle (ntkexp/tangent/krylov.py), in memory alone: a run that
-is stopped begins again.
+DENSE images all eigenpairs are computed in float64 and the leading ones kept; of more, block Krylov
+iteration finds them from the kernel's lower triangle (ntkexp/tangent/krylov.py), in memory alone: a
+run that is stopped begins again.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -32,6 +33,7 @@ from ntkexp.options import FOR_ALL, SEED, count, one_of, option
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.seeds import generator
 from ntkexp.studies.base import Found, Study
+from ntkexp.tangent import tangent_kernel
 from ntkexp.tangent.krylov import Pairs, leading_pairs
 from ntkexp.tangent.stored_factors import StoredFactors
 from ntkexp.tangent.triangle import ROWS, Triangle, triangle_bytes
@@ -45,7 +47,7 @@ EIGENPAIRS = Table(
         "residual": float64("|K v - mu v| of the unit eigenvector, in units of its mu"),
     },
 )
-# So many images, and all eigenpairs are computed: 1.2 GB, and two minutes of a core.
+# So many images, and all eigenpairs are computed: 1.2 GB a matrix, and two minutes of a core.
 DENSE = 12_000
 # The Krylov space has so many vectors for each eigenpair, and so many at a time.
 BASIS, BLOCK = 3.2, 0.1
@@ -53,8 +55,9 @@ BASIS, BLOCK = 3.2, 0.1
 
 @dataclass
 class Eigenpairs(Study):
-    """The network has one output, and the weights that a training run of this `seed` begins with.
-    Images are the first of both files, None for all; eigenvectors are the rows of `vectors`."""
+    """The network has one output, and the weights that a training run of this `seed` begins with;
+    batch norms take their first running statistics. Images are the first of both files, None for
+    all; eigenvectors are the rows of `vectors`."""
 
     tables: ClassVar = (EIGENPAIRS,)
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
@@ -78,7 +81,7 @@ class Eigenpairs(Study):
             torch.device("cpu"),
             progress=False,
         )
-        network = models.build(self.network, images.input_shape, 1, self.seed)
+        network = models.build(self.network, images.input_shape, 1, self.seed).eval()
         train, test = images.train.inputs, images.test.inputs
         inputs = train if self.extended else torch.cat([train, test])
         pairs = self.pairs(network, inputs)
@@ -99,8 +102,9 @@ class Eigenpairs(Study):
         """The leading eigenpairs of K on these inputs."""
         examples = len(inputs)
         if examples <= DENSE:
-            everyone = slice(0, examples)
-            return dense(StoredFactors.of(network, inputs).gram(everyone, everyone), self.count)
+            # ResNet18's eigenvalues fall by eight powers of ten, which is what float32 has.
+            exact = copy.deepcopy(network).double()
+            return dense(tangent_kernel(exact, inputs.double(), layers=False).gram, self.count)
         block = round(BLOCK * self.count)
         basis = round(BASIS * self.count / block) * block
         # The basis and the eigenvectors; the gradients are gone by then, and take less.
@@ -117,8 +121,8 @@ class Eigenpairs(Study):
 
 
 def dense(kernel: Tensor, count: int) -> Pairs:
-    """The leading eigenpairs among all, in float64."""
-    gram = kernel.double().numpy()
+    """The leading eigenpairs among all."""
+    gram = kernel.numpy()
     last = len(gram)
     values, vectors = scipy.linalg.eigh(gram, subset_by_index=[last - count, last - 1])
     values, vectors = values[::-1].copy(), vectors[:, ::-1].copy()

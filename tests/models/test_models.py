@@ -14,8 +14,10 @@ from ntkexp.errors import UserError
 from ntkexp.models import build
 from ntkexp.models.base import Init, Model
 from ntkexp.models.mlp import Mlp
-from ntkexp.models.resnet18 import Block, Norm, Resnet18
+from ntkexp.models.resnet18 import Block, Norm, ResidualScale, Resnet18
 from ntkexp.models.vgg import Vgg
+from ntkexp.models.weights import start_from
+from ntkexp.references import StartFrom
 
 CIFAR, DIGIT = (3, 32, 32), (1, 28, 28)
 SMALL: list[tuple[Model, tuple[int, ...]]] = [
@@ -79,6 +81,50 @@ def test_resnet18_halves_the_map_three_times_and_doubles_its_channels() -> None:
     assert shapes == [(2, 32, 32), (4, 16, 16), (8, 8, 8), (16, 4, 4)]
     assert len(layers(model)) == 1 + 4 * 4 + 3 + 1
     assert "stage2.block1.shortcut" in layers(model)
+
+
+def test_with_a_residual_scale_of_zero_a_block_begins_as_its_shortcut() -> None:
+    """The weights of its branch have no gradient then, and its last norm has one."""
+    scales = {
+        scale: build(Resnet18(base=2, residual_scale=scale), CIFAR, 1, seed=0).eval()
+        for scale in ResidualScale
+    }
+    x = torch.randn(3, 2, 8, 8, generator=torch.Generator().manual_seed(0))
+    for scale, model in scales.items():
+        block = model.get_submodule("stage2.block1")
+        expected = torch.relu(block.shortcut_norm(block.shortcut(x)))  # type: ignore[operator]
+        assert torch.equal(block(x), expected) == (scale is ResidualScale.zero)
+    model = scales[ResidualScale.zero]
+    model(torch.randn(3, *CIFAR)).sum().backward()
+    without = {n for n, w in model.named_parameters() if w.grad is None or not w.grad.any()}
+    branches = {f"stage{s}.block{b}" for s in range(1, 5) for b in (1, 2)}
+    ends = ("conv1.weight", "norm1.weight", "norm1.bias", "conv2.weight")
+    assert without == {f"{branch}.{end}" for branch in branches for end in ends}
+    # They are most of the network: .18 of 11.2 million weights are left at its full width.
+    full = {n: w.numel() for n, w in Resnet18().build(CIFAR, 1).named_parameters()}
+    left = sum(count for name, count in full.items() if name not in without)
+    assert (left, sum(full.values())) == (180_033, 11_169_345)
+
+
+def test_without_norms_there_is_no_scale_to_begin_with() -> None:
+    with pytest.raises(UserError, match=r"model\.residual_scale=zero: .* expected one"):
+        Resnet18(norm=Norm.none, residual_scale=ResidualScale.zero).check()
+
+
+def test_statistics_of_another_run_are_taken_over_or_reset(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = build(Resnet18(base=2), CIFAR, 1, seed=1)
+    trained(torch.randn(20, *CIFAR))  # in training mode, which moves the statistics
+    state = trained.state_dict()
+    monkeypatch.setattr(StartFrom, "tensors", lambda self: state)
+    drawn = dict(build(Resnet18(base=2), CIFAR, 1, seed=0).named_buffers())
+    for reset in (False, True):
+        model = build(Resnet18(base=2), CIFAR, 1, seed=0)
+        start_from(model, StartFrom(run="made", reset_statistics=reset))
+        assert all(torch.equal(w, state[name]) for name, w in model.named_parameters())
+        buffers = dict(model.named_buffers())
+        assert len(buffers) == 3 * 20
+        expected = drawn if reset else state
+        assert all(torch.equal(buffer, expected[name]) for name, buffer in buffers.items())
 
 
 def test_resnet_without_norm_has_biases_and_no_batch_statistics() -> None:

@@ -16,6 +16,7 @@ from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
+from ntkexp.models.resnet18 import ResidualScale, Resnet18
 from ntkexp.references import FromRun
 from ntkexp.studies import eigenpairs
 from ntkexp.studies.eigenpairs import Eigenpairs
@@ -53,6 +54,20 @@ def test_pairs_are_those_of_the_kernel_of_all_images(
     for value, vector in zip(values, vectors.astype(np.float64), strict=True):
         assert np.linalg.norm(gram @ vector - value * vector) < 1e-4 * value
         assert vector[np.abs(vector).argmax()] > 0
+
+
+def test_norms_have_their_first_statistics_and_small_eigenvalues_are_exact() -> None:
+    """Float32 is off by more than 1e-5 of the last of these pairs."""
+    config = Resnet18(base=4, init=Init.lecun, residual_scale=ResidualScale.zero)
+    study = Eigenpairs(images="mnist", network=config, count=60)
+    found = study.found_by(study.compute)
+    network = models.build(config, (1, 28, 28), 1, seed=0).double().eval()
+    gram = tangent_kernel(network, images().double(), layers=False).gram.numpy()
+    values = np.linalg.eigvalsh(gram)[::-1][:60]
+    assert values[-1] < 1e-4 * values[0]
+    table = found["eigenpairs"]
+    assert isinstance(table, pd.DataFrame)
+    np.testing.assert_allclose(table["eigenvalue"] * 360, values, rtol=1e-5)
 
 
 def test_eigenfunctions_of_training_images_are_extended_to_others(
