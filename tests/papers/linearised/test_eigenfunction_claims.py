@@ -124,6 +124,14 @@ def test_who_never_comes_to_the_loss_is_last_and_a_task_where_nobody_does_says_n
     )
 
 
+def test_steps_are_ranked_among_the_tasks_that_come_to_the_loss() -> None:
+    steps = [900.0, 38.0, 25379.0, 28190.0, 34159.0, *[np.inf] * (len(ALL) - 5)]
+    (case,) = judge(LEDGER["fig12-steps"], [record("linearised/mlp", FALLING, steps=steps)]).cases
+    assert case.value == 0.9
+    few = [1.0, 2.0, 3.0, *[np.inf] * (len(ALL) - 3)]
+    assert verdict("fig12-steps", record("linearised/mlp", FALLING, steps=few)) is Verdict.no_runs
+
+
 def test_each_seed_is_judged_with_its_own_linearisation() -> None:
     worse, better = [0.9, 0.8, 0.7, 0.6], [0.99, 0.95, 0.9, 0.85]
     runs = [

@@ -79,7 +79,7 @@ CLAIMS = (
         number="median of alpha_T / alpha_0 of the others, training images",
         statistic=on("train", lambda one: rest(one, "ratios")),
         holds=between(0.5, 2.0),
-        seen="it was 30 in a trial on an MLP",
+        seen="this was written: it was 30 in a trial on an MLP",
     ),
     claim(
         "rest-over-trace",

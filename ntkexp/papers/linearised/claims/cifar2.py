@@ -190,6 +190,6 @@ CLAIMS = (
         holds=between(0.0, 0.7),
         threshold="ours",
         section=Section.ours,
-        seen="a trial on an MLP had 7.1 against 17.0",
+        seen="this was written: a trial on an MLP had 7.1 against 17.0",
     ),
 )

@@ -59,7 +59,7 @@ CLAIMS = (
         statistic=mean_gap(EXTENDED),
         holds=below(-0.05),
         also=(BESIDE, alignment(EXTENDED)),
-        seen="it was -.21 in a trial",
+        seen="this was written: it was -.21 in a trial",
     ),
     claim(
         "seed",
@@ -69,7 +69,7 @@ CLAIMS = (
         statistic=mean_gap(SEED),
         holds=above(-0.02),
         also=(BESIDE, alignment(SEED)),
-        seen="it was .03 in a trial",
+        seen="this was written: it was .03 in a trial",
     ),
     claim(
         "lenet",
