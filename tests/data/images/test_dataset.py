@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from ntkexp.data import Dataset, check, load, sharing
+from ntkexp.data import Dataset, load, sharing
 from ntkexp.data.base import Data
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.disk import Disk
@@ -164,7 +164,7 @@ def test_kmnist_part_has_its_own_labels_and_mnists_input_map(made_up: Any) -> No
 )
 def test_the_impossible_is_refused_before_any_image_is_read(config: Data, says: str) -> None:
     with pytest.raises(UserError, match=says) as refusal:
-        check(config)
+        load(config, seed=0, device=CPU)
     assert "\n" not in str(refusal.value)
 
 
