@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.images.dataset import ImageKind, channel_moments, chosen_rows, normalised
+from ntkexp.data.images.dataset import ImageKind, chosen_rows, moments, normalised
 from ntkexp.data.images.files import Labels
 from ntkexp.data.images.sources import files_here, read_images, remarks, sha256_of
 from ntkexp.errors import UserError
@@ -74,9 +74,7 @@ class Scored(Data):
                 f"data.train_examples={train:,} and data.test_examples={test:,}: "
                 f"{kind.name} has {len(scores.score):,} scored training images for both"
             )
-        mean, std = (
-            (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(images.pixels)
-        )
+        mean, std = moments(kind, images)
         order = chosen_rows(seed, "subset", len(scores.score)).numpy()
 
         def split(rows: NDArray[np.int64]) -> Split:

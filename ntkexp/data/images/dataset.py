@@ -113,7 +113,7 @@ def load_images(config: Images, seed: int, device: torch.device, *, progress: bo
     if config.difficult is Difficult.kmnist:
         sources[kmnist] = read_images(kmnist, "train", progress=progress)
     train = sources[kind]
-    mean, std = (kind.mean, kind.std) if kind.mean and kind.std else _moments_of(train)
+    mean, std = moments(kind, train)
     parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
     notes = [
         note for source, images in sources.items() for note in remarks(source, "train", images)
@@ -216,8 +216,13 @@ def chosen_rows(
     return order if count is None else order[:count]
 
 
-def _moments_of(train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Computed once a process: the members of a run all load the same images."""
+def moments(kind: ImageKind, train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Those that are published for the set, or else its training images' own.
+
+    Computed once a process: the members of a run all load the same images.
+    """
+    if kind.mean and kind.std:
+        return kind.mean, kind.std
     files = tuple(file.sha256 for file in train.files)
     if files not in _moments:
         mean, std = channel_moments(train.pixels)

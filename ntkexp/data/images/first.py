@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from ntkexp.data.dataset import Dataset, Split
-from ntkexp.data.images.dataset import channel_moments, normalised
+from ntkexp.data.images.dataset import moments, normalised
 from ntkexp.data.images.options import SplitName
 from ntkexp.data.images.sources import SPLITS, checksums, kind_of, read_images, remarks
 from ntkexp.errors import UserError
@@ -24,8 +24,7 @@ def first_images(
             raise UserError(
                 f"{split}_examples={counts[split]:,}: {name} has {len(of):,} {split} images"
             )
-    train = images["train"].pixels
-    mean, std = (kind.mean, kind.std) if kind.mean and kind.std else channel_moments(train)
+    mean, std = moments(kind, images["train"])
     splits = {
         split: Split.clean(
             normalised(of.pixels[: counts[split]], mean, std, device),
