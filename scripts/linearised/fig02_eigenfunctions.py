@@ -26,6 +26,12 @@ EXPERIMENTS = (
     "linearised/lenet_linear",
     "linearised/cifar2_lenet",
     "linearised/cifar2_lenet_linear",
+    "linearised/resnet18",
+    "linearised/resnet18_linear",
+    "linearised/resnet18_one",
+    "linearised/resnet18_one_linear",
+    "linearised/cifar2_resnet18",
+    "linearised/cifar2_resnet18_linear",
 )
 
 

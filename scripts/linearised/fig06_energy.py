@@ -18,7 +18,7 @@ from ntkexp.scripts.linearised.task_panels import PANEL, images_of, records_of
 
 FIGURE = "6"
 EXPERIMENTS = ("linearised/cifar2_mlp", "linearised/cifar2_lenet")
-COLOURS = dict(zip(NETS, (drawing.BLUE, drawing.GREEN), strict=True))
+COLOURS = dict(zip(TABLE_1, (drawing.BLUE, drawing.GREEN), strict=True))
 
 
 def make(given: drawing.Options) -> Figure:

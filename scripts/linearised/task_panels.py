@@ -19,6 +19,8 @@ LOOKS = {
     "network": ("network", drawing.BLUE, "o"),
     "linear": ("linearisation", drawing.VERMILION, "s"),
 }
+# Points of a network that begins otherwise than its neighbours: no line joins them.
+APART = {"linearised/resnet18_one": ("*", "every block's last norm begins with scale 1")}
 # The lines of CIFAR2 in the panels of an architecture.
 CIFAR2 = "linearised/cifar2_"
 PANEL = 2.6
@@ -60,17 +62,19 @@ def accuracies(found: Sequence[Record]) -> Figure:
 
 
 def _accuracy(axes: Axes, own: pd.DataFrame) -> None:
-    """The first seed's points are joined; those of further seeds stand alone. A network that is
-    not trained at its end has an open point."""
+    """The first seed's points are joined; those of further seeds stand alone, and `APART`. A
+    network that is not trained at its end has an open point."""
     first = own["seed"].min()
     for whose, (label, colour, marker) in LOOKS.items():
         mine = own[own["whose"] == whose]
-        joined = mine[mine["seed"] == first]
+        joined = mine[(mine["seed"] == first) & ~mine["experiment"].isin(APART)]
         axes.plot(joined["data.index"], joined["accuracy"], color=colour, label=label)
-        for done, frame in mine.groupby((mine["train_loss"] <= TRAINED) | (whose == "linear")):
-            face = colour if done else "none"
-            axes.plot(frame["data.index"], frame["accuracy"], marker, markersize=3, color=colour,
-                      markerfacecolor=face)  # fmt: skip
+        done = (mine["train_loss"] <= TRAINED) | (whose == "linear")
+        for (experiment, full), frame in mine.groupby([mine["experiment"], done]):
+            shape, _ = APART.get(str(experiment), (marker, ""))
+            axes.plot(frame["data.index"], frame["accuracy"], shape, color=colour,
+                      markersize=7 if shape == "*" else 3,
+                      markerfacecolor=colour if full else "none")  # fmt: skip
     axes.set_xscale("log")
 
 
@@ -94,8 +98,11 @@ def movements(found: Sequence[Record]) -> Figure:
     for axes, (column, label) in zip(grid, columns.items(), strict=True):
         for whose, (name, colour, marker) in LOOKS.items():
             mine = every[(every["whose"] == whose) & (every[column] < float("inf"))]
-            axes.plot(mine["data.index"], mine[column], marker + "-", markersize=3, color=colour,
-                      label=name)  # fmt: skip
+            apart = mine["experiment"].isin(APART)
+            joined, alone = mine[~apart], mine[apart]
+            axes.plot(joined["data.index"], joined[column], marker + "-", markersize=3,
+                      color=colour, label=name)  # fmt: skip
+            axes.plot(alone["data.index"], alone[column], "*", markersize=7, color=colour)
         axes.set(xscale="log", xlabel="index of the eigenfunction", ylabel=label)
     grid[0].set_yscale("log")
     drawing.legend_above(figure, *grid[1].get_legend_handles_labels())
@@ -106,23 +113,36 @@ def movements(found: Sequence[Record]) -> Figure:
 
 def notes(found: Sequence[Record], every: pd.DataFrame) -> list[str]:
     """Where the tasks come from, how many are not trained, and what the images are."""
-    record = next(one for one in found if one.config["data.name"] == "eigenfunctions")
-    train, test = (record.config.get(f"data.{split}_examples") for split in ("train", "test"))
-    images = {"mnist": (60_000, 10_000), "cifar10": (50_000, 10_000)}[record.config["data.images"]]
-    counts = [own or whole for own, whole in zip((train, test), images, strict=True)]
-    network = every[every["whose"] == "network"]
-    untrained = int((network["train_loss"] > TRAINED).sum())
-    steps = int(record.tables["evals"]["step"].max())
+    origins: dict[str, dict[str, None]] = {}
+    for record in found:
+        if record.config["data.name"] == "eigenfunctions":
+            title = TITLES[record.experiment.removesuffix(LINEAR)]
+            origins.setdefault(origin(record), {})[title] = None
     lines = [
-        f"eigenfunctions of the kernel at initialisation on {sum(counts):,} images, {counts[0]:,} "
-        f"of them for training; {steps:,} steps"
+        f"{', '.join(titles)}: {words}" if len(origins) > 1 else words
+        for words, titles in origins.items()
     ]
-    if untrained:
+    lines += [f"stars: {APART[name][1]}" for name in APART if (every["experiment"] == name).any()]
+    network = every[every["whose"] == "network"]
+    if untrained := int((network["train_loss"] > TRAINED).sum()):
         lines.append(
             f"{untrained} of {len(network)} networks end above a training loss of {TRAINED:g} "
             "(open points)"
         )
     return [*lines, *images_of(found)]
+
+
+def origin(record: Record) -> str:
+    """The images whose kernel makes a run's tasks, the run's length, and what it stands for."""
+    train, test = (record.config.get(f"data.{split}_examples") for split in ("train", "test"))
+    images = {"mnist": (60_000, 10_000), "cifar10": (50_000, 10_000)}[record.config["data.images"]]
+    counts = [own or whole for own, whole in zip((train, test), images, strict=True)]
+    steps = int(record.tables["evals"]["step"].max())
+    instead = f"; stands in for {record.stands_in_for}" if record.stands_in_for else ""
+    return (
+        f"eigenfunctions of the kernel at initialisation on {sum(counts):,} images, {counts[0]:,} "
+        f"of them for training; {steps:,} steps{instead}"
+    )
 
 
 def images_of(found: Sequence[Record]) -> list[str]:

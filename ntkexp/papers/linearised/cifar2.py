@@ -13,12 +13,12 @@ from ntkexp.results.record import Record
 SIZE = "data.train_examples"
 # Of the whole training set, whose option is null.
 WHOLE = 50_000
-NETS = {"mlp": "MLP", "lenet": "LeNet"}
+NETS = {"mlp": "MLP", "lenet": "LeNet", "resnet18": "ResNet18"}
 STEPS = "linearised/sizes_steps"
 
 
 def net_of(record: Record) -> str:
-    """`mlp` or `lenet`, by an experiment's name."""
+    """`mlp`, `lenet` or `resnet18`, by an experiment's name."""
     return record.experiment.rpartition("/")[2].split("_")[1]
 
 

@@ -23,6 +23,8 @@ TITLES = {
     "linearised/lenet": "LeNet",
     "linearised/lenet_adam": "LeNet, Adam",
     "linearised/lenet_mnist": "LeNet, MNIST",
+    "linearised/resnet18": "ResNet18",
+    "linearised/resnet18_one": "ResNet18",
     "linearised/separable": "LeNet, linear tasks",
     "linearised/whose_seed": "MLP, another's tasks",
     "linearised/whose_lenet": "MLP, LeNet's tasks",
@@ -37,9 +39,9 @@ def experiments(*networks: str) -> tuple[str, ...]:
 
 def by_task(records: Sequence[Record], table: str) -> pd.DataFrame:
     """The rows of a table of several runs, with a column for j: of a run of one task that of its
-    config."""
+    config, on other data 0."""
     frames = [
-        frame if INDEX in frame else frame.assign(**{INDEX: record.config[INDEX]})
+        frame if INDEX in frame else frame.assign(**{INDEX: record.config.get(INDEX, 0)})
         for record in records
         if (frame := record.tables.get(table)) is not None
     ]

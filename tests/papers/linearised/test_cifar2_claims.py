@@ -34,7 +34,9 @@ def record(
         "energy_concentration": pd.DataFrame(
             {"step": [0, 78], "count": 50, "labels": energy, "random": 0.06}
         ),
-        "distance": pd.DataFrame({"step": [0, 78], "distance": [0.0, distance]}),
+        "distance": pd.DataFrame(
+            {"step": [0, 78], "distance": [0.0, distance], "cosine_distance": [0.0, 0.1]}
+        ),
     }
     name = f"linearised/{name}"
     config = {"name": name, "recipe": "paper", "seed": seed, "scale.name": "paper"}
@@ -48,6 +50,8 @@ def test_the_numbers_of_the_text_hold() -> None:
         record("cifar2_mlp_linear", 0.60),
         record("cifar2_lenet", 0.75, energy=(0.258, 0.83)),
         record("cifar2_lenet_linear", 0.65),
+        record("cifar2_resnet18", 0.70, energy=(0.1, 0.9)),
+        record("cifar2_resnet18_linear", 0.65),
     ]
     for name in ("cifar2-advantage", *(f"table1-{n}" for n in ("start", "grows", "order",
                                                                "accuracy"))):  # fmt: skip
@@ -60,10 +64,27 @@ def test_other_numbers_do_not() -> None:
         record("cifar2_mlp_linear", 0.70),
         record("cifar2_lenet", 0.72, energy=(0.07, 0.2)),
         record("cifar2_lenet_linear", 0.72),
+        record("cifar2_resnet18", 0.70, energy=(0.1, 0.1)),
+        record("cifar2_resnet18_linear", 0.71),
     ]
     for name in ("cifar2-advantage", *(f"table1-{n}" for n in ("start", "grows", "order",
                                                                "accuracy"))):  # fmt: skip
         assert judge(LEDGER[name], runs).verdict is Verdict.fails, name
+
+
+def test_the_third_network_is_judged_by_its_order_and_growth_alone() -> None:
+    runs = [
+        record("cifar2_mlp", 0.676, energy=(0.26, 0.636)),
+        record("cifar2_lenet", 0.75, energy=(0.258, 0.83)),
+        record("cifar2_resnet18", 0.6, energy=(0.1, 0.7)),
+    ]
+    cases = {case.panel: case.value for case in judge(LEDGER["table1-order"], runs).cases}
+    assert cases == pytest.approx({"LeNet less MLP": 0.194, "ResNet18 less LeNet": -0.13})
+    assert judge(LEDGER["table1-order"], runs).verdict is Verdict.partly
+    assert judge(LEDGER["table1-grows"], runs).verdict is Verdict.holds
+    for name in ("start", "accuracy"):
+        panels = {case.panel for case in judge(LEDGER[f"table1-{name}"], runs).cases}
+        assert panels == {"MLP", "LeNet"}
 
 
 def sizes(growth: float, step: float, net: str = "lenet") -> list[Record]:

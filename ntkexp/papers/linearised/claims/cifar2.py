@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,9 @@ from ntkexp.results.record import Record
 # Table 1: energy concentration at both ends of training, and accuracy.
 TABLE_1 = {"mlp": (0.260, 0.636, 0.676), "lenet": (0.258, 0.830, 0.750)}
 BASE = tuple(f"linearised/cifar2_{net}" for net in NETS)
-SIZES = {net: experiments(f"linearised/sizes_{net}") for net in NETS}
+# ResNet18 has fewer channels and images here, so its numbers are not those of the table.
+AS_THERE = tuple(f"linearised/cifar2_{net}" for net in TABLE_1)
+SIZES = {net: experiments(f"linearised/sizes_{net}") for net in TABLE_1}
 FEW, MANY = 256, 16_384
 
 
@@ -47,9 +50,11 @@ def of_energies(value: Callable[[str, pd.Series], float]) -> Statistic:
 
 
 def order_at_end(records: Sequence[Record]) -> Iterable[Case]:
+    """Each network less the one before it in `NETS`."""
     ends = {net: float(table["labels"].iloc[-1]) for net, table in energies(records).items()}
-    if ends.keys() == NETS.keys():
-        yield Case("", 0, ends["lenet"] - ends["mlp"])
+    for before, net in pairwise(NETS):
+        if {before, net} <= ends.keys():
+            yield Case(f"{NETS[net]} less {NETS[before]}", 0, ends[net] - ends[before])
 
 
 def accuracy_off(records: Sequence[Record]) -> Iterable[Case]:
@@ -116,6 +121,7 @@ CLAIMS = (
     ),
     table1(
         "start",
+        experiments=AS_THERE,
         says="At the start 50 eigenvectors hold as much of CIFAR2's labels as in Table 1",
         paper="26.0 % for the MLP, 25.8 % for LeNet",
         number="energy concentration at initialisation less the table's",
@@ -126,7 +132,8 @@ CLAIMS = (
     table1(
         "grows",
         says="Training concentrates the labels in the leading eigenvectors",
-        paper="from 26.0 to 63.6 % for the MLP, from 25.8 to 83.0 % for LeNet",
+        paper="from 26.0 to 63.6 % for the MLP, from 25.8 to 83.0 % for LeNet, from 22.7 to 96.7 % "
+        "for ResNet18",
         number="energy concentration at the end less that at the start",
         statistic=of_energies(lambda _, ec: float(ec.iloc[-1] - ec.iloc[0])),
         holds=above(0.2),
@@ -134,15 +141,17 @@ CLAIMS = (
     ),
     table1(
         "order",
-        says="At the end they are more concentrated in LeNet than in the MLP",
-        paper="83.0 against 63.6 %",
-        number="energy concentration of LeNet less that of the MLP",
+        says="At the end they are more concentrated in LeNet than in the MLP, and in ResNet18 than "
+        "in LeNet",
+        paper="63.6, 83.0 and 96.7 %",
+        number="energy concentration less that of the network before",
         statistic=order_at_end,
         holds=above(0.0),
         threshold="the text",
     ),
     table1(
         "accuracy",
+        experiments=AS_THERE,
         says="Both are as accurate as in Table 1",
         paper="67.6 % for the MLP, 75.0 % for LeNet",
         number="test accuracy less the table's",

@@ -1,4 +1,4 @@
-"""Figures 2 and 10 to 13: networks and their linearisations on eigenfunctions of the kernel.
+"""Figures 2, 3 and 10 to 13: networks and their linearisations on eigenfunctions of the kernel.
 
 All thresholds were set before the runs. Networks are judged as the text's epochs leave them;
 whether they are trained by then is a statement of its own.
@@ -117,7 +117,8 @@ SGD, ADAM, MNIST = (experiments(f"linearised/mlp{end}") for end in ("", "_adam",
 LENET, LENET_ADAM, LENET_MNIST = (
     experiments(f"linearised/lenet{end}") for end in ("", "_adam", "_mnist")
 )
-NETWORKS = (SGD[0], FOUR[0], ADAM[0], MNIST[0], LENET[0], LENET_ADAM[0], LENET_MNIST[0])
+RESNET = experiments("linearised/resnet18")
+NETWORKS = (SGD[0], FOUR[0], ADAM[0], MNIST[0], LENET[0], LENET_ADAM[0], LENET_MNIST[0], RESNET[0])
 
 
 def gap_claims(figure: str, of: Sequence[str], name: str) -> tuple[Claim, Claim]:
@@ -156,7 +157,7 @@ def growth_claims(figure: str, experiment: str) -> Iterator[Claim]:
          "farther the weights turn", ""),
     ):  # fmt: skip
         yield Claim(
-            f"linearised-fig{figure}-{column.partition('_')[0]}",
+            f"linearised-fig{figure:0>2}-{column.partition('_')[0]}",
             figure,
             f"The later the eigenfunction, the {says}",
             paper="grows with the index",
@@ -242,6 +243,10 @@ CLAIMS = (
     *gap_claims("2", SGD, "fig02"),
     *gap_claims("2", FOUR, "fig02-seeds"),
     *gap_claims("2", LENET, "fig02-lenet"),
+    falls("fig02-falls-resnet18", figure="2", experiments=RESNET, statistic=ranks("accuracy"),
+          holds=below(WITH_FOUR)),
+    *gap_claims("2", RESNET, "fig02-resnet18"),
+    *growth_claims("3", "linearised/resnet18"),
     falls("fig10-falls", figure="10", experiments=ADAM, statistic=ranks("accuracy"),
           holds=below(WITH_ALL)),
     falls("fig10-falls-lenet", figure="10", experiments=LENET_ADAM, statistic=drops,
@@ -260,6 +265,7 @@ CLAIMS = (
     sooner("sec43-sooner", experiments=SGD),
     sooner("sec43-sooner-seeds", experiments=FOUR),
     sooner("sec43-sooner-lenet", experiments=LENET, seen=""),
+    sooner("sec43-sooner-resnet18", experiments=RESNET, seen=""),
     trained,
     residuals,
 )  # fmt: skip

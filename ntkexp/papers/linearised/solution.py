@@ -1,0 +1,62 @@
+"""Figure 8: a network, its linearisation at its first weights, and those at its last weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from ntkexp.papers.linearised.tasks import INDEX, LINEAR, by_task, tasks
+from ntkexp.results.record import Record
+
+LATE = "_late"
+NETWORKS = ("linearised/resnet18", "linearised/cifar2_resnet18")
+# The norms of a late linearisation have the statistics of the trained network, or the first ones.
+RESET = "weights.reset_statistics"
+MODELS = {
+    "network": "network",
+    "early": "linearised at θ₀",
+    "stored": "at its end, statistics stored",
+    "reset": "at its end, statistics reset",
+}
+
+
+def experiments(network: str) -> tuple[str, str, str]:
+    return network, network + LINEAR, network + LATE
+
+
+def runs_of(records: Sequence[Record], network: str) -> dict[str, list[Record]]:
+    """The runs of each of `MODELS` that has some."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        if record.experiment == network + LATE:
+            found.setdefault("reset" if record.config[RESET] else "stored", []).append(record)
+        elif record.experiment == network + LINEAR:
+            found.setdefault("early", []).append(record)
+        elif record.experiment == network:
+            found.setdefault("network", []).append(record)
+    return {model: found[model] for model in MODELS if model in found}
+
+
+def task(runs: dict[str, list[Record]]) -> int | None:
+    """The j of the late linearisations, 0 on CIFAR2; None without any."""
+    late = [record for model in ("stored", "reset") for record in runs.get(model, ())]
+    return int(late[0].config.get(INDEX, 0)) if late else None
+
+
+def ends(records: Sequence[Record], network: str) -> pd.DataFrame:
+    """By model what it came to (tasks.py), on the task of the late linearisations."""
+    runs = runs_of(records, network)
+    index = task(runs)
+    rows = {model: tasks(own) for model, own in runs.items()}
+    return pd.DataFrame({m: of.loc[index] for m, of in rows.items() if index in of.index}).T
+
+
+def looks(records: Sequence[Record], network: str) -> pd.DataFrame:
+    """Their rows of `evals`, each with its model; none without a late linearisation."""
+    runs = runs_of(records, network)
+    if task(runs) is None:
+        return pd.DataFrame()
+    evals = [by_task(own, "evals").assign(model=model) for model, own in runs.items()]
+    every = pd.concat(evals)
+    return every[(every[INDEX] == task(runs)) & (every["subset"] == "all")].sort_values("step")

@@ -1,0 +1,65 @@
+"""ResNet18, its linearisation at the first weights, and those at its last weights.
+
+Loss on the training images and test accuracy, on the signs of one eigenfunction of the first kernel
+(top) and on CIFAR2 (bottom). The late linearisations begin at output zero; the norms have the
+statistics that training left, or the first ones again. Dotted: a loss of .01.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ntkexp.papers.linearised.solution import MODELS, NETWORKS, experiments, looks
+from ntkexp.papers.linearised.tasks import INDEX, TRAINED
+from ntkexp.scripts import drawing, runs
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, origin, records_of
+
+FIGURE = "8"
+EXPERIMENTS = tuple(name for network in NETWORKS for name in experiments(network))
+COLOURS = {
+    "network": LOOKS["network"][1],
+    "early": LOOKS["linear"][1],
+    "stored": drawing.GREEN,
+    "reset": drawing.PURPLE,
+}
+VALUES = (("train", "loss", "training loss"), ("test", "accuracy", "test accuracy"))
+
+
+def make(given: drawing.Options) -> Figure:
+    found = records_of(given, ("evals",))
+    every = {network: looks(found, network) for network in NETWORKS}
+    shown = {network: frame for network, frame in every.items() if len(frame)}
+    if not shown:
+        runs.stop(["no linearisation of ResNet18 at its last weights"])
+    figure = draw(list(shown.values()))
+    tasks = [one for one in found if one.experiment == NETWORKS[0]]
+    drawing.note(figure, [*(origin(one) for one in tasks[:1]), *images_of(found)])
+    return figure
+
+
+def draw(frames: list[pd.DataFrame]) -> Figure:
+    """A row a task. Step 0 has no place on a logarithmic axis."""
+    size = (2.4 * PANEL, PANEL * len(frames) + 0.5)
+    figure, grid = drawing.subplots(len(frames), 2, figsize=size, squeeze=False)
+    for row, frame in zip(grid, frames, strict=True):
+        index = int(frame[INDEX].iloc[0])
+        for axes, (split, column, label) in zip(row, VALUES, strict=True):
+            for model, own in frame[frame["split"] == split].groupby("model", sort=False):
+                after = own[own["step"] > 0]
+                axes.plot(after["step"], after[column], "o-", markersize=3,
+                          color=COLOURS[str(model)], label=MODELS[str(model)])  # fmt: skip
+            axes.set(xscale="log", xlabel="step", ylabel=label)
+            axes.set_title(f"j = {index}" if index else "CIFAR2")
+        row[0].set_yscale("log")
+        row[0].axhline(TRAINED, color="0.6", linestyle=":", linewidth=0.8)
+    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    return figure
+
+
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+
+if __name__ == "__main__":
+    sys.exit(main())
