@@ -1,6 +1,8 @@
 """ResNet18 for small images (He et al. 2015, https://arxiv.org/abs/1512.03385).
 
 ntkexp train +exp=resnet18_cifar10 model.norm=none
+
+ResNet20 (ntkexp/models/resnet20.py) has other stages of the same blocks.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ class Resnet18(Model):
     tiny: ClassVar = {"base": 2}
     size_key: ClassVar[str] = "base"
     least_side: ClassVar[int] = 1
+    stages: ClassVar[tuple[int, ...]] = (1, 2, 4, 8)  # channels, over base
+    blocks: ClassVar[int] = 2  # of a stage
 
     base: int = option(64, count("channels"), "channels of the first stage")
     norm: Norm = option(Norm.batch, about="batch normalisation, or biases in its place")
@@ -65,10 +69,9 @@ class Resnet18(Model):
         return self.norm is Norm.batch
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
-        return ResNet18(self, inputs, outputs)
+        return ResNet(self, inputs, outputs)
 
 
-BLOCKS_PER_STAGE = 2
 # Below so many input channels oneDNN writes past its workspace in the weight gradient of a strided
 # 1x1 convolution, if images lie channels last: wrong numbers or a crash (oneDNN issue 6035,
 # seen with PyTorch 2.13 on AVX2).
@@ -114,16 +117,16 @@ class Block(nn.Module):
         return out
 
 
-class ResNet18(nn.Module):
-    """A 3x3 stem without max pool, four stages of two blocks with base * (1, 2, 4, 8) channels,
-    the average over positions, and one linear layer. 32x32 and 28x28 images alike.
+class ResNet(nn.Module):
+    """A 3x3 stem without max pool, stages of blocks, each but the first of twice the channels and
+    half the side, the average over positions, and one linear layer. 32x32 and 28x28 images alike.
 
     `norm: batch` has batch normalisation after every convolution, which then needs no bias;
     `norm: none` has biases instead. Every block then adds to the variance of what it passes on:
     with Kaiming weights the scores start at a standard deviation near 10, and learning rates that
     suit batch normalisation are too large.
 
-    >>> ResNet18(Resnet18(base=2), (3, 32, 32), 10).stage2.block1.shortcut.stride
+    >>> ResNet(Resnet18(base=2), (3, 32, 32), 10).stage2.block1.shortcut.stride
     (2, 2)
     """
 
@@ -133,17 +136,20 @@ class ResNet18(nn.Module):
         self.conv1 = _convolution(input_shape[0], base, 3, 1, norm)
         self.norm1 = _norm(base, norm)
         self.relu1 = MODULES[config.activation]()
-        self.stage1 = _stage(base, base, 1, config)
-        self.stage2 = _stage(base, 2 * base, 2, config)
-        self.stage3 = _stage(2 * base, 4 * base, 2, config)
-        self.stage4 = _stage(4 * base, 8 * base, 2, config)
+        channels = base
+        for number, wider in enumerate(config.stages, 1):
+            stride = 1 if number == 1 else 2
+            self.add_module(f"stage{number}", _stage(channels, wider * base, stride, config))
+            channels = wider * base
+        self.stages = len(config.stages)
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.flatten = nn.Flatten()
-        self.fc = nn.Linear(8 * base, outputs)
+        self.fc = nn.Linear(channels, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.relu1(self.norm1(self.conv1(x)))
-        x = self.stage4(self.stage3(self.stage2(self.stage1(x))))
+        for number in range(1, self.stages + 1):
+            x = self.get_submodule(f"stage{number}")(x)
         out: Tensor = self.fc(self.flatten(self.pool(x)))
         return out
 
@@ -158,7 +164,7 @@ def _norm(channels: int, norm: Norm) -> nn.Module:
 
 def _stage(channels_in: int, channels: int, stride: int, config: Resnet18) -> nn.Sequential:
     stage = nn.Sequential()
-    for index in range(1, BLOCKS_PER_STAGE + 1):
+    for index in range(1, config.blocks + 1):
         block = Block(
             channels_in, channels, stride, config.norm, config.shortcut_bias, config.activation
         )

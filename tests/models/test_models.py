@@ -15,6 +15,7 @@ from ntkexp.models import build
 from ntkexp.models.base import Init, Model
 from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Block, Norm, ResidualScale, Resnet18
+from ntkexp.models.resnet20 import Resnet20
 from ntkexp.models.vgg import Vgg
 from ntkexp.models.weights import start_from
 from ntkexp.references import StartFrom
@@ -25,6 +26,7 @@ SMALL: list[tuple[Model, tuple[int, ...]]] = [
     (Vgg(depth=11, base=2), CIFAR),
     (Resnet18(base=2), CIFAR),
     (Resnet18(base=2, norm=Norm.none), DIGIT),
+    (Resnet20(base=2), CIFAR),
 ]
 
 
@@ -41,9 +43,10 @@ def layers(model: nn.Module) -> list[str]:
     [
         (Vgg(depth=19), CIFAR, 20.0),
         (Resnet18(), CIFAR, 11.2),
+        (Resnet20(), CIFAR, 0.272),
         (Mlp(), DIGIT, 0.096),
     ],
-    ids=["vgg19", "resnet18", "mlp"],
+    ids=["vgg19", "resnet18", "resnet20", "mlp"],
 )
 def test_parameter_counts_are_the_published_ones(
     config: Model, shape: tuple[int, ...], millions: float
@@ -70,16 +73,23 @@ def test_vgg_depth_counts_the_layers_of_the_original(depth: int, convolutions: i
     assert sum(isinstance(m, nn.MaxPool2d) for m in model.modules()) == 5
 
 
-def test_resnet18_halves_the_map_three_times_and_doubles_its_channels() -> None:
-    model = build(Resnet18(base=2), CIFAR, 10, seed=0)
+@pytest.mark.parametrize(
+    ("config", "convolutions", "shortcuts"),
+    [(Resnet18(base=2), 4 * 4, 3), (Resnet20(base=2), 3 * 6, 2)],
+)
+def test_a_resnet_halves_the_map_and_doubles_its_channels(
+    config: Resnet18, convolutions: int, shortcuts: int
+) -> None:
+    model = build(config, CIFAR, 10, seed=0)
     shapes: list[tuple[int, ...]] = []
-    for stage in ("stage1", "stage2", "stage3", "stage4"):
+    for stage in [f"stage{number}" for number in range(1, shortcuts + 2)]:
         model.get_submodule(stage).register_forward_hook(
             lambda _m, _i, out: shapes.append(tuple(out.shape[1:]))
         )
     model(torch.randn(2, *CIFAR))
-    assert shapes == [(2, 32, 32), (4, 16, 16), (8, 8, 8), (16, 4, 4)]
-    assert len(layers(model)) == 1 + 4 * 4 + 3 + 1
+    every = [(2, 32, 32), (4, 16, 16), (8, 8, 8), (16, 4, 4)]
+    assert shapes == every[: shortcuts + 1]
+    assert len(layers(model)) == 1 + convolutions + shortcuts + 1
     assert "stage2.block1.shortcut" in layers(model)
 
 
