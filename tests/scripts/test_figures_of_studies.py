@@ -82,7 +82,7 @@ def test_every_study_has_a_figure() -> None:
     checkpoints has those of a training run; eigenpairs makes tasks, whose networks are drawn.
     Those of spectral bias are drawn in test_spectral_figures.py."""
     elsewhere = {"yin_yang_maps", "c_scores", "checkpoints", "eigenpairs"}
-    spectral = {"petal_neighbours", "kernel_sinusoids"}
+    spectral = {"petal_neighbours", "kernel_sinusoids", "image_paths"}
     assert {*FIGURES} | elsewhere | spectral == set(studies.names())
 
 

@@ -14,7 +14,7 @@ TWO = ["members={seed: range(2)}"]
 LOOKS = ["optim.steps=20", "probing.every=10", "probe.linear_pieces.steps=[]",
          "probe.curve.steps=[]"]  # fmt: skip
 DIGITS = [*LOOKS[:2], "data.train_examples=40", "data.test_examples=20"]
-STUDIES = ("neighbours", "sinusoids")
+STUDIES = ("neighbours", "sinusoids", "paths")
 SMALL: dict[str, list[str]] = {
     "equal": [*TWO, *LOOKS],
     "increasing": [*TWO, *LOOKS],
@@ -39,6 +39,12 @@ SMALL: dict[str, list[str]] = {
     "manifolds": [*TWO, *LOOKS[:2], "data.train_examples=40", "data.epochs=1"],
     "sinusoids": [],
     "neighbours": ["study.seeds=1", "study.side=32"],
+    "paths": [
+        *("with_parents=true", "model@study.network=mlp", "study.ends=3", "study.pairs=1"),
+        *("study.network.depth=2", "study.network.width=16", "study.first_pairs=10"),
+        *("study.attack_steps=10", "study.radius=160", "study.steps=2"),
+        "study.weights.set={model:{name:mlp,depth:2,width:16},optim:{lr:0.02,epochs:15}}",
+    ],
 }
 WAVES = ("waves", "wave_amplitudes", "wave_controls")
 FIGURES = {
@@ -63,6 +69,8 @@ FIGURES = {
     "fig36_sinusoids": ("sinusoids",),
     "figa3_extremes": ("sinusoids",),
     "figa13_neighbours": ("neighbours", "smoothness"),
+    "figa11_strips": ("paths",),
+    "fig_paths": ("paths",),
 }
 
 

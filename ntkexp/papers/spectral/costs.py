@@ -25,6 +25,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/decision_maps": "12 minutes for two networks",
     "spectral/smoothness": "6 minutes",
     "spectral/neighbours": "6 seconds",
+    "spectral/resnet20": "1.6 hours",
+    "spectral/paths": "25 minutes",
     "spectral/delta_depth": "6 minutes for four runs of five networks",
     "spectral/delta_width": "12 minutes for three runs of five networks",
     "spectral/delta_clip": "15 minutes for four runs of five networks",

@@ -34,6 +34,17 @@ def losses_by_points(holds: bool) -> pd.DataFrame:
     return rows(axes, loss=lambda **one: 1.0 + axes["data.points"].index(one["data.points"]))
 
 
+def image_paths(holds: bool) -> pd.DataFrame:
+    """Of a hundred pairs of each kind one has a line that leaves the class; so does its path, or
+    not. Of all pairs 99 % stay either way."""
+    return rows(
+        {"ends": ("images", "adversarials"), "pair": range(100)},
+        line_stays=lambda ends, pair: pair > 0,
+        path_stays=lambda ends, pair: holds or pair > 0,
+        length=lambda ends, pair: 1.03,
+    )
+
+
 def records(experiment: str, holds: bool) -> list[Record]:
     if "delta" in experiment:
         return delta.records(experiment, holds)
@@ -58,6 +69,7 @@ def record(experiment: str, holds: bool) -> Record:
         "fourier": fourier(lambda k: 40 * k if holds else 1000 - 40 * k),
         "spectral_norms": norms(2.0 if alone else 10.0 if holds else 2.5),
         "perturbed_spectrum": perturbed(holds),
+        "image_paths": image_paths(holds),
     }
     return Record(experiment, "run", {"name": experiment, "seed": 0}, tables)
 
