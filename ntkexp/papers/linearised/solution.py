@@ -16,8 +16,8 @@ RESET = "weights.reset_statistics"
 MODELS = {
     "network": "network",
     "early": "linearised at θ₀",
-    "stored": "at its end, statistics stored",
-    "reset": "at its end, statistics reset",
+    "stored": "at θ_T, statistics stored",
+    "reset": "at θ_T, statistics reset",
 }
 
 

@@ -109,9 +109,9 @@ def gains(mlp: float, stored: float, reset: float) -> list[Record]:
 @pytest.mark.parametrize(
     ("of", "best", "verdict"),
     [
-        ((0.0, 0.02, -0.1), "ResNet18, at its end, statistics stored", Verdict.holds),
+        ((0.0, 0.02, -0.1), "ResNet18, at θ_T, statistics stored", Verdict.holds),
         ((0.03, 0.02, 0.0), "MLP", Verdict.holds),
-        ((0.0, -0.02, 0.005), "ResNet18, at its end, statistics reset", Verdict.fails),
+        ((0.0, -0.02, 0.005), "ResNet18, at θ_T, statistics reset", Verdict.fails),
     ],
 )
 def test_on_cifar2_the_best_of_the_networks_decides(

@@ -1,0 +1,55 @@
+"""Figures of linearised networks have the numbers of their runs' tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ntkexp.papers.linearised.solution import MODELS, NETWORKS, looks
+from ntkexp.results.record import Record
+from ntkexp.scripts.linearised.fig08_solution import draw
+from ntkexp.scripts.linearised.task_panels import accuracies, movements
+from tests.papers.linearised.test_eigenfunction_claims import record
+from tests.papers.linearised.test_solution import AS_THE_TEXT, figure8
+
+
+def test_figure_8_draws_each_model_from_its_first_look_after_the_start() -> None:
+    figure = draw([looks(figure8(AS_THE_TEXT), NETWORKS[0])])
+    loss, accuracy = figure.axes
+    assert accuracy.get_title() == "j = 400"
+    drawn = {line.get_label(): line for line in accuracy.lines}
+    assert list(drawn) == [*MODELS.values()]
+    for model, value in AS_THE_TEXT.items():
+        steps, values = drawn[MODELS[model]].get_data()
+        assert list(steps) == [390, 39000] and list(values) == pytest.approx([value] * 2)
+    assert len(loss.lines) == len(MODELS) + 1 and loss.get_yscale() == "log"
+
+
+def tasks(name: str, accuracy: float, js: tuple[int, ...], train: int, test: int) -> list[Record]:
+    """A network and its linearisation, with options of their data."""
+    made = (record(f"linearised/{name}{end}", [accuracy] * len(js), js=js)
+            for end in ("", "_linear"))  # fmt: skip
+    data = {"data.name": "eigenfunctions", "data.images": "cifar10"}
+    counts = {"data.train_examples": train, "data.test_examples": test}
+    return [replace(one, config={**one.config, **data, **counts}) for one in made]
+
+
+def test_what_stands_apart_is_a_star_and_each_kernel_tells_its_images() -> None:
+    found = [
+        *tasks("mlp", 0.8, (10, 100, 1000), 50_000, 10_000),
+        *tasks("resnet18", 0.7, (10, 100, 1000), 10_000, 2_000),
+        *tasks("resnet18_one", 0.6, (100,), 10_000, 2_000),
+    ]
+    figure = accuracies(found)
+    panel = next(axes for axes in figure.axes if axes.get_title() == "ResNet18")
+    stars = [line for line in panel.lines if line.get_marker() == "*"]
+    assert [line.get_ydata()[0] for line in stars] == pytest.approx([0.6, 0.6])
+    assert all(0.6 not in list(line.get_ydata()) for line in panel.lines if line not in stars)
+    note = figure.get_supxlabel()
+    assert "MLP: eigenfunctions of the kernel at initialisation on 60,000 images" in note
+    assert "ResNet18: eigenfunctions of the kernel at initialisation on 12,000 images" in note
+    moved = movements(found[2:])
+    assert [line.get_xdata()[0] for line in moved.axes[1].lines if line.get_marker() == "*"] == [
+        100, 100,
+    ]  # fmt: skip
