@@ -49,30 +49,32 @@ def accuracies(found: Sequence[Record]) -> Figure:
     figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False)
     for axes, title in zip(grid[0], titles, strict=True):
         own = every[every["experiment"].map(TITLES) == title]
-        _accuracy(axes, own)
+        _curves(axes, own, "accuracy")
         net = title.partition(",")[0].lower()
         for record in found:
             if record.experiment.removesuffix(LINEAR) == CIFAR2 + net:
                 _baseline(axes, record)
         axes.set(title=title, xlabel="index of the eigenfunction")
     grid[0][0].set_ylabel("test accuracy")
-    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    # Column by column: tasks, then CIFAR2, whose names are long.
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2)
     drawing.note(figure, notes(found, every))
     return figure
 
 
-def _accuracy(axes: Axes, own: pd.DataFrame) -> None:
+def _curves(axes: Axes, own: pd.DataFrame, column: str) -> None:
     """The first seed's points are joined; those of further seeds stand alone, and `APART`. A
     network that is not trained at its end has an open point."""
     first = own["seed"].min()
     for whose, (label, colour, marker) in LOOKS.items():
         mine = own[own["whose"] == whose]
         joined = mine[(mine["seed"] == first) & ~mine["experiment"].isin(APART)]
-        axes.plot(joined["data.index"], joined["accuracy"], color=colour, label=label)
+        axes.plot(joined["data.index"], joined[column], color=colour, label=label)
         done = (mine["train_loss"] <= TRAINED) | (whose == "linear")
         for (experiment, full), frame in mine.groupby([mine["experiment"], done]):
             shape, _ = APART.get(str(experiment), (marker, ""))
-            axes.plot(frame["data.index"], frame["accuracy"], shape, color=colour,
+            axes.plot(frame["data.index"], frame[column], shape, color=colour,
                       markersize=7 if shape == "*" else 3,
                       markerfacecolor=colour if full else "none")  # fmt: skip
     axes.set_xscale("log")
@@ -90,20 +92,14 @@ def movements(found: Sequence[Record]) -> Figure:
     """Steps to the loss, distance and cosine distance of networks, by j."""
     every = each_task(pairs(found))
     columns = {
-        "steps": f"steps to a training loss of {TRAINED:g}",
+        "steps": f"steps to a loss of {TRAINED:g}",
         "distance": "|θ − θ₀|",
         "cosine_distance": "cosine distance of θ and θ₀",
     }
     figure, grid = drawing.subplots(1, 3, figsize=(drawing.PAGE, PANEL))
     for axes, (column, label) in zip(grid, columns.items(), strict=True):
-        for whose, (name, colour, marker) in LOOKS.items():
-            mine = every[(every["whose"] == whose) & (every[column] < float("inf"))]
-            apart = mine["experiment"].isin(APART)
-            joined, alone = mine[~apart], mine[apart]
-            axes.plot(joined["data.index"], joined[column], marker + "-", markersize=3,
-                      color=colour, label=name)  # fmt: skip
-            axes.plot(alone["data.index"], alone[column], "*", markersize=7, color=colour)
-        axes.set(xscale="log", xlabel="index of the eigenfunction", ylabel=label)
+        _curves(axes, every[every[column] < float("inf")], column)
+        axes.set(xlabel="index of the eigenfunction", ylabel=label)
     grid[0].set_yscale("log")
     drawing.legend_above(figure, *grid[1].get_legend_handles_labels())
     drawing.letter_panels(grid)
