@@ -40,7 +40,7 @@ def make(given: drawing.Options) -> Figure:
             product(beside, run.tables["spectral_norms"], colour)
         beside.set_ylabel(r"$\log \prod |W_k|$ (dotted)")
         beside.spines.right.set_visible(True)
-    rows[0][1].legend(fontsize=6, ncols=2)
+    rows[0][1].legend(fontsize=6, ncols=2, loc="upper right", bbox_to_anchor=(1, 0.93))
     drawing.letter_panels(rows.flat)
     seeds = found[0].tables["fourier"]["seed"].nunique()
     drawing.note(figure, [f"mean over {seeds} networks"])
