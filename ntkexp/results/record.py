@@ -171,8 +171,9 @@ class Record:
             free += HORIZON_KEYS
         # Neutral values are no part of it: a run from before an option had its neutral value.
         decides = self.config if self.decides is None else self.decides
+        # A reference is `weights`, and `weights.from` beside options of its own.
         setting = {
-            key: str(self._without_seed(key, value))
+            key.removesuffix(".from"): str(self._without_seed(key, value))
             for key, value in decides.items()
             if not among(key, free)
         }

@@ -47,8 +47,12 @@ def figure8(
         *(run(of(late, model), model, data__index=400, **{RESET: model == "reset"})
           for model in ("stored", "reset")),
     ]  # fmt: skip
-    small = {"stands_in_for": "ResNet18 of 64 channels"}
-    return [replace(one, config={**one.config, **small}) for one in made]
+    # As run.json has it of a reference, with and without options of its own.
+    weights: dict[str, dict[str, object]] = {
+        "stored": {"weights": "run:3fa9/weights.pt"},
+        "reset": {"weights.from": "run:3fa9/weights.pt", RESET: True},
+    }
+    return [replace(one, decides=weights.get(one.run, {})) for one in made]
 
 
 AS_THE_TEXT = {"network": 0.7, "early": 0.8, "stored": 0.71, "reset": 0.68}
