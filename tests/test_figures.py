@@ -69,7 +69,7 @@ def test_an_empty_folder_has_the_reference_results(
     inside: Ntkexp, tmp_path: Path, reference: None
 ) -> None:
     """Figures land where --out says, and no run is copied."""
-    told = inside("figures", "8", "--out", "drawn")
+    told = inside("figures", "alignment", "8", "--out", "drawn")
     assert "1 drawn, 0 without runs, 0 failed" in told.stdout, told.stderr
     assert sorted(file.name for file in tmp_path.rglob("*") if file.is_file()) == [
         "drawn.json", *(f"fig08_fourier_modes.{kind}" for kind in ("pdf", "png", "svg")),
@@ -77,7 +77,7 @@ def test_an_empty_folder_has_the_reference_results(
 
 
 def test_without_them_a_figure_names_the_command_of_its_runs(inside: Ntkexp) -> None:
-    without = inside("figures", "8")
+    without = inside("figures", "alignment", "8")
     assert "0 drawn, 1 without runs" in without.stdout
     assert "ntkexp study +exp=fourier_modes" in without.stdout
 
