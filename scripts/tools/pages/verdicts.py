@@ -2,14 +2,12 @@
 
     python -m scripts.tools.pages.verdicts
 
-The end of docs/verdicts.md, README's table, the horizons of docs/reproduction.md and the verdicts
-in docs/statements.md. Counted from outputs/reference alone, whatever runs there are besides. A few
-seconds.
+The end of docs/verdicts.md, README's table, and the verdicts in docs/statements.md. Counted from
+outputs/reference alone, whatever runs there are besides. A few seconds.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,7 +21,7 @@ from ntkexp.experiments import MAIN
 TOP = Path(__file__).parents[3]
 REFERENCE = TOP / "outputs" / "reference"
 PAGE, README = TOP / "docs" / "verdicts.md", TOP / "README.md"
-REPRODUCTION, STATEMENTS = TOP / "docs" / "reproduction.md", TOP / "docs" / "statements.md"
+STATEMENTS = TOP / "docs" / "statements.md"
 BEGINNING = "<!-- from here on made by scripts/tools/pages/verdicts.py -->"
 TABLE, END = "<!-- made by scripts/tools/pages/verdicts.py -->", "<!-- end -->"
 FULL = "paper"
@@ -46,7 +44,6 @@ def written(findings: Sequence[Finding]) -> dict[Path, str]:
     return {
         PAGE: page,
         README: _with_table(README, counted(findings)),
-        REPRODUCTION: _with_table(REPRODUCTION, _horizons(own)),
         STATEMENTS: with_verdicts(STATEMENTS.read_text(encoding="utf-8"), own),
     }
 
@@ -92,41 +89,9 @@ def counted(findings: Sequence[Finding]) -> str:
     return "\n".join(rows)
 
 
-def _horizons(findings: Iterable[Finding]) -> str:
-    """A row a horizon: the figures whose claims it decides, and the runs that came so far."""
-    found: dict[str, list[Finding]] = {}
-    for finding in findings:
-        found.setdefault(finding.claim.horizon.description, []).append(finding)
-    rows = ["| horizon | figures | runs that came so far |", "|---|---|---|"]
-    for description, its in sorted(found.items(), key=lambda item: _late(item[1][0])):
-        rows.append(f"| {description} | {_figures(its)} | {reached(its)} |")
-    return "\n".join(rows)
-
-
-def _late(finding: Finding) -> float:
-    iterations = finding.claim.horizon.iterations
-    return math.inf if iterations is None else iterations
-
-
 def _figures(findings: Iterable[Finding]) -> str:
     names = dict.fromkeys(finding.claim.figure or "the text" for finding in findings)
     return ", ".join(names)
-
-
-def reached(findings: Sequence[Finding]) -> str:
-    """By recipe the experiments that gave evidence; after them those that gave none."""
-    if not any(finding.records for finding in findings):
-        return "none"
-    parts, recipes = [], sorted({finding.recipe for finding in findings})
-    several = recipes != ["paper"]
-    for recipe in recipes:
-        own = [finding for finding in findings if finding.recipe == recipe]
-        have = dict.fromkeys(record.experiment for one in own for record in one.records)
-        lack = dict.fromkeys(name for one in own for name in one.missing if name not in have)
-        words = ", ".join(have) or "none"
-        without = f" (not {', '.join(lack)})" if have and lack else ""
-        parts.append(f"{f'`recipe={recipe}`: ' if several else ''}{words}{without}")
-    return "; ".join(parts)
 
 
 def with_verdicts(page: str, findings: Iterable[Finding]) -> str:
