@@ -29,6 +29,8 @@ FIGURE = "2"
 EXPERIMENTS = "vgg19_clean,vgg19_noise20,vgg19_noise50"
 TABLES = ("evals", "spectrum")
 HIGHLIGHTED = (40, 80, 160)
+# Of the label of a T_k, as a share of its panel's height: labels keep this distance.
+LABEL_HEIGHT = 0.09
 RED = "#C00000"
 EIGENVALUES = (("max", drawing.VERMILION), ("mean", drawing.BLUE), ("median", drawing.GREEN))
 
@@ -133,12 +135,14 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     every = LineCollection(lines, linewidths=0.7, cmap="viridis", rasterized=True)
     every.set(norm=LogNorm(1, size), array=np.arange(1, size + 1))
     axes.add_collection(every)
-    for k in HIGHLIGHTED:
+    level = np.inf
+    for k in sorted(HIGHLIGHTED, reverse=True):
         if k <= size:
             axes.plot(steps, table[:, k - 1], color=RED, linewidth=1.4)
+            level = min(table[-1, k - 1], level - LABEL_HEIGHT)
             axes.annotate(
                 f"$T_{{{k}}}$",
-                (steps[-1], table[-1, k - 1]),
+                (steps[-1], level),
                 (2, 0),
                 va="center",
                 color=RED,

@@ -49,7 +49,7 @@ def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figu
     for axes, name in zip(panels[:, 0], names, strict=True):
         axes.set_ylabel(name)
         axes.set_ylim(bottom=0)
-    panels[0, 0].legend(loc="lower right")
+    drawing.legend_above(figure, *panels[0, 0].get_legend_handles_labels())
     colours = ScalarMappable(Normalize(0.5, count + 0.5), ListedColormap(drawing.shades(count)))
     bar = figure.colorbar(colours, ax=panels[2:, :], aspect=24, pad=0.01)
     bar.set_ticks([1, count], labels=["input", "output"])

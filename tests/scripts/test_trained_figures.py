@@ -6,10 +6,14 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from ntkexp.results.record import Record
 from ntkexp.scripts import trained
+from ntkexp.scripts.alignment.fig02_spectrum import LABEL_HEIGHT, ratios
 from tests.conftest import Script
 from tests.tiny_runs import train
 
@@ -140,3 +144,14 @@ def test_captions_tell_a_smaller_miniature_from_a_larger_one() -> None:
         "miniature (vgg19_clean, vgg19_noise50): 16 channels for 64",
         "miniature (vgg19_noise20): 8 channels for 64, 2,000 training examples, kernels on 40",
     ]
+
+
+def test_labels_of_trace_ratios_keep_their_distance() -> None:
+    """Where one eigenvalue is nearly the whole trace, every T_k is near 1."""
+    nearly_one = 1 - 0.01 / np.arange(1, 201)
+    looks = pd.DataFrame({"step": [10, 20], "ratios": [nearly_one, nearly_one]})
+    axes = Figure().subplots()
+    ratios(axes, looks)
+    low, middle, high = (text.xy[1] for text in axes.texts)
+    assert high == pytest.approx(nearly_one[159])
+    assert min(high - middle, middle - low) >= LABEL_HEIGHT - 1e-12
