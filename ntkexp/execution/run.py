@@ -91,6 +91,7 @@ def _one_life(
     began: float,
 ) -> int:
     """One life of a run, from taking its lock to the status it ends with."""
+    from ntkexp.loggers.mirror import mirror_for
     from ntkexp.results.store import Run
     from ntkexp.tangent.independence import checking
 
@@ -99,7 +100,7 @@ def _one_life(
             return code
         checkpoint = begin(stored, config, ready, typed)
         try:
-            with mirror_of(stored, config) as mirror:
+            with mirror_for(config, stored) as mirror:
                 loop = loop_of(ready, stored, config, checkpoint, mirror)
                 loop.go(lambda: bool(signals))
             stored.note({"seconds": time.monotonic() - began})
@@ -149,17 +150,8 @@ def begin(
     return checkpoint
 
 
-def mirror_of(stored: Run, config: DictConfig) -> AbstractContextManager[Mirror | None]:
-    """The loggers that a config chooses, for this run."""
-    if not config.logger:
-        return contextlib.nullcontext()
-    from ntkexp.loggers.mirror import mirror_for
-
-    return mirror_for(config, stored)
-
-
 def loop_of(
-    ready: Ready, stored: Run, config: DictConfig, checkpoint: bytes | None, mirror: Mirror | None
+    ready: Ready, stored: Run, config: DictConfig, checkpoint: bytes | None, mirror: Mirror
 ) -> Loop:
     """The loop of a run, where the checkpoint left it."""
     from ntkexp.training.loop import Loop
@@ -174,7 +166,7 @@ def loop_of(
         commit_every_seconds=config.checkpoint.every_seconds,
         label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=config.progress,
-        after_commit=mirror.catch_up if mirror else None,
+        after_commit=mirror.catch_up if config.logger else None,
         keep_work=going_on.WORK if config.keep.work else "",
     )
     if checkpoint is not None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ntkexp.loggers.base import About, Batch, Logger, Series, Sink
+from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
 
-__all__ = ["About", "Batch", "Logger", "Series", "Sink"]
+__all__ = ["About", "Logger", "Series", "Sink", "Tables"]

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from ntkexp.loggers.base import About, Batch, Files, Logger, Sink, State
+from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
 
 
 @dataclass
 class Csv(Logger):
     """The rows as they are in the tables, with all columns."""
 
-    def open(self, about: About, state: State | None) -> Sink:
-        return CsvSink(about, state)
+    def open(self, about: About) -> Sink:
+        return CsvSink(about.folder)
 
 
+@dataclass
 class CsvSink:
-    def __init__(self, about: About, state: State | None) -> None:
-        self.files = Files(about.folder, state)
+    folder: Path
 
-    def write(self, batch: Batch) -> None:
-        for name, frame in batch.tables.items():
-            file = f"{name}.csv"
-            text = frame.to_csv(index=False, header=file not in self.files.sizes)
-            self.files.append(file, text.encode())
-
-    def state(self) -> State:
-        return self.files.state()
+    def write(self, tables: Tables, series: Sequence[Series]) -> None:
+        for name, frame in tables.items():
+            path = self.folder / f"{name}.csv"
+            frame.to_csv(path, mode="a", index=False, header=not path.exists())
 
     def close(self, finished: bool) -> None:
         pass

@@ -1,16 +1,15 @@
-"""Brings the loggers of a run up to its commits, over all its lives, each row once.
+"""Brings the loggers of a run up to its commits, over all its lives.
 
-A life that ends between a commit and its mirror leaves the rest to the next one. One that ends
-while a batch is written leaves a note of that in logs/<logger>.json.
+A life that ends between a commit and its mirror leaves the rest to the next one. `commits` in a
+logger's folder says how many it has; one that was being written when a life ended is written again.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp.errors import Diverged, UserError
 from ntkexp.identity import plain
 from ntkexp.keys import EXECUTION_KEYS
-from ntkexp.loggers.base import About, Batch, Logger, Series, Sink
+from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
 from ntkexp.members import expanded
 from ntkexp.results.files import make_folder, remove_tree
 from ntkexp.results.status import flattened
@@ -31,7 +30,7 @@ from ntkexp.results.store import LOGS
 if TYPE_CHECKING:
     from ntkexp.results import Run
 
-STEP = "step"
+STEP, COMMITS = "step", "commits"
 
 
 def mirror_for(config: DictConfig, run: Run) -> Mirror:
@@ -48,11 +47,10 @@ def mirror_for(config: DictConfig, run: Run) -> Mirror:
 
 @dataclass
 class OpenLogger:
-    """A logger at work. `commits`: how many it has; `again`: the next one may be there in part."""
+    """A logger at work, and how many commits it has."""
 
     sink: Sink
-    commits: int = 0
-    again: bool = False
+    commits: int
 
 
 class Mirror:
@@ -94,53 +92,38 @@ class Mirror:
         for name, logger in list(self._open.items()):
             with self._guarded(name):
                 if isinstance(error, Diverged):
-                    logger.sink.write(self._batch(self.run.pending()))
+                    logger.sink.write(*self._rows(self.run.pending()))
                 logger.sink.close(error is None)
 
     def catch_up(self) -> None:
         """Tell every logger of the commits that it does not have."""
         commits = [logger.commits for logger in self._open.values()]
         for number in range(min(commits, default=self.run.commits) + 1, self.run.commits + 1):
-            batch = self._batch(self.run.rows_of(number))
+            tables, series = self._rows(self.run.rows_of(number))
             for name, logger in list(self._open.items()):
                 if logger.commits < number:
                     with self._guarded(name):
-                        self._note(name, begun=number)
-                        logger.sink.write(replace(batch, again=logger.again))
-                        logger.commits, logger.again = number, False
-                        self._note(name, begun=number)
+                        logger.sink.write(tables, series)
+                        logger.commits = number
+                        draft = self.folder / name / ".commits.tmp"
+                        draft.write_text(str(number))
+                        draft.replace(self.folder / name / COMMITS)
 
     def _begin(self, name: str) -> None:
-        note = self._read_note(name) if self.run.commits else None
-        folder = self.folder / name
+        logger, folder = self.loggers[name], self.folder / name
         if folder.is_symlink():
             raise UserError(f"{folder} is a link; expected a folder of this run, or none")
-        if note is None:
+        if logger.begins_anew or not self.run.commits:
             remove_tree(folder)
         make_folder(folder)
         about = About(self.experiment, self.run.folder.name, folder, self.config)
-        sink = self.loggers[name].open(about, note["state"] if note else None)
-        self._open[name] = OpenLogger(sink)
-        if note is not None:
-            again = note["begun"] > note["commits"]
-            self._open[name] = OpenLogger(sink, note["commits"], again)
+        told = folder / COMMITS
+        commits = int(told.read_text()) if told.exists() else 0
+        self._open[name] = OpenLogger(logger.open(about), commits)
 
-    def _batch(self, tables: Mapping[str, pd.DataFrame]) -> Batch:
+    def _rows(self, tables: Tables) -> tuple[Tables, list[Series]]:
         scalar = scalar_tables(tables, self.members)
-        return Batch(scalar, series_of(scalar, self.members))
-
-    def _note(self, name: str, begun: int) -> None:
-        logger = self._open[name]
-        note = {"commits": logger.commits, "begun": begun, "state": logger.sink.state()}
-        draft = self.folder / f".{name}.json.tmp"
-        draft.write_text(json.dumps(note))
-        draft.replace(self.folder / f"{name}.json")
-
-    def _read_note(self, name: str) -> dict[str, Any] | None:
-        try:
-            return dict(json.loads((self.folder / f"{name}.json").read_bytes()))
-        except (FileNotFoundError, ValueError, TypeError):
-            return None
+        return scalar, series_of(scalar, self.members)
 
     @contextmanager
     def _guarded(self, name: str) -> Iterator[None]:

@@ -6,12 +6,12 @@ pip install 'ntkexp[mlflow]'
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ntkexp.loggers.base import About, Batch, Logger, Sink, State
+from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
 from ntkexp.options import count, option
 
 # What a server takes in one request.
@@ -24,49 +24,45 @@ class Mlflow(Logger):
     """MLflow's own choice is MLFLOW_TRACKING_URI, or files here."""
 
     needs: ClassVar[str] = "mlflow"
+    begins_anew: ClassVar[bool] = False
 
     uri: str | None = option(None, about="a server or file; null is MLflow's own choice")
     points: int = option(100, count("steps"), "steps of a table in a commit, at most")
 
-    def open(self, about: About, state: State | None) -> Sink:
-        return MlflowSink(self, about, state)
+    def open(self, about: About) -> Sink:
+        return MlflowSink(self, about)
 
 
 class MlflowSink:
-    """An MLflow run belongs to an MLflow experiment of the same name. After a kill it asks the
-    server which rows it has."""
+    """An MLflow run belongs to an MLflow experiment of the same name. Its id is in the folder."""
 
-    def __init__(self, options: Mlflow, about: About, state: State | None) -> None:
+    def __init__(self, options: Mlflow, about: About) -> None:
         from mlflow import MlflowClient
 
         self.points = options.points
         self.client: Any = MlflowClient(tracking_uri=options.uri)
-        if state is not None:
-            self.id = str(state["id"])
+        kept = about.folder / "id"
+        if kept.exists():
+            self.id = kept.read_text()
             self.client.set_terminated(self.id, "RUNNING")
             return
         home = self._experiment(about.experiment)
         self.id = self.client.create_run(home, run_name=about.run).info.run_id
         self._describe(about)
+        kept.write_text(self.id)
 
-    def write(self, batch: Batch) -> None:
+    def write(self, tables: Tables, series: Sequence[Series]) -> None:
         from mlflow.entities import Metric
 
-        now, waiting = int(time.time() * 1000), []
-        for series in (whole.thinned(self.points) for whole in batch.series):
-            for name, numbers in series.values.items():
-                key = _name(f"{series.name}/{name}")
-                there = self._steps(key) if batch.again else set[int]()
-                waiting += [
-                    Metric(key, number, now, step)
-                    for step, number in zip(series.steps.tolist(), numbers.tolist(), strict=True)
-                    if step not in there
-                ]
-        for part in _parts(waiting, METRICS_AT_ONCE):
+        now = int(time.time() * 1000)
+        metrics = [
+            Metric(_name(f"{thin.name}/{name}"), number, now, step)
+            for thin in (whole.thinned(self.points) for whole in series)
+            for name, numbers in thin.values.items()
+            for step, number in zip(thin.steps.tolist(), numbers.tolist(), strict=True)
+        ]
+        for part in _parts(metrics, METRICS_AT_ONCE):
             self.client.log_batch(self.id, metrics=part)
-
-    def state(self) -> State:
-        return {"id": self.id}
 
     def close(self, finished: bool) -> None:
         self.client.set_terminated(self.id, "FINISHED" if finished else "KILLED")
@@ -81,9 +77,6 @@ class MlflowSink:
                 return str(self.client.create_experiment(name))
             experiment = self.client.get_experiment_by_name(name)
         return str(experiment.experiment_id)
-
-    def _steps(self, key: str) -> set[int]:
-        return {metric.step for metric in self.client.get_metric_history(self.id, key)}
 
     def _describe(self, about: About) -> None:
         from mlflow.entities import Param

@@ -5,13 +5,12 @@ tensorboard --logdir outputs            pip install 'ntkexp[tensorboard]' brings
 
 from __future__ import annotations
 
-import io
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ntkexp.loggers.base import About, Batch, Files, Logger, Series, Sink, State
+from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
 
 
 @dataclass
@@ -20,39 +19,31 @@ class Tensorboard(Logger):
 
     needs: ClassVar[str] = "tensorboard"
 
-    def open(self, about: About, state: State | None) -> Sink:
-        return TensorboardSink(about, state)
+    def open(self, about: About) -> Sink:
+        return TensorboardSink(about)
 
 
 class TensorboardSink:
-    """One file a life: TensorBoard reads all of a folder, in the order of their names."""
-
-    def __init__(self, about: About, state: State | None) -> None:
+    def __init__(self, about: About) -> None:
         from tensorboard.compat.proto.event_pb2 import Event
-
-        self.files = Files(about.folder, state)
-        now = time.time()
-        self.file = f"events.out.tfevents.{int(now):010d}.{len(self.files.sizes):04d}.ntkexp"
-        self._append([Event(wall_time=now, file_version="brain.Event:2")])
-
-    def write(self, batch: Batch) -> None:
-        now = time.time()
-        self._append([event for series in batch.series for event in events(series, now)])
-
-    def state(self) -> State:
-        return self.files.state()
-
-    def close(self, finished: bool) -> None:
-        pass
-
-    def _append(self, events: list[Any]) -> None:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
-        content = io.BytesIO()
-        writer = RecordWriter(content)
+        now = time.time()
+        name = f"events.out.tfevents.{int(now)}.ntkexp"
+        self.writer = RecordWriter((about.folder / name).open("wb"))
+        self._add([Event(wall_time=now, file_version="brain.Event:2")])
+
+    def write(self, tables: Tables, series: Sequence[Series]) -> None:
+        now = time.time()
+        self._add(event for of_words in series for event in events(of_words, now))
+
+    def close(self, finished: bool) -> None:
+        self.writer.close()
+
+    def _add(self, events: Iterable[Any]) -> None:
         for event in events:
-            writer.write(event.SerializeToString())
-        self.files.append(self.file, content.getvalue())
+            self.writer.write(event.SerializeToString())
+        self.writer.flush()
 
 
 def events(series: Series, seconds: float) -> Iterator[Any]:

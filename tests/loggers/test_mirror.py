@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.loggers import About, Batch, Logger, Series
+from ntkexp.loggers import About, Logger, Series, Tables
 from ntkexp.loggers.csv import Csv, CsvSink
 from ntkexp.loggers.mirror import Mirror, scalar_tables, series_of
 from ntkexp.results import Run
@@ -97,34 +97,62 @@ def test_each_commit_is_told_once_and_the_end_of_a_life_that_was_cut_off_later(
     pd.testing.assert_frame_equal(csv_of(folder), EVALS.frame(evals(0, 1, 2)), check_dtype=False)
 
 
-@pytest.mark.parametrize("written", [0, 1, 2])
-def test_a_kill_within_a_batch_doubles_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
+@dataclass
+class Server(Logger):
+    """Keeps what it was told where a life of the run that ends does not undo it."""
+
+    begins_anew: ClassVar[bool] = False
+
+    def open(self, about: About) -> ServerSink:
+        (about.folder / "told").touch()
+        return ServerSink(about.folder / "told")
+
+
+@dataclass
+class ServerSink:
+    file: Path
+
+    def write(self, tables: Tables, series: Sequence[Series]) -> None:
+        with self.file.open("a") as file:
+            file.writelines(f"{step}\n" for step in tables["evals"]["step"].unique())
+
+    def close(self, finished: bool) -> None:
+        pass
+
+
+def test_a_kill_within_a_commit_repeats_it_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, both = tmp_path / "run", [EVALS, Table("more", "", EVALS.columns)]
+    folder = tmp_path / "run"
 
-    def dying(self: CsvSink, batch: Batch) -> None:
-        for name, frame in list(batch.tables.items())[:written]:
-            self.files.append(f"{name}.csv", frame.to_csv(index=False).encode())
-        raise Killed
-
-    def life(*steps: int) -> None:
-        with Run(folder, both) as run:
+    def life(*steps: int, killed_in: type | None = None) -> None:
+        with Run(folder, [EVALS]) as run:
             run.resume()
-            with mirror(run) as told:
-                for table in ("evals", "more"):
-                    run.add(table, evals(*steps))
+            with mirror(run, csv=Csv(), server=Server()) as told, monkeypatch.context() as patch:
+                if killed_in is not None:
+                    patch.setattr(killed_in, "write", dying(killed_in))
+                run.add("evals", evals(*steps))
                 run.commit(b"")
                 told.catch_up()
 
+    def dying(sink: Any) -> Any:
+        whole = sink.write
+
+        def write(self: Any, tables: Tables, series: Sequence[Series]) -> None:
+            whole(self, tables, series)
+            raise Killed
+
+        return write
+
     life(0, 1)
-    with monkeypatch.context() as patch:
-        patch.setattr(CsvSink, "write", dying)
-        with pytest.raises(Killed):
-            life(2)
-    life(3)
-    for name in ("evals", "more"):
-        assert csv_of(folder, name)["step"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    with pytest.raises(Killed):
+        life(2, killed_in=CsvSink)
+    with pytest.raises(Killed):
+        life(3, killed_in=ServerSink)
+    life(4)
+    assert csv_of(folder)["step"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    told = (folder / "logs" / "server" / "told").read_text().split()
+    assert told == ["0", "1", "2", "3", "3", "4"]
 
 
 def test_a_run_killed_again_and_again_is_mirrored_row_by_row(start: Start, tmp_path: Path) -> None:
@@ -184,16 +212,13 @@ def test_loggers_are_no_part_of_a_run(inside: Ntkexp, tmp_path: Path) -> None:
 
 @dataclass
 class Failing(Logger):
-    def open(self, about: About, state: Mapping[str, Any] | None) -> Any:
+    def open(self, about: About) -> FailingSink:
         return FailingSink()
 
 
 class FailingSink:
-    def write(self, batch: Batch) -> None:
+    def write(self, tables: Tables, series: Sequence[Series]) -> None:
         raise ConnectionError("nobody listens")
-
-    def state(self) -> Mapping[str, Any]:
-        return {}
 
     def close(self, finished: bool) -> None:
         raise AssertionError("it is left out by now")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.loggers import About, Batch, Series
+from ntkexp.loggers import About, Series
 from ntkexp.loggers.mlflow import Mlflow
 from tests.conftest import TINY_DISK
 
@@ -26,26 +26,21 @@ def train(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def batch(*steps: int, again: bool = False) -> Batch:
+def losses(*steps: int) -> list[Series]:
     values = {"loss": np.sqrt(np.array(steps, dtype=float))}
-    return Batch({}, [Series("evals/test/all", np.array(steps), values)], again)
+    return [Series("evals/test/all", np.array(steps), values)]
 
 
-def test_mlflow_has_every_number_once(tmp_path: Path) -> None:
+def test_mlflow_goes_on_with_the_run_of_an_earlier_life(tmp_path: Path) -> None:
     mlflow = pytest.importorskip("mlflow")
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     about = About("disk", "c57568321b89", tmp_path, {"model.width": 8, "optim.lr": 0.01})
-    sink = Mlflow(uri=uri).open(about, None)
-    sink.write(batch(0, 1, 2))
-    state = sink.state()
-    # This life ends while it writes 3 and 4; the next one writes them again.
-    sink.write(batch(3))
-    later = Mlflow(uri=uri).open(about, state)
-    later.write(batch(3, 4, again=True))
-    later.write(batch(5))
+    Mlflow(uri=uri).open(about).write({}, losses(0, 1, 2))
+    later = Mlflow(uri=uri).open(about)
+    later.write({}, losses(3, 4, 5))
     later.close(finished=True)
     client = mlflow.MlflowClient(uri)
-    run = client.get_run(str(state["id"]))
+    run = client.get_run((tmp_path / "id").read_text())
     assert run.data.params == {"model.width": "8", "optim.lr": "0.01"}
     assert run.info.status == "FINISHED"
     history = client.get_metric_history(run.info.run_id, "evals/test/all/loss")

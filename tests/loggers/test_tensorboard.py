@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntkexp.loggers import About, Batch, Series
+from ntkexp.loggers import About, Series
 from ntkexp.loggers.tensorboard import Tensorboard
 from tests.conftest import TINY_DISK, Ntkexp
 
@@ -30,8 +30,9 @@ def test_tensorboard_reads_what_was_written(tmp_path: Path) -> None:
     steps = np.array([0, 1, 127, 128, 40_000, 3_000_000_000])
     values = {"loss": np.linspace(3, -1, 6), "accuracy": np.array([0.1, np.nan, 1, 0, 0.5, 1e300])}
     long = Series("a" * 150, steps, {"loss": values["loss"]})
-    sink = Tensorboard().open(About("disk", "c57568321b89", tmp_path, {}), None)
-    sink.write(Batch({}, [Series("steps", steps, values), long]))
+    sink = Tensorboard().open(About("disk", "c57568321b89", tmp_path, {}))
+    sink.write({}, [Series("steps", steps, values), long])
+    sink.close(finished=True)
     found = read(tmp_path)
     assert set(found) == {"steps/loss", "steps/accuracy", f"{'a' * 150}/loss"}
     for name, numbers in values.items():

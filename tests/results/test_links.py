@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ntkexp.cli import main
-from ntkexp.loggers.base import Files
 from ntkexp.results.commits import Commit, StoredFile
 from ntkexp.results.status import status_text
 from tests.conftest import TINY_DISK, Ntkexp
@@ -55,17 +53,6 @@ def status_that_lists(name: str) -> Callable[[Path, Path], None]:
     return write
 
 
-def logger_that_has(name: str) -> Callable[[Path, Path], None]:
-    """A note of the csv logger by which its files are cut to where they were."""
-
-    def write(run: Path, treasures: Path) -> None:
-        (run / "logs" / "csv").mkdir(parents=True, exist_ok=True)
-        noted = {"commits": 1, "begun": 1, "state": {"sizes": {name: 0}}}
-        (run / "logs" / "csv.json").write_text(json.dumps(noted))
-
-    return write
-
-
 HOSTILE = {
     "unfinished": in_place_of("unfinished", "unfinished"),
     "committed": in_place_of("unfinished/committed", "."),
@@ -85,7 +72,7 @@ HOSTILE = {
     "logs": in_place_of("logs", "."),
     "a logger's folder": in_place_of("logs/csv", "chapters"),
     "a logger's file": in_place_of("logs/csv/evals.csv", "thesis.tex"),
-    "a logger's note": logger_that_has("../../../../../treasures/thesis.tex"),
+    "a logger's note": in_place_of("logs/csv/commits", "thesis.tex"),
     "a commit that climbs": commit_that_names("../../../../../treasures/thesis.tex"),
     "a commit from the root": commit_that_names("{treasures}/thesis.tex"),
     "a list that climbs": status_that_lists("../../../treasures/thesis.tex"),
@@ -161,15 +148,6 @@ def test_a_log_that_is_a_link_is_not_written_to(inside: Ntkexp, tmp_path: Path, 
     assert refused.returncode == 1
     assert "log.txt: Too many levels of symbolic links" in refused.stdout
     assert treasures_in(tmp_path / "treasures") == before
-
-
-@pytest.mark.parametrize("name", ["../thesis.tex", "link.csv"])
-def test_a_logger_cuts_only_files_of_its_own(tmp_path: Path, name: str) -> None:
-    before = make_treasures(tmp_path / "treasures")
-    (tmp_path / "treasures" / "csv" / "link.csv").symlink_to(tmp_path / "treasures" / "thesis.tex")
-    with pytest.raises(OSError, match="no file of this logger"):
-        Files(tmp_path / "treasures" / "csv", {"sizes": {name: 0, "2.csv": 1}})
-    assert treasures_in(tmp_path / "treasures")["thesis.tex"] == before["thesis.tex"]
 
 
 def test_outputs_and_the_folder_of_a_run_may_be_links(inside: Ntkexp, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from ntkexp.compose.composition import by_itself, compose
 from ntkexp.compose.finalise import finalise
 from ntkexp.execution.prepare import prepare
-from ntkexp.execution.run import begin, loop_of, mirror_of
+from ntkexp.execution.run import begin, loop_of
 from ntkexp.identity import folder_of
-from ntkexp.loggers.mirror import Mirror
+from ntkexp.loggers.mirror import Mirror, mirror_for
 from ntkexp.results import Run
 
 OFFLINE = {"wandb": "logger.wandb.mode=offline", "mlflow": "logger.mlflow.uri=sqlite:///{}/m.db"}
@@ -61,7 +61,7 @@ def measure(name: str, steps: int, every: float, outputs: str) -> str:
     ready, whole = prepare(config), Spent()
     with Run(folder_of(config), ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):
         begin(run, config, ready)
-        mirror = mirror_of(run, config)
+        mirror = mirror_for(config, run)
         mirror.__class__ = Timed
         with mirror:
             Timed.spent = Spent()
