@@ -152,6 +152,6 @@ def test_labels_of_trace_ratios_keep_their_distance() -> None:
     looks = pd.DataFrame({"step": [10, 20], "ratios": [nearly_one, nearly_one]})
     axes = Figure().subplots()
     ratios(axes, looks)
-    low, middle, high = (text.xy[1] for text in axes.texts)
+    high, middle, low = (text.xy[1] for text in axes.texts)
     assert high == pytest.approx(nearly_one[159])
     assert min(high - middle, middle - low) >= LABEL_HEIGHT - 1e-12
