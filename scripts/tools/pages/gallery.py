@@ -34,8 +34,8 @@ SHOWN_OF = {("14", "released"): 10_000}
 INTRO = """\
 `ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `{folder}`.
 It needs no run of your own: the results that come with ntkexp are enough. Below each image stand
-the command that draws it, and those that make its runs, with their cost. What was found in each
-figure, claim by claim: [what was reproduced]({link}).
+the command that draws it, and those that make its runs, with their cost; each stands once. What was
+found: [what was reproduced]({link}).
 
 <!-- made by scripts/tools/pages/gallery.py -->
 <!-- page not run: tests/report/test_size.py draws every figure; its runs take seconds to days -->
@@ -86,19 +86,22 @@ def page(name: str, its: list[Script]) -> str:
     folder = folder_of(name, Path("outputs/figures")).as_posix()
     intro = INTRO.format(paper=name, link=link, folder=folder)
     parts = [f"# Figures: {paper(name).short}", intro.rstrip()]
+    told: dict[str, str] = {}
     for script in its:
         shares = [one for one in its if _numbered(one) and one.figure == script.figure]
-        parts += section(script, alone=len(shares) < 2)
+        parts += section(script, told, alone=len(shares) < 2)
     return "\n\n".join(parts) + "\n"
 
 
-def section(script: Script, alone: bool) -> Iterator[str]:
-    """`alone`: no other script draws a part of the same figure."""
+def section(script: Script, told: dict[str, str], alone: bool) -> Iterator[str]:
+    """`alone`: no other script draws a part of the same figure. `told`: command of a run -> the
+    section that has it."""
     first, _, rest = script.caption.partition("\n")
     name = f"Figure {script.figure}" if _numbered(script) else _word(script).replace("_", " ")
     title = first.removeprefix(f"{name}:").strip()
     part = "" if alone else f" ({script.stem.partition('_')[2].replace('_', ' ')})"
-    yield f"## {_begun(name)}{part}"
+    heading = f"{_begun(name)}{part}"
+    yield f"## {heading}"
     yield _filled(f"**{_plain(_begun(title))}** {_plain(rest)}")
     images = _images(script)
     for recipe, image in images.items():
@@ -107,7 +110,8 @@ def section(script: Script, alone: bool) -> Iterator[str]:
     if not images:
         yield "*Not drawn yet: no run has come far enough.*"
     draws = f"ntkexp figures {script.paper} {_word(script)}"
-    yield "\n".join(["```bash", draws, *_runs(script, images or ["paper"]), "```"])
+    runs = _runs(script, images or ["paper"], told, heading)
+    yield "\n".join(["```bash", draws, *runs, "```"])
 
 
 def _images(script: Script) -> dict[str, Path]:
@@ -118,20 +122,27 @@ def _images(script: Script) -> dict[str, Path]:
     return {recipe: file for recipe, file in files.items() if file.is_file()}
 
 
-def _runs(script: Script, recipes: Iterable[str]) -> Iterator[str]:
-    """The commands that make what the figure shows, each below its cost."""
-    said = ""
+def _runs(
+    script: Script, recipes: Iterable[str], told: dict[str, str], heading: str
+) -> Iterator[str]:
+    """The commands that make what the figure shows, each below its cost; of those that an earlier
+    section has, the experiments' names."""
+    said, before = "", dict[str, list[str]]()
     for recipe in recipes:
         for experiment in runpy.run_path(str(script.path))["main"].experiments:
             shown = SHOWN_OF.get((script.figure, recipe), SHOWN[recipe])
             shown = min(shown, _kept().get((experiment, recipe), shown))
             line, _, cost = effort.command(experiment, recipe, iteration(shown)).partition("  (")
+            if (first := told.setdefault(line + cost, heading)) != heading:
+                ending = "" if recipe == "paper" else f" ({recipe})"
+                before.setdefault(first, []).append(experiment.rpartition("/")[2] + ending)
+                continue
             if cost != said:
                 yield f"# {cost.removesuffix(')')}"
                 said = cost
-            yield " \\\n    ".join(
-                textwrap.wrap(line, LINE_WIDTH - 6, break_long_words=False, break_on_hyphens=False)
-            )
+            yield " \\\n    ".join(_lines(line, LINE_WIDTH - 6))
+    for first, names in before.items():
+        yield "\n# ".join(_lines(f"# runs of {first}: {', '.join(names)}", LINE_WIDTH))
 
 
 @cache
@@ -163,8 +174,11 @@ def _begun(text: str) -> str:
 
 
 def _filled(text: str) -> str:
-    words = " ".join(text.split())
-    return textwrap.fill(words, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(_lines(" ".join(text.split()), LINE_WIDTH))
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _plain(text: str) -> str:
