@@ -17,6 +17,7 @@ KINDS = {
     "linearised/whose_extended": "its own, training images",
     "linearised/whose_seed": "another initialisation",
     "linearised/whose_lenet": "LeNet",
+    "linearised/whose_lenet_seed": "LeNet on another LeNet's",
 }
 INDICES = (20, 100, 400)
 
