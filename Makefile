@@ -69,7 +69,6 @@ docs: $(VENV)/.installed-docs
 
 pages: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.tools.pages.results
-	$(BIN)/python -m scripts.tools.pages.options
 	$(BIN)/python -m scripts.tools.pages.gallery
 	$(BIN)/python -m scripts.tools.pages.verdicts
 	$(BIN)/python -m scripts.tools.pages.networks

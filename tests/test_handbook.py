@@ -42,6 +42,13 @@ def test_a_group_that_there_is_not_is_refused_with_the_nearest() -> None:
         options(["optim=sgt"])
 
 
-def test_the_page_of_options_is_that_of_today() -> None:
-    text = page.DOCUMENT.read_text(encoding="utf-8")
-    assert text == page.document(text), "python -m scripts.tools.pages.options writes it"
+def test_the_site_has_every_option_of_every_component() -> None:
+    text = page.page()
+    for group in GROUPS:
+        for title, kind, key in named(group):
+            if kind.__module__.startswith("ntkexp."):
+                section = text.partition(f"\n### {title}\n")[2].partition("\n### ")[0]
+                for row in rows(kind, key):
+                    short = row.key.rpartition(".")[2]
+                    assert f"`{row.key}`" in section or f"`{short}`" in section, row.key
+    assert all(f"\n## {title}\n" in text for title in config_groups())

@@ -1,29 +1,20 @@
-"""Writes docs/options.md: every option, its default, its sentence and its values.
-
-python -m scripts.tools.pages.options      what stands above its first line stays as it is
+"""The page of options: every option, its default, its sentence and its values. The site gets them
+when it is built; `ntkexp options` prints the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from ntkexp.components import GROUPS
 from ntkexp.config import TrainConfig
 from ntkexp.handbook import Row, config_groups, named, rows, summary
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "options.md"
-BEGINNING = "<!-- from here on made by scripts/tools/pages/options.py -->"
 
-
-def main() -> None:
-    DOCUMENT.write_text(document(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def document(before: str) -> str:
-    """The page, with the options as they are now."""
-    intro = before.partition(BEGINNING)[0]
-    return intro + "\n\n".join([BEGINNING, *sections()]) + "\n"
+def page() -> str:
+    """A section for each component, as Markdown."""
+    return "\n\n".join(sections())
 
 
 def sections() -> Iterator[str]:
@@ -31,18 +22,37 @@ def sections() -> Iterator[str]:
     yield table(rows(TrainConfig, ""))
     for group in GROUPS:
         yield f"## {group}"
-        for title, kind, key in named(group):
-            if kind.__module__.startswith("ntkexp."):
-                yield f"### {title}\n\n{summary(kind)}"
-                yield from filter(None, [table(rows(kind, key))])
-    for group in config_groups():
-        for title, kind, key in named(group):
-            yield f"## {title}\n\n{summary(kind)}"
-            yield table(rows(kind, key))
+        yield from chapters("###", named(group))
+    yield from chapters("##", chain.from_iterable(map(named, config_groups())))
 
 
-def table(listed: Iterator[Row]) -> str:
-    lines = [f"| `{row.key}` | {_code(row.default)} | {row.about} | {_cell(row.accepted)} |"
+def chapters(level: str, kinds: Iterable[tuple[str, type, str]]) -> Iterator[str]:
+    """A table for each; options that an earlier one has in the same words are named alone."""
+    told: dict[Row, str] = {}
+    for title, kind, key in kinds:
+        if not kind.__module__.startswith("ntkexp."):
+            continue
+        yield f"{level} {title}\n\n{summary(kind)}"
+        listed = list(rows(kind, key))
+        again = shared(listed, told)
+        yield from filter(None, [table(row for row in listed if told.get(row) not in again)])
+        for before, keys in again.items():
+            yield f"As for `{before}`: {', '.join(f'`{key}`' for key in keys)}."
+        told = dict.fromkeys(listed, title) | told
+
+
+def shared(listed: Iterable[Row], told: Mapping[Row, str]) -> dict[str, list[str]]:
+    """Earlier component -> the keys of options that are the same there in every word; a few are
+    rather said again."""
+    again: dict[str, list[str]] = {}
+    for row in listed:
+        if row in told:
+            again.setdefault(told[row], []).append(row.key.rpartition(".")[2])
+    return {title: keys for title, keys in again.items() if len(keys) > 2}
+
+
+def table(listed: Iterable[Row]) -> str:
+    lines = [f"| `{row.key}` | {_code(row.default)} | {row.about} | {_values(row)} |"
              for row in listed]  # fmt: skip
     head = ["| option | default | what it is | values |", "|---|---|---|---|"]
     return "\n".join([*head, *lines]) if lines else ""
@@ -52,9 +62,6 @@ def _code(default: str) -> str:
     return f"`{default}`" if default else ""
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    main()
+def _values(row: Row) -> str:
+    """The values that it takes; of a switch its default says them."""
+    return "" if row.default in ("true", "false") else row.accepted.replace("|", "\\|")

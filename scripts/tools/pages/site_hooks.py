@@ -1,9 +1,9 @@
 """What `make docs` does beside what mkdocs does by itself (mkdocs.yml names this file).
 
 A folder in `nav` becomes its pages: README first, then those that it links in its order, then the
-rest. The notebook becomes a page. README's "Adding to it" and the tables of thresholds are put in
-where a page says so. Anchors are those that GitHub makes, and links to files outside of docs/
-become their text, as the site has none of them.
+rest. The notebook becomes a page. README's "Adding to it", the tables of thresholds and all options
+are put in where a page says so. Anchors are those that GitHub makes, and links to files outside of
+docs/ become their text, as the site has none of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 FROM_README = re.compile(r"<!-- README: (?P<title>.+?) -->.*?<!-- end -->", re.DOTALL)
 FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 NOTEBOOK = "tour.ipynb"
-THRESHOLDS = "<!-- thresholds -->"
+THRESHOLDS, OPTIONS = "<!-- thresholds -->", "<!-- options -->"
 
 
 def on_config(config: Any) -> Any:
@@ -42,6 +42,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         from ntkexp.scripts.tools.pages.thresholds import tables
 
         markdown = markdown.replace(THRESHOLDS, tables())
+    if OPTIONS in markdown:
+        from ntkexp.scripts.tools.pages.options import page as options
+
+        markdown = markdown.replace(OPTIONS, options())
     folder = (DOCS / page.file.src_uri).parent
     parts = FENCED.split(markdown)
     return "".join(
