@@ -27,8 +27,11 @@ def mixed_derivative(point: torch.Tensor) -> np.ndarray:
     x = point.double().requires_grad_(True)
     gradients = torch.autograd.grad(network(x).sum(), [*network.parameters()], create_graph=True)
     flat = torch.cat([part.flatten() for part in gradients])
-    rows = [torch.autograd.grad(entry, x, retain_graph=True)[0].flatten() for entry in flat]
-    return torch.stack(rows).numpy()
+    rows = [
+        torch.autograd.grad(flat, x, chosen, retain_graph=True, is_grads_batched=True)[0].flatten(1)
+        for chosen in torch.eye(len(flat), dtype=flat.dtype).split(500)
+    ]
+    return torch.cat(rows).numpy()
 
 
 def studied(**options: int | None) -> tuple[dict[str, np.ndarray], np.ndarray]:
