@@ -45,15 +45,22 @@ def sections() -> Iterator[str]:
 def section(
     title: str, tables: Sequence[Table], told: tuple[str, Column] | None = None
 ) -> Iterator[str]:
-    """A table of columns for each table, without the column that the page has told of."""
+    """A table of columns for each table, without the column that the page has told of. Columns that
+    all tables have are told once; the only table of a component of its name has no heading."""
     yield f"## {title}"
+    columns = [list(table.columns.items()) for table in tables] if len(tables) > 1 else [[]]
+    shared = [item for item in columns[0] if item != told and all(item in of for of in columns)]
+    if shared:
+        told_of = (f"`{name}` ({column.type}: {column.about})" for name, column in shared)
+        yield _filled(f"Every table has {', '.join(told_of)}.")
     for table in tables:
-        yield f"### {table.name}"
+        if len(tables) > 1 or not title.endswith(f" {table.name}"):
+            yield f"### {table.name}"
         yield _filled(table.about[0].upper() + table.about[1:].rstrip(".") + ".")
         rows = [
             f"| {name} | {column.type} | {_cell(column.about)} |"
             for name, column in table.columns.items()
-            if (name, column) != told
+            if (name, column) != told and (name, column) not in shared
         ]
         yield "\n".join(["| column | type | what it is |", "|---|---|---|", *rows])
         if table.notes:
