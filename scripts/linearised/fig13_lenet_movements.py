@@ -1,7 +1,6 @@
 """How long and how far LeNet5 trains, by the eigenfunction it learns.
 
-a, updates until the running mean of minibatch losses is .01 (none where that does not happen);
-b, the distance of the weights from the first ones at the end; c, their cosine distance.
+Panels as in Figure 3.
 """
 
 from __future__ import annotations

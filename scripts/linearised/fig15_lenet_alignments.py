@@ -1,7 +1,6 @@
 """LeNet5's kernel before and after training on eigenfunctions of the first one.
 
-Alignment with each of the 1,000 leading eigenfunctions of the first kernel, on training images: at
-both ends; its growth; and its growth over that of the kernel's trace. Dotted: the one trained on.
+Panels as in Figure 7.
 """
 
 from __future__ import annotations
