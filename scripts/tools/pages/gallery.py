@@ -34,8 +34,8 @@ SHOWN_OF = {("14", "released"): 10_000}
 INTRO = """\
 `ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `{folder}`.
 It needs no run of your own: the results that come with ntkexp are enough. Below each image stand
-the command that draws it, and those that make its runs, with their cost; each stands once. What was
-found: [what was reproduced]({link}).
+the command that draws it, and those that make its runs, with their cost; each stands once. A figure
+that is not drawn yet waits for a run that has come far enough. [What was found]({link}).
 
 <!-- made by scripts/tools/pages/gallery.py -->
 <!-- page not run: tests/report/test_size.py draws every figure; its runs take seconds to days -->
@@ -108,7 +108,7 @@ def section(script: Script, told: dict[str, str], alone: bool) -> Iterator[str]:
         label = name if recipe == "paper" else f"{name}, recipe=released"
         yield f"![{label}](../{image.relative_to(DOCS).as_posix()})"
     if not images:
-        yield "*Not drawn yet: no run has come far enough.*"
+        yield "*Not drawn yet.*"
     draws = f"ntkexp figures {script.paper} {_word(script)}"
     runs = _runs(script, images or ["paper"], told, heading)
     yield "\n".join(["```bash", draws, *runs, "```"])
