@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
-from itertools import islice
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -25,7 +24,6 @@ from ntkexp.options import reworded
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
-MOST_JOBS = 10_000
 # In a group's folder: configs that others of it choose, and nobody types.
 PARTS = "for"
 
@@ -59,27 +57,6 @@ def ranges_quoted(words: Sequence[str]) -> list[str]:
         else word
         for word in words
     ]
-
-
-def check_sweep(overrides: Sequence[Override]) -> None:
-    """Refuse a sweep over nothing, and one that would be composed for minutes."""
-    jobs = 1
-    for override in overrides:
-        if not override.is_sweep_override():
-            continue
-        word = override.input_line
-        try:
-            length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
-        except (HydraException, ValueError) as error:
-            raise UserError(f"{word}: {error}; expected range(...) or a,b,c") from error
-        if length == 0:
-            raise UserError(f"{word}: has no values; expected one or more to sweep over")
-        jobs *= length
-        if jobs > MOST_JOBS:
-            raise UserError(
-                f"{word}: makes a sweep of {jobs:,} jobs or more; expected at most {MOST_JOBS:,} "
-                "in one, so sweep over it in parts"
-            )
 
 
 def _parsed(parser: OverridesParser, word: str) -> Override:

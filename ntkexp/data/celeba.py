@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import torch
 
 from ntkexp.data.dataset import Dataset
@@ -21,7 +22,6 @@ from ntkexp.data.listed_photographs import (
     Listing,
     checksums_of,
     folder_of,
-    list_at,
     load_photographs,
 )
 from ntkexp.data.spurious import Kind, Marks, Photographs
@@ -53,20 +53,12 @@ class Celeba(Photographs):
 
 
 def listing() -> Listing:
-    """The images by label (blond), attribute (a woman) and split; both lists name the same."""
+    """The images by label (blond), attribute (a woman) and split."""
     folder = folder_of(NAME, [NAME], [ATTRIBUTES, PARTITION])
     # Two lines of heading: the number of images, and the names of the attributes.
-    marks = list_at(
-        folder / ATTRIBUTES, {TARGET: (1, -1), MALE: (1, -1)}, sep=r"\s+", skiprows=1, index_col=0
-    )
-    splits = list_at(
-        folder / PARTITION, {"split": (0, 1, 2)}, sep=r"\s+", names=["split"], index_col=0
-    )
-    if not marks.index.equals(splits.index):
-        raise UserError(
-            f"{folder}: {ATTRIBUTES} has {len(marks):,} images and {PARTITION} {len(splits):,}; "
-            "expected the same images in both, in one order"
-        )
+    marks = pd.read_csv(folder / ATTRIBUTES, sep=r"\s+", skiprows=1, index_col=0)
+    splits = pd.read_csv(folder / PARTITION, sep=r"\s+", names=["split"], index_col=0)
+    splits = splits.loc[marks.index]
     return Listing(
         lists=(folder / ATTRIBUTES, folder / PARTITION),
         images=_paths(folder, [*marks.index]),
