@@ -93,8 +93,6 @@ class Loop:
             with self.price.of("step"):
                 event = self._advance(stop_asked)
             self._progress.say(self.price.line(self.looks, self.work.step, self.work.last))
-        if self.looked < self.work.step:
-            self.look(event, scheduled=True)
 
     def _look_is_due(self) -> bool:
         step = self.work.step
@@ -132,7 +130,8 @@ class Loop:
         for file, content in arrays.items():
             self.run.keep(file, content)
         self._progress.doing("")
-        if scheduled:
+        # An evaluation may have found the work over: then this was the last look.
+        if scheduled or self.work.over:
             self.looked = self.work.step
 
     def _file_of(self, probe: Probe, array: str, view: View) -> str:

@@ -154,3 +154,16 @@ def test_a_stop_at_the_very_event_does_not_lose_its_look(tmp_path: Path) -> None
         cut = train(tmp_path / str(stop_at), *words)
         table = (cut / "spectrum.parquet").read_bytes()
         assert table == (whole / "spectrum.parquet").read_bytes(), stop_at
+
+
+def test_a_look_off_the_schedule_that_finds_the_network_fitted_is_the_last(tmp_path: Path) -> None:
+    words = (*TINY, *NET, "optim.batch_size=null", "optim.steps=20", "probe=[spectrum]")
+    words += ("probing.spacing=list", "probing.steps=[0]", "optim.stop_patience=1")
+    losses = pd.read_parquet(train(tmp_path / "whole", *words) / "steps.parquet")["train_loss"]
+    assert losses.is_monotonic_decreasing
+    # The loss before update 9 is below the threshold, that after it below the stopping loss.
+    stop, threshold = losses[9:11].mean(), losses[8:10].mean()
+    words += (f"probing.losses=[{threshold}]", f"optim.stop_loss={stop}")
+    spectrum = pd.read_parquet(train(tmp_path / "fitted", *words) / "spectrum.parquet")
+    assert spectrum["step"].unique().tolist() == [0, 10]
+    assert not spectrum.duplicated().any()
