@@ -35,7 +35,7 @@ class Component:
 
     `version` changes only when equal options give other numbers, beyond rounding. `small` has the
     largest value of an option under `scale=small`, `tiny` that under `scale=tiny`, where a run is a
-    matter of seconds: it stands over `small`. `how` names the options that say how a run is
+    matter of seconds: it comes before `small`. `how` names the options that say how a run is
     made and never what comes out of it: they are no part of its id.
     """
 
@@ -70,8 +70,8 @@ class Component:
         """The largest value of each option under the config node `scale`."""
         tiny = {**cls.small, **cls.tiny}
         limits = {"small": cls.small, "tiny": tiny}.get(scale["name"], {})
-        typed = {key: scale[key] for key in tiny if scale.get(key) is not None}
-        return {**limits, **typed}
+        set_there = {key: scale[key] for key in tiny if scale.get(key) is not None}
+        return {**limits, **set_there}
 
 
 @dataclass(frozen=True)
@@ -144,18 +144,18 @@ def node_of(group: str, name: str) -> DictConfig:
     return node
 
 
-# Asked of every component of every config; Python reads the words of a class anew each time.
+# Asked of every component of every config; Python evaluates the annotations anew each time.
 _hints: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 
 
 def inside(component: type[Component]) -> Mapping[str, str]:
-    """Option -> group of the components that are options of this one, as a study's network is."""
+    """Option -> group, of the options that are components themselves, as a study's network is."""
     hints = _hints(component)
     return {
-        option_field.name: kind.kind
+        option_field.name: part.kind
         for option_field in fields(component)
-        for kind in (hints[option_field.name], *get_args(hints[option_field.name]))
-        if isinstance(kind, type) and issubclass(kind, Component)
+        for part in (hints[option_field.name], *get_args(hints[option_field.name]))
+        if isinstance(part, type) and issubclass(part, Component)
     }
 
 

@@ -224,5 +224,5 @@ def reworded(reason: str) -> str:
 
 
 def _fields(kind: object) -> tuple[Field[Any], ...]:
-    """None where a node is a plain mapping."""
+    """The fields of a node's dataclass; a plain mapping has none."""
     return fields(kind) if isinstance(kind, type) and is_dataclass(kind) else ()

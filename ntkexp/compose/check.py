@@ -25,6 +25,26 @@ LIMITS = ("optim.epochs", "optim.steps")
 BYTES_PER_NUMBER = 4
 
 
+def shrink(config: DictConfig, typed: Collection[str]) -> None:
+    """Apply the limits of `scale` to everything the user did not type himself."""
+    scale = config.scale
+    check_options(scale, "scale")
+    limits = {
+        "probing.examples": scale.probe_examples,
+        "evaluate.train_examples": scale.evaluate_examples,
+        "evaluate.test_examples": scale.evaluate_examples,
+    }
+    for key, _, kind in component_nodes(config):
+        limits |= {f"{key}.{option}": limit for option, limit in kind.limits(scale).items()}
+    for key, limit in limits.items():
+        if limit is None or key in typed or key.partition(".")[0] not in config:
+            continue
+        value = OmegaConf.select(config, key)
+        OmegaConf.update(config, key, limit if value is None else min(value, limit))
+    if scale.growth is not None and "probing.growth" not in typed:
+        config.probing.growth = max(config.probing.growth, scale.growth)
+
+
 def check(config: DictConfig) -> None:
     """Refuse values that no run can have; each message names its key."""
     complete_chosen(config)
@@ -46,6 +66,18 @@ def check(config: DictConfig) -> None:
                 raise UserError(f"{key}: {error}") from error
     if isinstance(plain, TrainConfig):
         check_size(plain)
+
+
+def complete_chosen(config: DictConfig) -> None:
+    """Give its component's types to the node of a probe or logger whose options were written
+    without choosing it."""
+    for group in components.GROUPS_OF_MANY:
+        for key in map(str, config[group]):
+            node = config[group][key]
+            if component_type(node) is None:
+                name = node.get("name", key) if isinstance(node, DictConfig) else key
+                made = components.made(group, str(name), node, f"{group}.{key}")
+                config[group][key] = OmegaConf.structured(made)
 
 
 def check_size(config: TrainConfig) -> None:
@@ -79,79 +111,6 @@ def check_size(config: TrainConfig) -> None:
     )
 
 
-def complete_chosen(config: DictConfig) -> None:
-    """Give the options of a probe or logger that were written down without choosing it their
-    types."""
-    for group in components.GROUPS_OF_MANY:
-        for key in map(str, config[group]):
-            node = config[group][key]
-            if component_type(node) is None:
-                name = node.get("name", key) if isinstance(node, DictConfig) else key
-                made = components.made(group, str(name), node, f"{group}.{key}")
-                config[group][key] = OmegaConf.structured(made)
-
-
-def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig, type[Component]]]:
-    """(key, node, component) of every component of a composed config."""
-    nodes = {key: config[key] for key in map(str, config)}
-    for group in components.GROUPS_OF_MANY:
-        nodes |= {f"{group}.{key}": node for key, node in config.get(group, {}).items()}
-    for key, node in nodes.items():
-        yield from _with_parts(key, node)
-
-
-def _with_parts(key: str, node: Any) -> Iterator[tuple[str, DictConfig, type[Component]]]:
-    """A node that is a component's, and those of the components among its options."""
-    if (kind := component_type(node)) is not None:
-        yield key, node, kind
-        for option in components.inside(kind):
-            if not OmegaConf.is_missing(node, option):
-                yield from _with_parts(f"{key}.{option}", node[option])
-
-
-def components_of(config: ExperimentConfig) -> Iterator[Component]:
-    """Every component of a plain config."""
-    for value in vars(config).values():
-        if isinstance(value, Component):
-            yield value
-    yield from config.probe.values()
-    yield from config.logger.values()
-
-
-def parts_of(component: Component, where: str) -> Iterator[tuple[str, Component]]:
-    """(key, component) of the components among the options of one, and among theirs."""
-    for option in components.inside(type(component)):
-        if isinstance(part := getattr(component, option), Component):
-            yield f"{where}.{option}", part
-            yield from parts_of(part, f"{where}.{option}")
-
-
-def component_type(node: object) -> type[Component] | None:
-    """The component whose options a config node has, if it has those of one."""
-    kind = OmegaConf.get_type(node) if isinstance(node, DictConfig) else None
-    return kind if isinstance(kind, type) and issubclass(kind, Component) else None
-
-
-def shrink(config: DictConfig, typed: Collection[str]) -> None:
-    """Apply the limits of `scale` to everything the user did not type himself."""
-    scale = config.scale
-    check_options(scale, "scale")
-    limits = {
-        "probing.examples": scale.probe_examples,
-        "evaluate.train_examples": scale.evaluate_examples,
-        "evaluate.test_examples": scale.evaluate_examples,
-    }
-    for key, _, kind in component_nodes(config):
-        limits |= {f"{key}.{option}": limit for option, limit in kind.limits(scale).items()}
-    for key, limit in limits.items():
-        if limit is None or key in typed or key.partition(".")[0] not in config:
-            continue
-        value = OmegaConf.select(config, key)
-        OmegaConf.update(config, key, limit if value is None else min(value, limit))
-    if scale.growth is not None and "probing.growth" not in typed:
-        config.probing.growth = max(config.probing.growth, scale.growth)
-
-
 def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:
     """Drop the limit that was not typed, if it comes before the one that was.
 
@@ -176,3 +135,44 @@ def _steps_an_epoch(config: DictConfig) -> int | None:
         return None
     size = config.optim.batch_size
     return 1 if size is None else -(-shape.examples // size)
+
+
+def component_nodes(config: DictConfig) -> Iterator[tuple[str, DictConfig, type[Component]]]:
+    """(key, node, component) of every component of a composed config."""
+    nodes = {key: config[key] for key in map(str, config)}
+    for group in components.GROUPS_OF_MANY:
+        nodes |= {f"{group}.{key}": node for key, node in config.get(group, {}).items()}
+    for key, node in nodes.items():
+        yield from _with_parts(key, node)
+
+
+def _with_parts(key: str, node: Any) -> Iterator[tuple[str, DictConfig, type[Component]]]:
+    """A node that is a component's, and those of the components among its options."""
+    if (kind := component_type(node)) is not None:
+        yield key, node, kind
+        for option in components.inside(kind):
+            if not OmegaConf.is_missing(node, option):
+                yield from _with_parts(f"{key}.{option}", node[option])
+
+
+def component_type(node: object) -> type[Component] | None:
+    """The component whose options a config node has, if it has those of one."""
+    kind = OmegaConf.get_type(node) if isinstance(node, DictConfig) else None
+    return kind if isinstance(kind, type) and issubclass(kind, Component) else None
+
+
+def components_of(config: ExperimentConfig) -> Iterator[Component]:
+    """Every component of a plain config."""
+    for value in vars(config).values():
+        if isinstance(value, Component):
+            yield value
+    yield from config.probe.values()
+    yield from config.logger.values()
+
+
+def parts_of(component: Component, where: str) -> Iterator[tuple[str, Component]]:
+    """(key, component) of the components among the options of one, and among theirs."""
+    for option in components.inside(type(component)):
+        if isinstance(part := getattr(component, option), Component):
+            yield f"{where}.{option}", part
+            yield from parts_of(part, f"{where}.{option}")

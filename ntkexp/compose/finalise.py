@@ -21,7 +21,10 @@ _composed: dict[str, Composed] = {}
 
 
 def finalise(config: DictConfig, typed: frozenset[str]) -> None:
-    """`typed` are the keys that the user set; nothing else is shrunk."""
+    """Shrink a config, refuse what no run can have, and name the runs that it needs, in place.
+
+    `typed` are the keys that the user set: these are not shrunk.
+    """
     shrink(config, typed)
     check(config)
     keep_typed_limit(config, typed)
@@ -31,10 +34,10 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
         _name_parents(member)
 
 
-def forget_parents() -> None:
-    """Compose the runs that are needed anew: files of configs may have changed since."""
-    _composed.clear()
-    forget_bases()
+def _name_parents(config: DictConfig) -> None:
+    """Fill in the ids of the runs that a config refers to."""
+    for key, node in references(config):
+        node.id = _parent(key, node, config).folder.name
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,6 @@ def located(config: DictConfig) -> DictConfig:
     return config
 
 
-def _name_parents(config: DictConfig) -> None:
-    """Fill in the ids of the runs that a config refers to."""
-    for key, node in references(config):
-        node.id = _parent(key, node, config).folder.name
-
-
 def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
     given = Path(str(node.run))
     if (given / STATUS).is_file():
@@ -155,3 +152,9 @@ def _place(config: DictConfig, file: str) -> Path:
 def _has(kept: Path, file: str) -> bool:
     status = read_status(kept)
     return status is not None and file in status.get("files", {}) and (kept / file).exists()
+
+
+def forget_parents() -> None:
+    """Compose the runs that are needed anew: files of configs may have changed since."""
+    _composed.clear()
+    forget_bases()

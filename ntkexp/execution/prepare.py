@@ -23,20 +23,6 @@ if TYPE_CHECKING:
     from ntkexp.training.prepared import Ready
 
 
-def command_of(config: DictConfig) -> str:
-    """The subcommand that a config is for."""
-    return "study" if "study" in config else "train"
-
-
-def preload(config: DictConfig) -> None:
-    """Import what `prepare` needs, and refuse what can be refused without data."""
-    from ntkexp.results.provenance import provenance
-
-    refuse_unknown_metric(config, _tables(config))
-    importlib.import_module("ntkexp.results.store")
-    provenance()
-
-
 def prepare(config: DictConfig) -> Ready:
     """Build and load all that a run needs; nothing of it is written."""
     many = [
@@ -55,11 +41,28 @@ def prepare(config: DictConfig) -> Ready:
     return replace(ready, data={**ready.data, **_files_of_runs(config)})
 
 
+def _plain(config: DictConfig) -> TrainConfig | StudyConfig:
+    plain = OmegaConf.to_object(config)
+    assert isinstance(plain, TrainConfig | StudyConfig)
+    name_references(plain, config)
+    return plain
+
+
+def _files_of_runs(config: DictConfig) -> Mapping[str, str]:
+    """The checksums of the files of other runs, which count among the data of a run."""
+    return {parent.provenance_name: parent.checksum for parent in parents(config)}
+
+
 def checksums(config: DictConfig) -> Mapping[str, str]:
     """The checksums of the files that a run would read here, found without loading them."""
     plain = _plain(config)
     images = (plain.data if isinstance(plain, TrainConfig) else plain.study).files()
     return {**images, **_files_of_runs(config)}
+
+
+def command_of(config: DictConfig) -> str:
+    """The subcommand that a config is for."""
+    return "study" if "study" in config else "train"
 
 
 def refuse_unknown_metric(config: DictConfig, tables: Sequence[Table]) -> None:
@@ -75,6 +78,15 @@ def refuse_unknown_metric(config: DictConfig, tables: Sequence[Table]) -> None:
     metric.refuse_unknown(config.objective_metric, tables)
 
 
+def preload(config: DictConfig) -> None:
+    """Import what `prepare` needs, and refuse what can be refused without data."""
+    from ntkexp.results.provenance import provenance
+
+    refuse_unknown_metric(config, _tables(config))
+    importlib.import_module("ntkexp.results.store")
+    provenance()
+
+
 def _tables(config: DictConfig) -> Sequence[Table]:
     # torch and pandas are worth their seconds only where there is work to do.
     plain = _plain(config)
@@ -85,15 +97,3 @@ def _tables(config: DictConfig) -> Sequence[Table]:
     from ntkexp.training import study
 
     return study.tables_of(plain)
-
-
-def _files_of_runs(config: DictConfig) -> Mapping[str, str]:
-    """The files of other runs count among the data that a run is made from."""
-    return {parent.provenance_name: parent.checksum for parent in parents(config)}
-
-
-def _plain(config: DictConfig) -> TrainConfig | StudyConfig:
-    plain = OmegaConf.to_object(config)
-    assert isinstance(plain, TrainConfig | StudyConfig)
-    name_references(plain, config)
-    return plain

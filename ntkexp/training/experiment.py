@@ -47,7 +47,7 @@ def prepare(
 ) -> Ready:
     """Data, network and probes, built and checked together; nothing of a run is written.
 
-    `one_of_many` is for one of the networks of a run.
+    `one_of_many`: the network is one of several in its run.
     """
     if members:
         return prepare_members(config, members)
@@ -55,6 +55,7 @@ def prepare(
     device = devices.resolve(config.device)
     devices.set_precision(device, tf32=config.tf32, deterministic=config.deterministic)
     prepared = network_on_data(config, built, device)
+    # Asked for here, since what is not there is refused before the run begins.
     for name in config.evaluate.subsets:
         subset_of(prepared.dataset.train, name, f"evaluate.subsets={name}:")
     of_objective(prepared.objective, config.evaluate.metrics)
