@@ -26,8 +26,9 @@ from ntkexp.compose.overrides import (
     typed_keys,
 )
 from ntkexp.errors import RunFailed, SweepStopped, UserError, denied, meant
-from ntkexp.execution import run as life
 from ntkexp.execution.outcome import DONE, metric_of
+from ntkexp.execution.run import Typed
+from ntkexp.execution.run import run as run_to_its_end
 from ntkexp.identity import folder_of
 from ntkexp.usage import CommandParser
 
@@ -52,7 +53,7 @@ def run(config_name: str, words: Sequence[str]) -> int:
 
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
-    flags, overrides = hoisted(ranges_quoted(words))
+    flags, overrides = flags_and_overrides(ranges_quoted(words))
     task = Task(one_run=_dry_run_of_one(words))
     sweeping = "--multirun" in flags
     with _arguments([*flags, *overrides], sweeping), plain_errors(config_name, words):
@@ -87,11 +88,11 @@ class Task:
         # As they were typed: a value such as ${seed} means nothing outside of the config.
         words = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
         assert isinstance(words, list)
-        typed = life.Typed(frozenset(typed_keys(words)))
+        typed = Typed(frozenset(typed_keys(words)))
         try:
             finalise(config, typed.keys)
             folder = folder_of(config)
-            self.codes.append(code := life.run(config, folder, typed))
+            self.codes.append(code := run_to_its_end(config, folder, typed))
             if code == DONE and config.objective_metric is not None:
                 number = metric_of(folder, config.objective_metric)
                 print(f"{config.objective_metric} = {number:.6g}")
@@ -114,56 +115,44 @@ def _entry(config_name: str) -> Callable[[Any], Any]:
     return entry
 
 
-def complete(config_name: str, line: str) -> list[str]:
-    """Candidates for the last word of `line`, the words after the subcommand."""
-    offered = io.StringIO()
-    # Hydra takes the first word for the program and the rest for overrides: the subcommand,
-    # on which it would stumble, is gone by now.
-    os.environ["COMP_LINE"] = f"ntkexp {line}"
-    with _arguments(["-sc", "query=bash"]), contextlib.redirect_stdout(offered):
-        _entry(config_name)(_nothing)()
-    return [word for word in offered.getvalue().split() if not word.startswith("schema")]
+@contextlib.contextmanager
+def _arguments(words: Sequence[str], sweeping: bool = False) -> Iterator[None]:
+    before, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = [before[0], *words]
+    # Hydra then raises what went wrong instead of printing it: the message is ours to write.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    composition.register()
+    if sweeping:
+        from ntkexp.launch import plugin
 
-
-def choices(config_name: str, words: Sequence[str]) -> list[str]:
-    """The values of the option that the last of `words` begins to set, where they have names."""
-    from ntkexp.handbook import rows
-
-    key = words[-1].partition("=")[0].lstrip("+")
-    where = key.rpartition(".")[0]
+        plugin.register()
     try:
-        with composition.by_itself():
-            node = OmegaConf.select(composition.compose(config_name, words[:-1]), where)
-    except (HydraException, OmegaConfBaseException, UserError):
-        return []  # the line is not whole yet
-    kind = OmegaConf.get_type(node)
-    listed = rows(kind, where) if isinstance(kind, type) and is_dataclass(kind) else ()
-    accepted = next((row.accepted for row in listed if row.key == key), "")
-    return accepted.split(" | ") if " | " in accepted else []
+        yield
+    finally:
+        sys.argv = before
+        if full_error is None:
+            del os.environ["HYDRA_FULL_ERROR"]
 
 
-def flag_parser() -> CommandParser:
-    """The flags of train and study: ours, and those of Hydra's that make sense here."""
-    parser = CommandParser("train")
-    for flag in (*KEYS_OF_FLAGS, "--resolve"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("-m", "--multirun", action="store_true")
-    parser.add_argument("-r", "--run", action="store_true")
-    parser.add_argument("-c", "--cfg", choices=SHOWN)
-    parser.add_argument("-i", "--info", choices=INFO)
-    parser.add_argument("-p", "--package")
-    parser.add_argument("-cd", "--config-dir")
-    return parser
+def _logging(overrides: Sequence[str]) -> list[str]:
+    """Hydra's own log is off (configs/quiet.yaml); asking for it turns it on."""
+    values = [word.partition("=")[2] for word in overrides if word.startswith("hydra.verbose=")]
+    if not values or values[-1].lower() in ("false", "no", "off", "0"):
+        return []
+    return ["hydra/hydra_logging=default", "hydra/job_logging=stdout"]
 
 
-def all_flags() -> list[str]:
-    return [name for action in flag_parser()._actions for name in action.option_strings]
+def _dry_run_of_one(words: Sequence[str]) -> bool:
+    """True if a dry run is about the one run that the same words make without the flag: there is
+    neither -m nor another flag of sweeps beside it."""
+    of_sweeps = {*KEYS_OF_FLAGS, "-m", "--multirun"}.difference(OF_ANY_RUN)
+    return of_sweeps.intersection(words) == {"--dry-run"}
 
 
-def hoisted(words: Sequence[str]) -> tuple[list[str], list[str]]:
+def flags_and_overrides(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Flags for Hydra, and overrides: Hydra 1.3 rejects a flag that stands between overrides.
 
-    >>> hoisted(["optim.lr=0.1,0.2", "-m", "seed=1"])
+    >>> flags_and_overrides(["optim.lr=0.1,0.2", "-m", "seed=1"])
     (['--multirun'], ['optim.lr=0.1,0.2', 'seed=1'])
     """
     given, overrides = flag_parser().parse_known_args(words)
@@ -193,39 +182,51 @@ def hoisted(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return flags, overrides
 
 
-def _dry_run_of_one(words: Sequence[str]) -> bool:
-    """True if a dry run is about the one run that the same words make without the flag: there is
-    neither -m nor another flag of sweeps beside it."""
-    of_sweeps = {*KEYS_OF_FLAGS, "-m", "--multirun"}.difference(OF_ANY_RUN)
-    return of_sweeps.intersection(words) == {"--dry-run"}
+def flag_parser() -> CommandParser:
+    """The flags of train and study: ours, and those of Hydra's that make sense here."""
+    parser = CommandParser("train")
+    for flag in (*KEYS_OF_FLAGS, "--resolve"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("-m", "--multirun", action="store_true")
+    parser.add_argument("-r", "--run", action="store_true")
+    parser.add_argument("-c", "--cfg", choices=SHOWN)
+    parser.add_argument("-i", "--info", choices=INFO)
+    parser.add_argument("-p", "--package")
+    parser.add_argument("-cd", "--config-dir")
+    return parser
 
 
-def _logging(overrides: Sequence[str]) -> list[str]:
-    """Hydra's own log is off (configs/quiet.yaml); asking for it turns it on."""
-    values = [word.partition("=")[2] for word in overrides if word.startswith("hydra.verbose=")]
-    if not values or values[-1].lower() in ("false", "no", "off", "0"):
-        return []
-    return ["hydra/hydra_logging=default", "hydra/job_logging=stdout"]
+def all_flags() -> list[str]:
+    return [name for action in flag_parser()._actions for name in action.option_strings]
+
+
+def complete(config_name: str, line: str) -> list[str]:
+    """Candidates for the last word of `line`, the words after the subcommand."""
+    offered = io.StringIO()
+    # Hydra takes the first word for the program and the rest for overrides: the subcommand,
+    # on which it would stumble, is gone by now.
+    os.environ["COMP_LINE"] = f"ntkexp {line}"
+    with _arguments(["-sc", "query=bash"]), contextlib.redirect_stdout(offered):
+        _entry(config_name)(_nothing)()
+    return [word for word in offered.getvalue().split() if not word.startswith("schema")]
 
 
 def _nothing(config: DictConfig) -> None:
     raise AssertionError("completion runs no job")
 
 
-@contextlib.contextmanager
-def _arguments(words: Sequence[str], sweeping: bool = False) -> Iterator[None]:
-    before, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    sys.argv = [before[0], *words]
-    # Hydra then raises what went wrong instead of printing it: the message is ours to write.
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    composition.register()
-    if sweeping:
-        from ntkexp.launch import plugin
+def choices(config_name: str, words: Sequence[str]) -> list[str]:
+    """The values of the option that the last of `words` begins to set, where they have names."""
+    from ntkexp.handbook import rows
 
-        plugin.register()
+    key = words[-1].partition("=")[0].lstrip("+")
+    where = key.rpartition(".")[0]
     try:
-        yield
-    finally:
-        sys.argv = before
-        if full_error is None:
-            del os.environ["HYDRA_FULL_ERROR"]
+        with composition.by_itself():
+            node = OmegaConf.select(composition.compose(config_name, words[:-1]), where)
+    except (HydraException, OmegaConfBaseException, UserError):
+        return []  # the line is not whole yet
+    kind = OmegaConf.get_type(node)
+    listed = rows(kind, where) if isinstance(kind, type) and is_dataclass(kind) else ()
+    accepted = next((row.accepted for row in listed if row.key == key), "")
+    return accepted.split(" | ") if " | " in accepted else []

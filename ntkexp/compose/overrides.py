@@ -22,10 +22,20 @@ from ntkexp.experiments import experiments
 from ntkexp.options import reworded
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
-# Of Hydra's own settings those that may be typed, and change nothing the results store relies on.
+# The settings of Hydra's own that may be typed: they change nothing that the store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
-# In a group's folder: configs that others of it choose, and nobody types.
+# A folder of a group: its configs are chosen by other configs of the group, nobody types them.
 PARTS = "for"
+
+
+def ranges_quoted(words: Sequence[str]) -> list[str]:
+    """A range among the values of `members` as a word: Hydra would sweep over it."""
+    return [
+        re.sub(r"(?<![\"'])\brange\([^()]*\)", r"'\g<0>'", word)
+        if re.match(r"\+*members[.=]", word)
+        else word
+        for word in words
+    ]
 
 
 def check_overrides(
@@ -41,22 +51,6 @@ def check_overrides(
             raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if override.key_or_group in GROUPS:
             _check_group(word, override)
-
-
-def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
-    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
-    for override in overrides:
-        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
-
-
-def ranges_quoted(words: Sequence[str]) -> list[str]:
-    """A range among the values of `members` as a word: Hydra would sweep over it."""
-    return [
-        re.sub(r"(?<![\"'])\brange\([^()]*\)", r"'\g<0>'", word)
-        if re.match(r"\+*members[.=]", word)
-        else word
-        for word in words
-    ]
 
 
 def _parsed(parser: OverridesParser, word: str) -> Override:
@@ -111,6 +105,29 @@ def _check_group(word: str, override: Override) -> None:
                 raise UserError(f"{word}: expected {number} of {there}")
 
 
+def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
+    """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
+    for override in overrides:
+        yield override.lstrip("+~").partition("=")[0].partition("@")[0]
+
+
+def options_of(group: str) -> list[str]:
+    """The names that may be chosen of a group: files of configs, and components."""
+    folder = resources.files("ntkexp.configs").joinpath(group)
+    places = [folder, *(configs / group for _, configs in projects.configs())]
+    names = {name for place in places for name in _config_names(place)}
+    return sorted(names.union(components.names(group) if group in components.GROUPS else ()))
+
+
+def _config_names(folder: Traversable, before: str = "") -> Iterator[str]:
+    """The names of the configs in a folder, and in folders of it: `disk`, `lazy/yin_yang`."""
+    for file in folder.iterdir() if folder.is_dir() else ():
+        if file.name.endswith(".yaml"):
+            yield before + file.name.removesuffix(".yaml")
+        elif not before and file.name != PARTS:
+            yield from _config_names(file, f"{file.name}/")
+
+
 @contextlib.contextmanager
 def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
     """Inside the block errors of Hydra and OmegaConf become ours, in one or two lines."""
@@ -157,23 +174,6 @@ def unknown_option(group: str, option: str) -> str:
     choices = options_of(group)
     guess = meant(option, choices)
     return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
-
-
-def options_of(group: str) -> list[str]:
-    """The names that may be chosen of a group: files of configs, and components."""
-    folder = resources.files("ntkexp.configs").joinpath(group)
-    places = [folder, *(configs / group for _, configs in projects.configs())]
-    names = {name for place in places for name in _named(place)}
-    return sorted(names.union(components.names(group) if group in components.GROUPS else ()))
-
-
-def _named(folder: Traversable, before: str = "") -> Iterator[str]:
-    """The names of the configs in a folder, and in folders of it: `disk`, `lazy/yin_yang`."""
-    for file in folder.iterdir() if folder.is_dir() else ():
-        if file.name.endswith(".yaml"):
-            yield before + file.name.removesuffix(".yaml")
-        elif not before and file.name != PARTS:
-            yield from _named(file, f"{file.name}/")
 
 
 def _unknown_key(key: str, parent: object) -> str:

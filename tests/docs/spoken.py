@@ -17,7 +17,7 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ntkexp import figures
-from ntkexp.application import hoisted
+from ntkexp.application import flags_and_overrides
 from ntkexp.claims.ledger import ledger
 from ntkexp.cli import COMMANDS
 from ntkexp.compose.overrides import ranges_quoted
@@ -97,7 +97,7 @@ def _ntkexp(words: Sequence[str], inside: Ntkexp) -> None:
             done = inside(name, *rest, *([] if shown else ["--dry-run"]))
             assert done.returncode == 0, done.stderr
         else:
-            _jobs(name, hoisted(rest)[1])
+            _jobs(name, flags_and_overrides(rest)[1])
     elif name in ("list", "completion"):
         done = inside(name, *rest)
         assert done.returncode == 0, done.stderr
