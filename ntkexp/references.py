@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,9 +37,7 @@ WEIGHTS = Rule(
     lambda name: FILE.holds(name) and name.endswith(".pt"),
     "the name of a file of weights of that run: weights.pt, or weights.390.pt by keep.weights",
 )
-FILES = Rule(FILE.holds, "a list of names of files of that run", items=True)
-# What every reference has; whatever else it has are options of its own, but for ALSO.
-ALSO = "also"
+# What every reference has; whatever else it has are options of its own.
 KEYS = frozenset({"run", "set", "file", "id", "folder"})
 
 
@@ -134,21 +132,6 @@ class StartFrom(FromRun):
     reset_statistics: bool = option(False, about="norms begin with mean 0 and variance 1 again")
 
 
-@dataclass
-class FilesFromRun(FromRun):
-    """Several files of one other run."""
-
-    also: list[str] = option([], FILES, "further files of that run")
-
-    def another(self, file: str) -> FromRun:
-        """One of the files beside `file`."""
-        if file not in self.also:
-            raise ValueError(f"{file} is not among {self.also}: no provenance would have it")
-        other = replace(self, file=file)
-        other.key = self.key
-        return other
-
-
 def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictConfig]]:
     """(dotted key, node) of every reference below a node of a composed config."""
     owner: Any = OmegaConf.get_type(config)
@@ -198,7 +181,7 @@ def hashed_reference(value: Mapping[str, Any]) -> Any:
     'run:3fa9/weights.pt'
     """
     source = f"run:{value['id']}/{value['file']}"
-    options = {k: given for k, given in value.items() if k not in {*KEYS, ALSO} and given}
+    options = {k: given for k, given in value.items() if k not in KEYS and given}
     return {"from": source, **options} if options else source
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ntkexp.options import SEED, option
-from ntkexp.references import FilesFromRun, FromRun
+from ntkexp.references import FromRun
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Found, Part, Study
 
@@ -51,25 +51,3 @@ class Reader(Study):
     def compute(self) -> Found:
         theirs = self.sums.table()["sum"].iloc[1]
         return {"read": self.tables[0].frame({"own": self.array.array().sum(), "theirs": theirs})}
-
-
-@dataclass
-class Pair(Study):
-    """The same by one reference, with an option of the run that both files are from."""
-
-    tables: ClassVar = (
-        Table(
-            "pair",
-            "a sum, twice",
-            {"own": float64("x"), "theirs": float64("x"), "of": int64("seed")},
-        ),
-    )
-
-    draws: FilesFromRun = field(
-        default_factory=lambda: FilesFromRun(file="draw1.npy", also=["sums.parquet"])
-    )
-
-    def compute(self) -> Found:
-        theirs = self.draws.another("sums.parquet").table()["sum"].iloc[1]
-        row = {"own": self.draws.array().sum(), "theirs": theirs}
-        return {"pair": self.tables[0].frame({**row, "of": self.draws.config["study.seed"]})}

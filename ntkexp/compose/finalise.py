@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -13,7 +13,7 @@ from ntkexp.compose.check import check, keep_typed_limit, shrink
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
-from ntkexp.references import ALSO, checksum, references
+from ntkexp.references import checksum, references
 from ntkexp.results.folders import roots
 from ntkexp.results.status import STATUS, read_status
 
@@ -72,8 +72,7 @@ def parents(config: DictConfig) -> list[Parent]:
     for user in (config, *many):
         for key, node in references(user):
             parent = _parent(key, node, user)
-            for file in (node.file, *node.get(ALSO, ())):
-                by_file.setdefault((parent.folder, file), replace(parent, file=file))
+            by_file.setdefault((parent.folder, parent.file), parent)
     return list(by_file.values())
 
 

@@ -254,25 +254,6 @@ def test_arrays_and_tables_of_a_study_serve_another(
         FromRun(file="sums.parquet", folder=str(only("draws"))).table("sum", "nope")
 
 
-def test_one_reference_gives_several_files_and_the_options_of_their_run(
-    inside: Ntkexp, only: Callable[[str], Path]
-) -> None:
-    inside("study", "study=tests.made_studies.Draws", "name=draws", "study.seed=3")
-    words = ["study", "study=tests.made_studies.Pair", "name=pair", "progress=false"]
-    words += [f"study.draws.run={only('draws')}"]
-    assert inside(*words).returncode == 0
-    table = pd.read_parquet(only("pair") / "pair.parquet")
-    assert table["own"].item() == pytest.approx(table["theirs"].item())
-    assert table["of"].item() == 3
-    (life,) = json.loads((only("pair") / "provenance.json").read_text())["lives"]
-    files = [name.rpartition("/")[2] for name in life["data"]]
-    assert sorted(files) == ["draw1.npy", "sums.parquet"]
-    # Which files a component reads is no part of the id.
-    assert inside(*words).stdout.startswith("done already")
-    refused = inside(*words, "study.draws.also=[eigen.npy]", "rerun=true")
-    assert "has no file eigen.npy; it has draw0.npy" in refused.stderr
-
-
 def test_a_file_about_other_data_is_refused(
     inside: Ntkexp, only: Callable[[str], Path], made_images: None
 ) -> None:
