@@ -12,7 +12,6 @@ from omegaconf import DictConfig
 from ntkexp.compose.composition import Composer
 from ntkexp.compose.finalise import Parent, parents, refuse_unmet
 from ntkexp.config import LauncherConfig
-from ntkexp.errors import UserError
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE
 from ntkexp.execution.prepare import preload
@@ -20,7 +19,6 @@ from ntkexp.execution.run import Typed
 from ntkexp.launch.job import Job, Outcome, forecast, jobs_of, look_up, same_run, summary
 from ntkexp.results.files import refuse_unwritable
 
-ENGINES = ("local", "slurm")
 # Takes the jobs to run, the sweep's config, and how many jobs were done before.
 Engine = Callable[[Sequence[Job], DictConfig, int], int]
 
@@ -119,8 +117,5 @@ def _level(config: DictConfig, levels: dict[Path, int], by_folder: dict[Path, Pa
 
 def engine_of(launcher: LauncherConfig) -> Engine:
     """The `run` of the launcher's module, imported only when it is asked for."""
-    name = launcher.name
-    if name not in ENGINES:
-        raise UserError(f"launcher.name={name}: there are {', '.join(ENGINES)}")
-    engine: Engine = importlib.import_module(f"ntkexp.launch.{name}").run
+    engine: Engine = importlib.import_module(f"ntkexp.launch.{launcher.name}").run
     return engine

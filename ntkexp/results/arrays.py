@@ -39,7 +39,6 @@ from ntkexp.results.files import write_text
 Array: TypeAlias = npt.NDArray[np.generic]
 Tile: TypeAlias = tuple[int, int]
 WAIT_SECONDS = 0.2
-FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -68,23 +67,11 @@ class ArrayRecord:
         )
         return rows, columns
 
-    def text(self) -> str:
-        """The record as a file holds it."""
-        return json.dumps({**asdict(self), "format": FORMAT})
-
     @classmethod
-    def parsed(cls, text: str) -> ArrayRecord:
-        """The record in a file. Damaged text raises ValueError, KeyError or TypeError."""
-        values = json.loads(text)
-        if values["format"] != FORMAT:
-            raise KeyError("format")
-        return cls(
-            values["description"],
-            tuple(values["shape"]),
-            values["dtype"],
-            tuple(values["tile"]),
-            values["symmetric"],
-        )
+    def read(cls, file: Path) -> ArrayRecord:
+        values = json.loads(file.read_text())
+        sizes = {key: tuple(values[key]) for key in ("shape", "tile")}
+        return cls(**{**values, **sizes})
 
 
 def name_of(tile: Tile) -> str:
@@ -133,7 +120,7 @@ class TiledArray:
     ) -> tuple[int, int]:
         """Start, or go on with what is there; the size of a tile is that of the first start.
 
-        Refused: a file of something else, and one whose length, type or checksums are wrong.
+        Refused: a file of something else, and one whose checksums are wrong.
         """
         wanted = ArrayRecord(description, shape, dtype, tile, symmetric)
         if not self._folder.exists():
@@ -208,7 +195,7 @@ class TiledArray:
             for part in ("claims", "done"):
                 (mine / part).mkdir(parents=True)
             reserve(mine / "array.npy", record)
-            write_text(mine / "record.json", record.text())
+            write_text(mine / "record.json", json.dumps(asdict(record)))
             # One rename makes it all visible; if another process was first, its folder is used.
             mine.rename(self._folder)
         except OSError as error:
@@ -218,13 +205,7 @@ class TiledArray:
             shutil.rmtree(mine, ignore_errors=True)
 
     def _read(self, wanted: ArrayRecord) -> ArrayRecord:
-        file = self._folder / "record.json"
-        try:
-            record = ArrayRecord.parsed(file.read_text())
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UserError(
-                f"{file} is no record of an array; remove its folder and {self.path}"
-            ) from error
+        record = ArrayRecord.read(self._folder / "record.json")
         for key in ("description", "shape", "dtype", "symmetric"):
             before, now = getattr(record, key), getattr(wanted, key)
             if before != now:
@@ -236,17 +217,12 @@ class TiledArray:
         return record
 
     def _verify(self) -> None:
-        """Compare what is on disk with its record, and the tiles that are done with theirs."""
+        """Compare the tiles that are done with their checksums."""
         damaged = f"{self.path} is damaged (%s); remove it and {self._folder}, and start again"
         try:
             values = self.values()
-            size = Path(values.filename).stat().st_size  # type: ignore[attr-defined]
         except (OSError, ValueError) as error:
             raise UserError(damaged % str(error).partition("\n")[0]) from error
-        if values.shape != self.record.shape or str(values.dtype) != self.record.dtype:
-            raise UserError(damaged % f"{values.shape} {values.dtype}")
-        if size != values.offset + values.nbytes:  # type: ignore[attr-defined]
-            raise UserError(damaged % f"{size} bytes long")
         for tile in self.done():
             if self._checksum(values, tile) != self._checksums[tile]:
                 raise UserError(damaged % f"the checksum of tile {tile} is wrong")
