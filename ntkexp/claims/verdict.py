@@ -97,6 +97,9 @@ class Finding:
         return (*notes, *left, *map(self._unmatched, self.unmatched))
 
     def _unmatched(self, run: Record) -> str:
+        there = {record.experiment for record in self.unmatched}
+        if not self.records and not there.issuperset(self.claim.experiments):
+            return f"{run.experiment}/{run.run}: waits for runs of {', '.join(self.missing)}"
         judged = f"is judged on those of scale {self.scale}" if self.records else (
             "finds no scale of which all its experiments have runs on the same images"
         )  # fmt: skip
@@ -108,9 +111,11 @@ class Finding:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The experiments that have no runs to judge by."""
-        there = {record.experiment for record in self.records}
-        return tuple(name for name in self.claim.experiments if name not in there)
+        """The experiments that have no runs to judge by; of a claim that others keep waiting, those
+        others, if they are known."""
+        there = {record.experiment for record in self.records or self.unmatched}
+        lacking = tuple(name for name in self.claim.experiments if name not in there)
+        return lacking if lacking or self.records else self.claim.experiments
 
     @property
     def covered(self) -> str:

@@ -57,3 +57,11 @@ def test_where_no_scale_is_common_to_all_every_run_is_named() -> None:
 
 def test_what_is_judged_on_all_its_runs_names_none() -> None:
     assert not any("left out" in note for note in judge(CLAIM, [run("slow"), run("fast")]).notes)
+
+
+def test_a_run_that_waits_for_others_is_not_among_the_missing() -> None:
+    finding = judge(CLAIM, [run("slow")])
+    assert finding.verdict is Verdict.no_runs
+    assert finding.notes == ("slow/slow64: waits for runs of fast",)
+    assert finding.missing == ("fast",)
+    assert judge(CLAIM, []).missing == ("slow", "fast")
