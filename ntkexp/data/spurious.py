@@ -6,11 +6,11 @@ spurious attribute, 180 of each pair of label and attribute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -227,10 +227,8 @@ class Marked:
     marks: Marks
 
 
-class Mark(Protocol):
-    """Puts the attribute, where the mask says so, on images of a split."""
-
-    def __call__(self, pixels: Pixels, attribute: Tensor, split: str) -> Pixels: ...
+# Puts the attribute, where the mask (n,) says so, on images of a split, train or test.
+Mark = Callable[[Pixels, Tensor, str], Pixels]
 
 
 def composed(

@@ -49,14 +49,13 @@ def _rank(members: Sequence[Record]) -> tuple[int, bool, int, int]:
     return SCALES.index(first.scale), first.recipe == "released", -len(members), -farthest
 
 
-def runs_to_show(records: Iterable[Record], tables: Iterable[str] = ()) -> list[Record]:
+def runs_to_show(records: Sequence[Record]) -> list[Record]:
     """The runs that a figure and the report show, among those of one experiment by one recipe.
 
-    They are chosen as the ledger chooses, among runs that came far enough and have rows in every
-    one of `tables`. Where there is no other, a run counts whose training collapsed.
+    They are chosen as the ledger chooses, among runs that came far enough. Where there is no other,
+    a run counts whose training collapsed.
     """
-    complete = has_rows(records, tables)
-    return choose(complete, came_far_enough) or choose(complete) or _best(complete)
+    return choose(records, came_far_enough) or choose(records) or _best(records)
 
 
 def has_rows(records: Iterable[Record], tables: Iterable[str]) -> list[Record]:

@@ -168,7 +168,6 @@ def test_a_figure_shows_a_run_that_came_far_before_others_and_a_short_one_if_the
     assert runs_to_show([short]) == [short]
     far = record("disk", tables, **{"model.width": 512})
     assert runs_to_show([short, far]) == [far]
-    assert runs_to_show([short, far], tables=["spectrum"]) == []
 
 
 @pytest.mark.parametrize(("iteration", "far"), [(2999, False), (3000, True)])

@@ -43,10 +43,6 @@ class FactorLearner(NetworkLearner):
         self._stack: FactorStack | None = None
 
     @property
-    def order(self) -> object:
-        return self.batches
-
-    @property
     def trained(self) -> dict[str, nn.Parameter]:
         weights = self.linearised.network.named_parameters()
         return {name: weight for name, weight in weights if weight.requires_grad}

@@ -10,34 +10,17 @@ it is that of the linearised network.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ntkexp.errors import UserError
 from ntkexp.objectives.base import Loss
-from ntkexp.optim.update import WeightUpdate, one_or_each
-from ntkexp.training.factors.frozen_factors import FrozenFactors
+from ntkexp.optim.update import one_or_each
 
-
-class OnFactors(Protocol):
-    """A run: `trained` are its weights by name, `first` what they were, and `order` tells which
-    minibatches it sees."""
-
-    update: WeightUpdate
-
-    @property
-    def order(self) -> object: ...
-
-    @property
-    def trained(self) -> dict[str, nn.Parameter]: ...
-
-    @property
-    def first(self) -> dict[str, Tensor]: ...
-
-    @property
-    def factors(self) -> FrozenFactors: ...
+if TYPE_CHECKING:
+    from ntkexp.training.factors.learner import FactorLearner
 
 
 class FactorStack:
@@ -46,10 +29,10 @@ class FactorStack:
     `compute` and `apply` are the two halves of an update, as a `Stack` of networks has them.
     """
 
-    def __init__(self, runs: Sequence[OnFactors], objective: Loss) -> None:
+    def __init__(self, runs: Sequence[FactorLearner], objective: Loss) -> None:
         self.runs, self.objective = runs, objective
         self.factors = runs[0].factors
-        if any(run.factors is not self.factors or run.order != runs[0].order for run in runs):
+        if any(run.factors is not self.factors or run.batches != runs[0].batches for run in runs):
             raise UserError(
                 "members: with transform.route=factors all begin with the same weights and see the "
                 "same minibatches; expected members that differ in labels alone, or a sweep (-m)"
