@@ -1,8 +1,8 @@
 """Backwards of activations: the gradients of several outputs at places inside the network.
 
 No parameter is among the places, so autograd computes the gradient of none. Its gradients by
-parameters are what factors are compared with: for a random cotangent u, the gradient of
-sum_ic u_ic f_ic must be sum_ic u_ic grad f_ic as the factor gives it, up to rounding.
+parameters are what factors are compared with: for a random cotangent a, the gradient of
+sum_ic a_ic f_ic must be sum_ic a_ic grad f_ic as the factor gives it, up to rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ntkexp.errors import UserError
 from ntkexp.machine import on_gpu
 from ntkexp.tangent.factors import Factor, Outer
 from ntkexp.tangent.graph import passed_through
-from ntkexp.tangent.operations import Use
+from ntkexp.tangent.operations import Operation
 from ntkexp.tangent.positions import Patches
 
 # Whose inputs a comparison cuts out of their images together.
@@ -31,7 +31,7 @@ TOLERANCE_LOW = (5e-2, 1e-2)
 TOLERANCE_TF32 = (1e-2, 1e-3)
 
 
-def one_output(values: Tensor) -> list[Tensor]:
+def output_cotangents(values: Tensor) -> list[Tensor]:
     """The k cotangents (n, k), each of which sums one output over the examples."""
     cotangents = []
     for output in range(values.shape[1]):
@@ -42,35 +42,35 @@ def one_output(values: Tensor) -> list[Tensor]:
 
 
 def receive_gradients(
-    values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor], together: bool
+    values: Tensor, operations: Sequence[Operation], cotangents: Sequence[Tensor], together: bool
 ) -> None:
-    """Give every use the gradient of its output, for each cotangent of `values`.
+    """Give every operation the gradient of its output, for each cotangent of `values`.
 
     `together` asks for all at once: in a small network an operation costs more to start than to do.
     """
-    if not uses:  # torch 2.14 has no gradient of nothing
+    if not operations:  # torch 2.14 has no gradient of nothing
         return
     if together and len(cotangents) > 1:
         try:
-            grads = _together(values, uses, cotangents)
+            grads = _together(values, operations, cotangents)
         except RuntimeError:  # an operation that vmap cannot follow
             pass
         else:
-            for use, grad in zip(uses, grads, strict=True):
-                missing = grad is None
-                use.receive(0, values.new_zeros(len(cotangents), *use.shape) if missing else grad)
+            for operation, grad in zip(operations, grads, strict=True):
+                shape = (len(cotangents), *operation.shape)
+                operation.receive(0, values.new_zeros(shape) if grad is None else grad)
             return
-    _one_by_one(values, uses, cotangents)
+    _one_by_one(values, operations, cotangents)
 
 
 def _together(
-    values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor]
+    values: Tensor, operations: Sequence[Operation], cotangents: Sequence[Tensor]
 ) -> tuple[Tensor, ...]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "There is a performance drop")
         return torch.autograd.grad(
             values,
-            [use.edge for use in uses],
+            [operation.edge for operation in operations],
             torch.stack([*cotangents]),
             retain_graph=True,
             allow_unused=True,
@@ -78,52 +78,55 @@ def _together(
         )
 
 
-def _one_by_one(values: Tensor, uses: Sequence[Use], cotangents: Sequence[Tensor]) -> None:
+def _one_by_one(
+    values: Tensor, operations: Sequence[Operation], cotangents: Sequence[Tensor]
+) -> None:
     """A loop of backwards.
 
     For VGG19 and n = 20 vmap's batch of backwards takes 1.4 times as long on two cores. Gradients
     asked of autograd.grad are all alive until the backward ends: half a gigabyte for ResNet18 on
-    100 images. So only the uses at which a backward ends are asked for; the others are given their
-    gradients by hooks as the backward passes them. A single backward, as in a training step, asks
-    for all: finding out where it ends would cost more than it saves.
+    100 images. So only the operations at which a backward ends are asked for; the others are given
+    their gradients by hooks as the backward passes them. A single backward, as in a training step,
+    asks for all: finding out where it ends would cost more than it saves.
     """
     several = len(cotangents) > 1
-    passed = passed_through(values, [use.node for use in uses]) if several else [False] * len(uses)
-    ends = [use for use, on_the_way in zip(uses, passed, strict=True) if not on_the_way]
+    nodes = [op.node for op in operations]
+    passed = passed_through(values, nodes) if several else [False] * len(nodes)
+    ends = [op for op, on_the_way in zip(operations, passed, strict=True) if not on_the_way]
     received: set[int] = set()
     now = 0
 
-    def hook_for(use: Use) -> Callable[[tuple[Tensor, ...]], None]:
+    def hook_for(operation: Operation) -> Callable[[tuple[Tensor, ...]], None]:
         def hook(grads: tuple[Tensor, ...]) -> None:
             if (grad := grads[0]) is not None:
-                use.receive(now, grad.unsqueeze(0))
-                received.add(id(use))
+                operation.receive(now, grad.unsqueeze(0))
+                received.add(id(operation))
 
         return hook
 
     with ExitStack() as stack:
-        for use, on_the_way in zip(uses, passed, strict=True):
+        for operation, on_the_way in zip(operations, passed, strict=True):
             if on_the_way:
-                handle = use.node.register_prehook(hook_for(use))
+                handle = operation.node.register_prehook(hook_for(operation))
                 stack.callback(handle.remove)
-        edges = [use.edge for use in ends]
+        edges = [operation.edge for operation in ends]
         for now, cotangent in enumerate(cotangents):
             received = set()
             # Given a cotangent, torch imports sympy: half a second of every process.
             grads = torch.autograd.grad(
                 (values * cotangent).sum(), edges, retain_graph=True, allow_unused=True
             )
-            for use, grad in zip(ends, grads, strict=True):
+            for operation, grad in zip(ends, grads, strict=True):
                 if grad is not None:
-                    use.receive(now, grad.unsqueeze(0))
-                    received.add(id(use))
-            for use in uses:
-                if id(use) not in received:
-                    use.receive(now, values.new_zeros(1, *use.shape))
+                    operation.receive(now, grad.unsqueeze(0))
+                    received.add(id(operation))
+            for operation in operations:
+                if id(operation) not in received:
+                    operation.receive(now, values.new_zeros(1, *operation.shape))
 
 
 class Truth:
-    """Autograd's gradients of sum_ic u_ic f_ic, flat, by parameter."""
+    """Autograd's gradients of sum_ic a_ic f_ic, flat, by parameter."""
 
     def __init__(self, values: Tensor, parameters: Mapping[str, Tensor], cotangent: Tensor) -> None:
         try:
@@ -145,7 +148,7 @@ class Truth:
         self.length = sum(norm**2 for norm in norms) ** 0.5
 
     def agrees(self, name: str, factor: Factor, coefficients: Tensor) -> bool:
-        """True where a factor's sum_ic u_ic grad f_ic is the gradient; `coefficients` are u."""
+        """True where a factor's sum_ic a_ic grad f_ic is the gradient; `coefficients` are a."""
         truth, total = self.gradients[name], torch.zeros_like(self.gradients[name])
         patches = isinstance(factor, Outer) and isinstance(factor.u, Patches)
         step = AT_ONCE if patches else len(coefficients)
@@ -168,7 +171,7 @@ def in_tf32(like: Tensor) -> bool:
     return on_device and any(setting.fp32_precision == "tf32" for setting in settings)
 
 
-def drawn(values: Tensor) -> Tensor:
+def random_cotangent(values: Tensor) -> Tensor:
     """A random cotangent of the shape of `values`, the same every time."""
     # A generator of its own: the caller's random state is not to be moved.
     generator = torch.Generator().manual_seed(0)

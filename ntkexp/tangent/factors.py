@@ -33,7 +33,7 @@ class Direct:
         return self.values
 
     def pulled_back(self, cotangent: Tensor) -> Tensor:
-        """sum_ic u_ic grad f_ic, flat, from the cotangent u (n, k)."""
+        """sum_ic a_ic grad f_ic, flat, from the cotangent a (n, k)."""
         return torch.einsum("nk,nkp->p", cotangent, self.values)
 
     def part(self, examples: slice) -> Direct:
@@ -71,7 +71,7 @@ class Outer:
         return torch.einsum(order, everything(self.u), self.v).reshape(n, k, -1)
 
     def pulled_back(self, cotangent: Tensor) -> Tensor:
-        """sum_ic u_ic grad f_ic, flat, from the cotangent u (n, k)."""
+        """sum_ic a_ic grad f_ic, flat, from the cotangent a (n, k)."""
         weighted = torch.einsum("nk,nkgod->ngod", cotangent, self.v)
         order = "ngfd,ngod->gfo" if self.swapped else "ngfd,ngod->gof"
         return torch.einsum(order, everything(self.u), weighted).flatten()
@@ -160,12 +160,12 @@ def _by_group(factor: Outer, workspace: Workspace) -> list[Tensor]:
 def _by_gradients(factor: Outer, group: int, workspace: Workspace) -> Tensor:
     v = factor.v[:, :, group].flatten(1, 2)  # (n, k O, D)
     features, positions = factor.u.features, v.shape[2]
-    everything = slice(group, group + 1), slice(0, features)
+    whole_group = slice(group, group + 1), slice(0, features)
     total = v.new_zeros((), dtype=torch.float64)
     # The cut out windows count as well: all examples' at once would be fresh memory, which is slow.
     bytes_each = features * (v.shape[1] + positions) * v.element_size()
     for part in _parts(len(v), bytes_each, workspace):
-        u = factor.u.part(part).columns(*everything).squeeze(1)
+        u = factor.u.part(part).columns(*whole_group).squeeze(1)
         space = workspace.tensor(len(v[part]), v.shape[1], features)
         torch.bmm(v[part], u.mT, out=space)
         total += _square(space)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.func import jacrev, vmap
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.backwards import Truth, drawn
+from ntkexp.tangent.backwards import Truth, random_cotangent
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors import Direct
 from ntkexp.tangent.function import NetworkFunction
@@ -42,7 +42,7 @@ def jacobians(
     for start in range(0, len(batch), COMPARED):
         part = batch[start : start + COMPARED]
         values = function(part)
-        cotangent = drawn(values)
+        cotangent = random_cotangent(values)
         truth = Truth(values, {name: function.parameters[name] for name in names}, cotangent)
         here = slice(start, start + COMPARED)
         if not all(truth.agrees(name, row.part(here), cotangent) for name, row in rows.items()):

@@ -1,8 +1,8 @@
 """The features of a batch: a factor for every parameter, read off one forward and its backwards.
 
 forward            its graph tells who uses which parameter, and which axis counts the examples
-k backwards        bring the gradients of the k outputs to these uses
-a factor           for each parameter, of what the uses have kept and received
+k backwards        bring the gradients of the k outputs to the operations that use parameters
+a factor           for each parameter, of what these operations have kept and received
 comparison         with autograd's own gradient, once for each form of inputs
 torch.func         for the parameters that have no rule
 """
@@ -18,12 +18,18 @@ from torch.autograd.graph import Node
 
 from ntkexp.errors import UserError
 from ntkexp.machine import on_gpu
-from ntkexp.tangent.backwards import Truth, drawn, first_line, one_output, receive_gradients
+from ntkexp.tangent.backwards import (
+    Truth,
+    first_line,
+    output_cotangents,
+    random_cotangent,
+    receive_gradients,
+)
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors import Factor, Outer, merged
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.graph import Axes, Graph, Outline, Usage, bytes_of_factors, uses_of
+from ntkexp.tangent.graph import Axes, Graph, Outline, Use, bytes_of_factors, uses_of
 from ntkexp.tangent.independence import ROWS, Check, check_independent
 from ntkexp.tangent.memory import SavedBytes, budget_or_default
 from ntkexp.tangent.state import preserve_model_state
@@ -112,7 +118,7 @@ class Findings:
 
 
 class Reading:
-    """One forward's graph, and the factors of sum_c u_ic f_ic for each of some cotangents u.
+    """One forward's graph, and the factors of sum_c a_ic f_ic for each of some cotangents a (n, c).
 
     `factors` has those of the parameters that have a rule, `slow` the names of the others, `order`
     all that the graph uses, as the forward meets them.
@@ -161,7 +167,7 @@ class Reading:
                 axes = outline.axes(Graph(function(few_of(batch))).outline)
         return axes or (None,) * len(self.graph.nodes)
 
-    def _uses(self, leaves: Mapping[str, Node], outputs: int) -> dict[str, list[Usage]]:
+    def _uses(self, leaves: Mapping[str, Node], outputs: int) -> dict[str, list[Use]]:
         return uses_of(self.graph, self.findings.axes, leaves, outputs, self.findings.time_first)
 
     def _factors(
@@ -169,13 +175,13 @@ class Reading:
     ) -> dict[str, Factor]:
         """The factors of the leaves all of whose uses have a rule."""
         uses = self._uses(leaves, len(cotangents))
-        places = [*{id(usage.use): usage.use for some in uses.values() for usage in some}.values()]
-        receive_gradients(self.values, places, cotangents, self.together)
-        self.flops = sum(use.flops for use in places)
+        operations = {id(use.operation): use.operation for some in uses.values() for use in some}
+        receive_gradients(self.values, [*operations.values()], cotangents, self.together)
+        self.flops = sum(operation.flops for operation in operations.values())
         factors = {
-            name: merged([usage.factor(self.parameters[name]) for usage in some])
-            for name, some in uses.items()
-            if some
+            name: merged([use.factor(self.parameters[name]) for use in of_leaf])
+            for name, of_leaf in uses.items()
+            if of_leaf
         }
         _share_biases(factors, uses)
         return factors
@@ -186,23 +192,14 @@ class Reading:
         """The factors that give autograd's gradient of a random sum of the outputs of the first
         `rows` examples; all other parameters are slow."""
         findings = self.findings
-        u = drawn(self.values[:, :1].detach().expand(-1, len(cotangents)))
-        u[rows:] = 0
-        whole = torch.stack([*cotangents], 1).mul(u.unsqueeze(2)).sum(1)
-        truth = Truth(self.values, self.parameters, whole)
-        # Rows may count time first. One backward tells, before there are as many as outputs.
-        timed = any(axis is not None and axis.times > 1 for axis in findings.axes)
-        several = {
-            name: leaves[name]
-            for name, uses in (self._uses(leaves, 1) if timed else {}).items()
-            if any(usage.use.axis.times > 1 for usage in uses)
-        }
-        weights = torch.linspace(1, 2, len(u)).to(u).unsqueeze(1)  # other for each example
-        for name, factor in self._factors(several, [whole / weights]).items():
-            if not truth.agrees(name, factor, weights[:rows]):
-                findings.time_first ^= {name}
+        a = random_cotangent(self.values[:, :1].detach().expand(-1, len(cotangents)))
+        a[rows:] = 0
+        random_sum = torch.stack([*cotangents], 1).mul(a.unsqueeze(2)).sum(1)
+        truth = Truth(self.values, self.parameters, random_sum)
+        if any(axis is not None and axis.times > 1 for axis in findings.axes):
+            self._find_time_first(leaves, random_sum, truth, rows)
         offered = self._factors(leaves, cotangents)
-        self.factors = {n: f for n, f in offered.items() if truth.agrees(n, f, u[:rows])}
+        self.factors = {n: f for n, f in offered.items() if truth.agrees(n, f, a[:rows])}
         for name, factor in self.factors.items():
             if isinstance(factor, Outer) and factor.bias not in self.factors:
                 self.factors[name] = replace(factor, bias="")
@@ -211,16 +208,31 @@ class Reading:
         findings.slow = (leaves.keys() - self.factors.keys()) | hidden
         findings.compared |= leaves.keys()
 
+    def _find_time_first(
+        self, leaves: Mapping[str, Node], random_sum: Tensor, truth: Truth, rows: int
+    ) -> None:
+        """Rows that count examples and time may have either first: one backward tells, before
+        there are as many as outputs."""
+        counting_time = {
+            name: leaves[name]
+            for name, uses in self._uses(leaves, 1).items()
+            if any(use.operation.axis.times > 1 for use in uses)
+        }
+        a = torch.linspace(1, 2, len(self.values)).to(random_sum).unsqueeze(1)  # no two alike
+        for name, factor in self._factors(counting_time, [random_sum / a]).items():
+            if not truth.agrees(name, factor, a[:rows]):
+                self.findings.time_first ^= {name}
 
-def _share_biases(factors: dict[str, Factor], uses: Mapping[str, Sequence[Usage]]) -> None:
+
+def _share_biases(factors: dict[str, Factor], uses: Mapping[str, Sequence[Use]]) -> None:
     """Mark weights whose bias is in the same single operation: sum_d v_d is its gradient."""
     for name, factor in factors.items():
         bias = f"{layer_of(name)}.bias".lstrip(".")
         if not isinstance(factor, Outer) or bias not in factors or bias == name:
             continue
         both = [*uses[name], *uses[bias]]
-        together = len({id(usage.use) for usage in both}) == 1
-        if together and len(both) == 2 and not any(usage.shared for usage in both):
+        together = len({id(use.operation) for use in both}) == 1
+        if together and len(both) == 2 and not any(use.shared for use in both):
             factors[name] = replace(factor, bias=bias)
 
 
@@ -252,7 +264,8 @@ class CheckedFeatures:
             return self.of(twice).part(slice(0, 1))
         values = self.function(batch)
         k, small = values.shape[1], self.sizes.is_small(len(batch))
-        reading = Reading(self.function, batch, values, one_output(values), self.findings, small)
+        cotangents = output_cotangents(values)
+        reading = Reading(self.function, batch, values, cotangents, self.findings, small)
         del values
         factors = reading.factors
         if reading.slow:

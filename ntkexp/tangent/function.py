@@ -170,7 +170,7 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 @contextmanager
-def alone(model: nn.Module, names: Sequence[str] | None) -> Iterator[None]:
+def only_these(model: nn.Module, names: Sequence[str] | None) -> Iterator[None]:
     """Inside the block only these parameters are trained: names of parameters or of modules."""
     if names is None:
         yield
@@ -198,7 +198,7 @@ def alone(model: nn.Module, names: Sequence[str] | None) -> Iterator[None]:
 def check_shapes(
     what: str, given: Mapping[str, object], parameters: Mapping[str, nn.Parameter]
 ) -> None:
-    """A tensor of another shape would be taken for one that can be stretched or turned."""
+    """Refuse a tensor of another shape than its parameter: torch might stretch or turn it."""
     for name, value in given.items():
         shape = tuple(value.shape) if isinstance(value, Tensor) else f"a {type(value).__name__}"
         if shape != (wanted := tuple(parameters[name].shape)):
@@ -206,7 +206,7 @@ def check_shapes(
 
 
 def check_examples_independent(model: nn.Module) -> None:
-    """One clear line for batch statistics and active dropout.
+    """Refuse batch statistics and active dropout in one line.
 
     With either, an example's output depends on the batch or on noise, and gradients of sums over
     examples are no longer sums of per-example gradients. What no module announces is found by

@@ -15,7 +15,7 @@ from torch.autograd.graph import GradientEdge, Node
 
 from ntkexp.errors import UserError
 from ntkexp.tangent.factors import Direct, Factor, Outer
-from ntkexp.tangent.operations import ExampleAxis, Outers, UnfitError, Use, output_shape
+from ntkexp.tangent.operations import ExampleAxis, Operation, Outers, UnfitError, output_shape
 
 # Whole gradients are large pieces of memory, which the allocator does not place without gaps.
 SLACK = 1.6
@@ -154,19 +154,19 @@ def passed_through(values: Tensor, nodes: Sequence[Node]) -> list[bool]:
     return [node in reaching for node in nodes]
 
 
-class Usage(NamedTuple):
+class Use(NamedTuple):
     """A parameter as input number `argument` of an operation: itself, `turned`, or through others.
 
-    `shared` is then where the tensor stands in the graph that is computed from parameters alone.
+    `shared` is the edge of the graph at which the tensor computed from it alone comes out.
     """
 
-    use: Use
+    operation: Operation
     argument: int
     turned: bool
     shared: GradientEdge | None
 
     def factor(self, parameter: nn.Parameter) -> Factor:
-        factor = self.use.rules[self.argument].factor()
+        factor = self.operation.rules[self.argument].factor()
         if self.turned:
             assert isinstance(factor, Outer)
             return Outer(factor.u, factor.v, swapped=not factor.swapped)
@@ -175,18 +175,18 @@ class Usage(NamedTuple):
 
 def uses_of(
     graph: Graph, axes: Axes, leaves: Mapping[str, Node], outputs: int, time_first: Collection[str]
-) -> dict[str, list[Usage]]:
+) -> dict[str, list[Use]]:
     """The uses of some leaves of the graph, by name; none where some use of a leaf has no rule, for
     a part of a sum is worth nothing.
 
     Of the parameters in `time_first`, rows that count examples and time have the time first.
     """
     by_node = dict(zip(graph.nodes, axes, strict=True))
-    made: dict[tuple[Node, bool], Use] = {}
-    uses: dict[str, list[Usage]] = {}
+    operations: dict[tuple[Node, bool], Operation] = {}
+    uses: dict[str, list[Use]] = {}
     for name, leaf in leaves.items():
         try:
-            uses[name] = _uses(graph, leaf, by_node, made, outputs, name in time_first)
+            uses[name] = _uses(graph, leaf, by_node, operations, outputs, name in time_first)
         except UnfitError:
             uses[name] = []
     return uses
@@ -196,12 +196,12 @@ def _uses(
     graph: Graph,
     leaf: Node,
     axes: Mapping[Node, Any],
-    made: dict[tuple[Node, bool], Use],
+    operations: dict[tuple[Node, bool], Operation],
     outputs: int,
     time_first: bool,
-) -> list[Usage]:
+) -> list[Use]:
     """Walk from a parameter through what is shared to the operations with an axis of examples."""
-    uses: list[Usage] = []
+    uses: list[Use] = []
     start: Any = leaf
     seen, waiting = {(leaf, 0)}, [(leaf, 0, start.variable.shape)]
     while waiting:
@@ -218,14 +218,14 @@ def _uses(
             if axes[consumer] is None:
                 raise UnfitError
             key = (consumer, time_first)
-            if key not in made:
+            if key not in operations:
                 examples = graph.outline.examples
-                made[key] = Use(consumer, axes[consumer], examples, outputs, time_first)
-            made[key].want(index, shape)
+                operations[key] = Operation(consumer, axes[consumer], examples, outputs, time_first)
+            operations[key].want(index, shape)
             turned = node.name() == "TBackward0" and node.next_functions[0][0] is leaf
-            turned = turned and isinstance(made[key].rules[index], Outers)
+            turned = turned and isinstance(operations[key].rules[index], Outers)
             shared = None if node is leaf or turned else GradientEdge(node, output)
-            uses.append(Usage(made[key], index, turned, shared))
+            uses.append(Use(operations[key], index, turned, shared))
     return uses
 
 

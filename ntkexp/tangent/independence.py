@@ -69,9 +69,9 @@ def check_independent(
         return
     part = batch[: max(FEWEST, min(rows, ROWS))].to(function.device)
     try:
-        fault = Look(function, part, moved(function)).fault()
+        fault = Trial(function, part, moved(function)).fault()
     except FAILURES:  # weights that the model cannot have, as a matrix that must be positive
-        fault = Look(function, part, {}).fault()
+        fault = Trial(function, part, {}).fault()
     if fault is None:
         return
     if fault.certain and check is True:
@@ -79,7 +79,7 @@ def check_independent(
     warnings.warn(fault.line, stacklevel=2)
 
 
-class Look:
+class Trial:
     """The outputs of one batch, with other tensors in the place of some weights."""
 
     def __init__(
@@ -104,16 +104,16 @@ class Look:
         difference = self.coupling()
         if difference <= LIMIT:
             return None
-        look, in_doubt = self, False
+        trial, in_doubt = self, False
         if self.whole.dtype != torch.float64:
             try:
-                look = Look(self.function, self.batch, self.weights, double=True)
-                difference, in_doubt = look.coupling(), look.watch.coarse
+                trial = Trial(self.function, self.batch, self.weights, double=True)
+                difference, in_doubt = trial.coupling(), trial.watch.coarse
             except FAILURES:  # the model makes tensors of a type of its own
-                look, in_doubt = self, True
+                trial, in_doubt = self, True
         if difference <= LIMIT:
             return None
-        return Fault(look.cause(), not in_doubt or difference > LIMIT_IN_DOUBT)
+        return Fault(trial.cause(), not in_doubt or difference > LIMIT_IN_DOUBT)
 
     def coupling(self) -> float:
         """The distance of the outputs of the halves from those of the whole batch."""
@@ -129,7 +129,7 @@ class Look:
         if callable(outputs):
             model = NetworkFunction(self.function.model)
             with suppress(*FAILURES):
-                if Look(model, self.batch, self.weights, self.double).coupling() <= LIMIT:
+                if Trial(model, self.batch, self.weights, self.double).coupling() <= LIMIT:
                     hint = "" if takes_indices(outputs) else f"; {TAKE_INDICES}"
                     return (
                         "outputs= depends on an example's place in the batch or on other "

@@ -91,8 +91,8 @@ class TangentKernel:
         return replace(self, gram=factor * self.gram, layers=layers)
 
 
-class Request:
-    """One request: what to compute, in which memory, and the plan as it is carried out."""
+class KernelBuilder:
+    """Makes kernels of what `features` gives, in blocks that fit into memory."""
 
     def __init__(self, features: CheckedFeatures | Summed, layers: bool) -> None:
         self.features, self.layers = features, layers
@@ -100,6 +100,7 @@ class Request:
         self.workspace = Workspace(self.sizes.like, self.budget_bytes // 8)
 
     def symmetric(self, batches: list[Batch]) -> list[TangentKernel]:
+        """The kernel of each batch with itself; of several that fit, from one forward."""
         self._refuse_beyond_memory([(len(batch), len(batch)) for batch in batches])
         parts = self._blocks(sum(map(len, batches)))
         if len(parts) > 1 and len(batches) > 1:
@@ -110,12 +111,13 @@ class Request:
         kernels = [self._empty(len(batch), len(batch), features) for batch in batches]
         start = 0
         for kernel, batch in zip(kernels, batches, strict=True):
-            mine = slice(start, start + len(batch))
-            self._add(kernel, features if len(batches) == 1 else features.part(mine), None)
+            examples = slice(start, start + len(batch))
+            self._add(kernel, features if len(batches) == 1 else features.part(examples), None)
             start += len(batch)
         return [self._finished(kernel, kernel.plan.halved) for kernel in kernels]
 
     def _blockwise(self, batch: Batch, parts: list[slice]) -> TangentKernel:
+        """The lower half of a kernel, block by block; features are computed for each pair."""
         kernel: TangentKernel | None = None
         for index, rows in enumerate(parts):
             left = self.features.of(batch[rows])
@@ -128,6 +130,7 @@ class Request:
         return self._finished(kernel, set(left.layers))
 
     def cross(self, batch: Batch, other: Batch) -> TangentKernel:
+        """The kernel of one batch, its rows, with another."""
         self._refuse_beyond_memory([(len(batch), len(other))])
         parts = self._blocks(len(batch) + len(other))
         if len(parts) == 1:
@@ -147,11 +150,8 @@ class Request:
         return self._finished(result)
 
     def _refuse_beyond_memory(self, sizes: list[tuple[int, int]]) -> None:
-        k, owners = (
-            self.sizes.outputs,
-            {layer_of(name) for name in self.features.function.parameters},
-        )
-        rows, columns = (k * max(size) for size in zip(*sizes, strict=True))
+        owners = {layer_of(name) for name in self.features.function.parameters}
+        rows, columns = (self.sizes.outputs * max(size) for size in zip(*sizes, strict=True))
         refuse_beyond_memory(rows, columns, len(owners) if self.layers else 0, self.sizes.like)
 
     def _blocks(self, examples: int) -> list[slice]:
@@ -184,7 +184,7 @@ class Request:
             kernel.plan.steps += add_layer(gram, name, factors, others, self.workspace)
 
     def _finished(self, kernel: TangentKernel, halved: Collection[str] = ()) -> TangentKernel:
-        """The layers whose lower half alone is there mirrored, and the total."""
+        """Mirror the layers of which the lower half alone is there, and add up the total."""
         if not kernel.layers and halved:
             mirror(kernel.gram)
         for name, gram in kernel.layers.items():

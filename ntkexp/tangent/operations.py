@@ -48,13 +48,13 @@ class UnfitError(Exception):
 class Rule(Protocol):
     """Gathers what a backward brings to an operation, and makes a factor of it."""
 
-    def receive(self, use: Use, output: int, grads: Tensor) -> None:
+    def receive(self, operation: Operation, output: int, grads: Tensor) -> None:
         """The gradients (m, *shape) of m outputs of the network, from number `output` on."""
 
     def factor(self) -> Factor: ...
 
 
-class Use:
+class Operation:
     """An operation of the graph that takes parameters, or tensors computed from them alone.
 
     `axis` is that of the examples in its output. Where it counts positions as well, (n T), they
@@ -130,8 +130,8 @@ class Use:
             raise UnfitError
         u = self.apart(x.detach(), 0).transpose(1, 2).unsqueeze(1)  # (n, 1, K, T)
 
-        def outers(use: Use, grads: Tensor) -> Tensor:
-            return use.apart(grads, 1).permute(0, 2, 3, 1).unsqueeze(2)  # (n, m, 1, O, T)
+        def outers(operation: Operation, grads: Tensor) -> Tensor:
+            return operation.apart(grads, 1).permute(0, 2, 3, 1).unsqueeze(2)  # (n, m, 1, O, T)
 
         return Outers(self, Columns(u), outers, swapped=True)
 
@@ -156,8 +156,8 @@ class Use:
             rows = self.apart(everything(patches), 0)  # (n, T, G, K, D)
             u = Columns(rows.movedim(1, 3).flatten(3))
 
-        def outers(use: Use, grads: Tensor) -> Tensor:
-            rows = use.apart(grads.flatten(3), 1)  # (n, T, m, G O, D)
+        def outers(operation: Operation, grads: Tensor) -> Tensor:
+            rows = operation.apart(grads.flatten(3), 1)  # (n, T, m, G O, D)
             n, _, m, channels, _ = rows.shape
             return rows.permute(0, 2, 3, 1, 4).reshape(n, m, groups, channels // groups, -1)
 
@@ -172,8 +172,8 @@ class Use:
         index = self.apart(self.saved("indices"), axis).flatten(1)  # (n, D)
         kept = (index != padding)[:, None, :, None] if 0 <= padding < size else None
 
-        def outers(use: Use, grads: Tensor) -> Tensor:
-            rows = use.apart(grads, 1 + axis).movedim(2, 1).flatten(2, -2)  # (n, m, D, E)
+        def outers(operation: Operation, grads: Tensor) -> Tensor:
+            rows = operation.apart(grads, 1 + axis).movedim(2, 1).flatten(2, -2)  # (n, m, D, E)
             rows = rows if kept is None else rows * kept
             return rows.transpose(2, 3).unsqueeze(2)
 
@@ -205,13 +205,17 @@ class Outers:
     """v (n, k, G, O, D) of the outer products v_d u_d^T, gathered output by output."""
 
     def __init__(
-        self, use: Use, u: Positions, outers: Callable[[Use, Tensor], Tensor], swapped: bool
+        self,
+        operation: Operation,
+        u: Positions,
+        outers: Callable[[Operation, Tensor], Tensor],
+        swapped: bool,
     ) -> None:
-        self.outputs, self.u, self.outers, self.swapped = use.outputs, u, outers, swapped
+        self.outputs, self.u, self.outers, self.swapped = operation.outputs, u, outers, swapped
         self.v: Tensor | None = None
 
-    def receive(self, use: Use, output: int, grads: Tensor) -> None:
-        rows = self.outers(use, grads)
+    def receive(self, operation: Operation, output: int, grads: Tensor) -> None:
+        rows = self.outers(operation, grads)
         if rows.shape[1] == self.outputs:  # all at once; a single one is kept as it comes
             self.v = rows if self.outputs == 1 else rows.contiguous()
             return
@@ -229,11 +233,11 @@ class Sums:
     """g times `scale`, summed over each example's part of what S is stretched along."""
 
     def __init__(
-        self, use: Use, shape: Sequence[int], scale: Any = None, sign: float = 1.0
+        self, operation: Operation, shape: Sequence[int], scale: Any = None, sign: float = 1.0
     ) -> None:
         self.sign = sign
         self.scale = scale.detach() if isinstance(scale, Tensor) else scale
-        axis, out = use.axis.axis, use.shape
+        axis, out = operation.axis.axis, operation.shape
         padded = (1,) * (len(out) - len(shape)) + tuple(shape)
         pairs = [*zip(padded, out, strict=False)]
         if len(padded) != len(out) or padded[axis] != 1 or any(s not in (1, o) for s, o in pairs):
@@ -242,17 +246,17 @@ class Sums:
         self.summed = [1, *(3 + a for a, (s, o) in enumerate(rest) if s == 1 and o != 1)]
         self.values: Tensor | None = None
 
-    def receive(self, use: Use, output: int, grads: Tensor) -> None:
+    def receive(self, operation: Operation, output: int, grads: Tensor) -> None:
         scaled = grads if self.scale is None else grads * self.scale
-        rows = use.apart(scaled, 1 + use.axis.axis)  # (n, T, m, ...)
+        rows = operation.apart(scaled, 1 + operation.axis.axis)  # (n, T, m, ...)
         outputs = grads.shape[0]
-        rows = rows.sum(self.summed).reshape(use.examples, outputs, -1)
+        rows = rows.sum(self.summed).reshape(operation.examples, outputs, -1)
         rows = rows if self.sign == 1 else self.sign * rows
-        if outputs == use.outputs:
+        if outputs == operation.outputs:
             self.values = rows
             return
         if self.values is None:
-            self.values = rows.new_empty(use.examples, use.outputs, rows.shape[2])
+            self.values = rows.new_empty(operation.examples, operation.outputs, rows.shape[2])
         self.values[:, output : output + outputs] = rows
 
     def factor(self) -> Factor:

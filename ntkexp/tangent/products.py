@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ntkexp.errors import UserError
-from ntkexp.tangent.backwards import drawn, first_line
+from ntkexp.tangent.backwards import first_line, random_cotangent
 from ntkexp.tangent.batch import Batch, Inputs, Outputs
 from ntkexp.tangent.fallback import jacobians
 from ntkexp.tangent.function import (
     NetworkFunction,
-    alone,
     check_examples_independent,
     check_shapes,
+    only_these,
     trainable,
 )
 from ntkexp.tangent.memory import default_budget
@@ -74,7 +74,7 @@ def _twice_differentiated(
     except RuntimeError:
         return None
     # A derivative computed outside of autograd's sight looks like a constant: <u, Phi v> tells.
-    w = drawn(values)
+    w = random_cotangent(values)
     pulled = _pulled_back(values, points, w)
     parts = torch.stack([(g * v).sum().double() for g, v in zip(pulled, tangents, strict=True)])
     sizes = torch.stack([(g * v).abs().sum() for g, v in zip(pulled, tangents, strict=True)])
@@ -160,10 +160,10 @@ def tangent_operator(
     from scipy.sparse.linalg import LinearOperator
 
     check_examples_independent(model)
-    with preserve_model_state(model), sdpa_kernel(SDPBackend.MATH), alone(model, parameters):
+    with preserve_model_state(model), sdpa_kernel(SDPBackend.MATH), only_these(model, parameters):
         function = NetworkFunction(model, outputs)
         values, points = function(Batch.of(inputs)), [*function.parameters.values()]
-        if _twice_differentiated(values, points, [*map(drawn, points)]) is None:
+        if _twice_differentiated(values, points, [*map(random_cotangent, points)]) is None:
             raise UserError(
                 "an operation of the model has no second derivative; push_forward and pull_back "
                 "do without"

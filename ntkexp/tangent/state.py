@@ -1,5 +1,5 @@
 """Look at a model and leave it, and everybody's random numbers, as they were found; and watch a
-forward operation by operation, before each is done, in this thread only.
+forward operation by operation, in this thread only.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _on_gpu(args: tuple[Any, ...]) -> bool:
-    return any(isinstance(one, Tensor) and one.device.type != "cpu" for one in args)
+    return any(isinstance(arg, Tensor) and arg.device.type != "cpu" for arg in args)
 
 
 def _stir(result: Any) -> None:

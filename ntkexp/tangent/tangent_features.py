@@ -19,13 +19,13 @@ from ntkexp.tangent.factors import Factor, norm_workspace, squared_norms
 from ntkexp.tangent.features import CheckedFeatures, Features, Findings, Summed
 from ntkexp.tangent.function import (
     NetworkFunction,
-    alone,
     coupling_modules,
+    only_these,
     refuse_coupling,
     trainable,
 )
 from ntkexp.tangent.independence import Check
-from ntkexp.tangent.kernel import Request, TangentKernel, batch_kernel
+from ntkexp.tangent.kernel import KernelBuilder, TangentKernel, batch_kernel
 from ntkexp.tangent.memory import blocks
 from ntkexp.tangent.state import preserve_model_state
 
@@ -90,48 +90,47 @@ class TangentFeatures:
     ) -> TangentKernel:
         """K of `inputs` with themselves, or with `other`; `layers` splits it by layer, `summed` is
         the sum of K over outputs, (n, n')."""
-        with self._looking():
+        with self._undisturbed():
             batches = Batch.several([inputs] if other is None else [inputs, other])
             checked = self._checked(batches)
-            request = Request(Summed(checked) if summed else checked, layers)
-            return request.symmetric(batches)[0] if other is None else request.cross(*batches)
+            builder = KernelBuilder(Summed(checked) if summed else checked, layers)
+            return builder.symmetric(batches)[0] if other is None else builder.cross(*batches)
 
     def kernels(
         self, batches: Mapping[str, Inputs], *, layers: bool = True
     ) -> dict[str, TangentKernel]:
         """The kernel of each batch with itself, from one forward and one set of backwards."""
-        with self._looking():
+        with self._undisturbed():
             several = Batch.several([*batches.values()])
-            kernels = Request(self._checked(several), layers).symmetric(several)
+            kernels = KernelBuilder(self._checked(several), layers).symmetric(several)
             return dict(zip(batches, kernels, strict=True))
 
     def factors(self, inputs: Inputs) -> Features:
         """The factors of every parameter. The batch is not cut: it must fit into memory."""
-        with self._looking():
+        with self._undisturbed():
             batch = Batch.of(inputs)
             return self._checked([batch]).of(batch)
 
     def trace(self, inputs: Inputs) -> Tensor:
         """Tr K, a float64 scalar: c backwards of activations, and norms in place of products."""
-        workspace, norms = norm_workspace(next(iter(trainable(self.model).values())).detach()), []
-        for factors in self.in_blocks(inputs):
-            norms.append(squared_norms(factors, workspace))
+        workspace = norm_workspace(next(iter(trainable(self.model).values())).detach())
+        norms = [squared_norms(factors, workspace) for factors in self.in_blocks(inputs)]
         return torch.stack(norms).sum()
 
     def in_blocks(self, inputs: Inputs) -> Iterator[list[Factor]]:
         """The factors of every parameter, for as many examples at a time as fit into memory."""
-        with self._looking():
+        with self._undisturbed():
             batch = Batch.of(inputs)
             checked = self._checked([batch])
-            each = checked.sizes.bytes_per_example
-            for rows in blocks(len(batch), each, checked.budget_bytes):
+            for rows in blocks(len(batch), checked.sizes.bytes_per_example, checked.budget_bytes):
                 layers = checked.of(batch[rows]).layers.values()
                 yield [factor for layer in layers for factor in layer.values()]
 
     @contextmanager
-    def _looking(self) -> Iterator[None]:
+    def _undisturbed(self) -> Iterator[None]:
         refuse_coupling(self._couplers)
-        with preserve_model_state(self.model, tf32=self.tf32), alone(self.model, self.parameters):
+        varied = only_these(self.model, self.parameters)
+        with preserve_model_state(self.model, tf32=self.tf32), varied:
             yield
 
     def _checked(self, batches: list[Batch]) -> CheckedFeatures:
@@ -181,7 +180,7 @@ def tangent_kernel(
     if batch_function:
         if other is not None:
             raise UserError("batch_function=True: two batches have no common batch function")
-        with preserve_model_state(model, tf32=tf32), alone(model, parameters):
+        with preserve_model_state(model, tf32=tf32), only_these(model, parameters):
             function = NetworkFunction(model, outputs)
             return batch_kernel(function, Batch.of(inputs), layers, budget_bytes)
     features = TangentFeatures(

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.function import NetworkFunction
-from ntkexp.tangent.independence import Look, check_independent, moved
+from ntkexp.tangent.independence import Trial, check_independent, moved
 from ntkexp.tangent.state import preserve_model_state
 
 BESIDE = (1_001_504,)
@@ -170,7 +170,7 @@ def network(seed: int) -> tuple[str, nn.Module, Tensor]:
 
 def in_float64(function: NetworkFunction, batch: Batch) -> float:
     """The difference that decides, at the weights or at moved ones, whichever is larger."""
-    return max(Look(function, batch, w, double=True).coupling() for w in ({}, moved(function)))
+    return max(Trial(function, batch, w, double=True).coupling() for w in ({}, moved(function)))
 
 
 def main(first: int = 1, last: int = 20_000) -> None:
