@@ -22,7 +22,7 @@ from ntkexp.execution.prepare import checksums
 from ntkexp.execution.run import NOTHING_TYPED, Typed
 from ntkexp.identity import folder_of
 from ntkexp.results.lock import is_locked
-from ntkexp.results.status import begun, forget_work, read_status
+from ntkexp.results.status import forget_work, has_commits, read_status
 
 # What a job writes to the terminal when it runs alone.
 LOG = "log.txt"
@@ -199,7 +199,7 @@ def _plan(job: Job) -> str:
         return "failed before" if job.outcome is Outcome.failed else str(job.outcome)
     if is_locked(job.folder / "lock"):
         return "running now"
-    if begun(job.folder) and not job.config.rerun:
+    if has_commits(job.folder) and not job.config.rerun:
         return "to resume"
     return "to run again" if (job.folder / "status.json").exists() else "to run"
 

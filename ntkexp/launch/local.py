@@ -29,12 +29,12 @@ from ntkexp.launch.child import Slot
 from ntkexp.launch.job import TAKEN, Job, Outcome, set_outcome
 from ntkexp.machine import cores, gpus_for
 from ntkexp.progress import Progress
-from ntkexp.results.status import begun_with
+from ntkexp.results.status import lasting_facts
 
 
 def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
     """Carry out every job. Returns 128 + n if signal n ended the sweep."""
-    kept = [facts["threads"] for job in jobs if "threads" in (facts := begun_with(job.folder))]
+    kept = [facts["threads"] for job in jobs if "threads" in (facts := lasting_facts(job.folder))]
     room = slots(config.launcher, len(jobs), gpus=gpus_for(config.device), kept=kept)
     # A process with threads of its own could not be forked. numpy starts them when it is loaded,
     # torch when it first computes; each job then takes its number.

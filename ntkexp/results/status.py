@@ -118,12 +118,12 @@ def sweep_up(folder: Path) -> None:
                 remove_tree(folder / name)
 
 
-def begun_with(folder: Path) -> dict[str, Any]:
+def lasting_facts(folder: Path) -> dict[str, Any]:
     """The facts that an unfinished run keeps for all its lives, such as its threads."""
     return kept_facts(folder / UNFINISHED / "committed")
 
 
-def begun(folder: Path) -> bool:
+def has_commits(folder: Path) -> bool:
     """True if an unfinished run has a commit to go on from."""
     return any(name.endswith(".json") for name in names_in(folder / UNFINISHED / "committed"))
 

@@ -29,8 +29,8 @@ from ntkexp.results.status import (
     UNFINISHED,
     Card,
     State,
-    begun,
     forget_work,
+    has_commits,
     status_text,
     sweep_up,
 )
@@ -58,7 +58,7 @@ class Run:
         self._pending: dict[str, list[pd.DataFrame]] = {name: [] for name in self.tables}
         self._staged: dict[str, bytes] = {}
         self._kept: dict[str, StoredFile] = {}
-        self._begun_with: dict[str, dict[str, Any]] = {}
+        self._listed_at_begin: dict[str, dict[str, Any]] = {}
         self._lock = Lock(folder / "lock")
         self._drafts = Drafts(folder / UNFINISHED)
 
@@ -82,7 +82,7 @@ class Run:
     def __exit__(self, *error: object) -> None:
         self._drafts.close()
         try:
-            if not (self.folder / STATUS).exists() and not begun(self.folder):
+            if not (self.folder / STATUS).exists() and not has_commits(self.folder):
                 # Nothing began here: nothing stays.
                 forget_work(self.folder)
         finally:
@@ -117,19 +117,19 @@ class Run:
         the run has kept since its first life.
         """
         self._chain = read_chain(self.committed)
-        kept = {commit.name for commit in self._chain}
+        counting = {commit.name for commit in self._chain}
         self._kept = {}
         for stored in (*self._parts(), *self._files()):
-            stored.read(self.committed)
-            kept.add(stored.name)
+            stored.read(self.committed)  # or refused, as damaged
+            counting.add(stored.name)
         checkpoint = None
         if self._chain:
             last = self._chain[-1]
             checkpoint = last.checkpoint.read(self.committed)
-            kept.add(last.checkpoint.name)
+            counting.add(last.checkpoint.name)
             self.facts = dict(last.facts)
         for name in names_in(self.committed):
-            if name not in kept:
+            if name not in counting:
                 remove(self.committed / name)
         return checkpoint
 
@@ -143,15 +143,15 @@ class Run:
             self.facts = {**card.facts, **self.facts}
             texts[CARD] = replace(card, facts=self.facts).text()
         for name, text in texts.items():
-            self._write(name, text)
-            self._begun_with[name] = StoredFile.of_bytes(text.encode(), name).facts
+            self.write_text(name, text)
+            self._listed_at_begin[name] = StoredFile.of_bytes(text.encode(), name).facts
         lives = self._lives() if self._chain else []
         self._write_lives([*lives, {"began": now(), **provenance}])
         self.write_status("running")
 
     @property
     def commits(self) -> int:
-        """How many there are."""
+        """The number of commits, those of earlier lives among them."""
         return len(self._chain)
 
     def rows_of(self, number: int) -> dict[str, pd.DataFrame]:
@@ -183,12 +183,12 @@ class Run:
         """Another file of the run, on disk from now on; it counts from the next commit on."""
         if name in self._kept or name in {file.published for file in self._files()}:
             raise ValueError(f"{name} is kept already")
-        self._kept[name] = self._keep(len(self._chain) + 1, name, content)
+        self._kept[name] = self._write_next(name, content)
 
     def read_kept(self, name: str) -> bytes:
         """A file that was kept, as of the last commit."""
-        (found,) = [file for file in self._files() if file.published == name]
-        return found.read(self.committed)
+        (file,) = [file for file in self._files() if file.published == name]
+        return file.read(self.committed)
 
     def commit(self, checkpoint: bytes) -> None:
         """Write down the pending rows and the state to go on from."""
@@ -198,24 +198,24 @@ class Run:
             if frames:
                 frame = pd.concat(frames, ignore_index=True)
                 content, rows = parquet(name, frame), len(frame)
-                parts.append(self._keep(number, f"{name}.parquet", content, table=name, rows=rows))
+                parts.append(self._write_next(f"{name}.parquet", content, table=name, rows=rows))
         commit = Commit(
             number=number,
             life=self._drafts.life,
             parent=self._chain[-1].life if self._chain else None,
-            checkpoint=self._keep(number, "checkpoint", checkpoint),
+            checkpoint=self._write_next("checkpoint", checkpoint),
             parts=tuple(parts),
             files=tuple(self._kept.values()),
             facts=self.facts,
         )
         self._drafts.write(self.committed / commit.name, commit.text())
         # From here on it counts, whatever becomes of the checkpoint that it replaces.
-        earlier = self._chain[-1:]
+        before = self._chain[-1:]
         self._chain.append(commit)
         self._kept = {}
         for frames in self._pending.values():
             frames.clear()
-        for replaced in earlier:
+        for replaced in before:
             remove(self.committed / replaced.checkpoint.name)
 
     def stage(self, name: str, content: bytes) -> None:
@@ -239,7 +239,7 @@ class Run:
             listed[file.published] = file.facts
         for name, content in self._staged.items():
             listed[name] = self._publish(name, content)
-        listed |= self._begun_with
+        listed |= self._listed_at_begin
         for name in _results_in(self.folder):
             if name not in listed:
                 remove(self.folder / name)
@@ -248,7 +248,7 @@ class Run:
 
     def write_status(self, state: State, **facts: object) -> None:
         status = {"state": state, "schema": SCHEMA_VERSION, "time": now(), **facts}
-        self._write(STATUS, status_text(status))
+        self.write_text(STATUS, status_text(status))
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Add facts to the provenance of this life."""
@@ -256,7 +256,7 @@ class Run:
         self._write_lives([*earlier, life | dict(facts)])
 
     def write_text(self, name: str, text: str) -> None:
-        self._write(name, text)
+        self._drafts.write(self.folder / name, text.encode())
 
     def _parts(self) -> list[StoredFile]:
         return [part for commit in self._chain for part in commit.parts]
@@ -270,7 +270,9 @@ class Run:
             raise DamagedRunError(self.committed / part.name, f"has {len(frame)} rows")
         return frame
 
-    def _keep(self, number: int, name: str, content: bytes, **facts: Any) -> StoredFile:
+    def _write_next(self, name: str, content: bytes, **facts: Any) -> StoredFile:
+        """Write a file of the next commit."""
+        number = len(self._chain) + 1
         path = self.committed / f"{prefix(number, self._drafts.life)}.{name}"
         self._drafts.write(path, content)
         return StoredFile.of_bytes(content, path.name, **facts)
@@ -278,9 +280,6 @@ class Run:
     def _publish(self, name: str, content: bytes) -> dict[str, Any]:
         self._drafts.write(self.folder / name, content)
         return StoredFile.of_bytes(content, name).facts
-
-    def _write(self, name: str, text: str) -> None:
-        self._drafts.write(self.folder / name, text.encode())
 
     def _lives(self) -> list[dict[str, Any]]:
         path = self.folder / "provenance.json"
@@ -295,7 +294,7 @@ class Run:
             return []
 
     def _write_lives(self, lives: list[dict[str, Any]]) -> None:
-        self._write("provenance.json", json.dumps({"lives": lives}, indent=1) + "\n")
+        self.write_text("provenance.json", json.dumps({"lives": lives}, indent=1) + "\n")
 
 
 def now() -> str:

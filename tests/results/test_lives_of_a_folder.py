@@ -18,7 +18,7 @@ from ntkexp.errors import RunTakenError, UserError
 from ntkexp.results.commits import Drafts, kept_facts
 from ntkexp.results.files import refuse_unwritable, replacing
 from ntkexp.results.lock import is_locked
-from ntkexp.results.status import begun_with, read_status
+from ntkexp.results.status import lasting_facts, read_status
 from ntkexp.results.store import Run
 from ntkexp.results.table import Table, float64, int64
 
@@ -164,7 +164,7 @@ def test_a_run_whose_provenance_is_gone_goes_on(tmp_path: Path) -> None:
 
 def test_the_facts_of_a_run_that_goes_on_are_those_of_its_last_commit(tmp_path: Path) -> None:
     folder = tmp_path / "unfinished" / "committed"
-    assert kept_facts(folder) == begun_with(tmp_path) == {}
+    assert kept_facts(folder) == lasting_facts(tmp_path) == {}
     run = life(tmp_path, threads=2)
     commit(run, 0)
     commit(run, 1)
@@ -173,13 +173,13 @@ def test_the_facts_of_a_run_that_goes_on_are_those_of_its_last_commit(tmp_path: 
     later.facts = {"threads": 3}
     commit(later, 2)
     later.__exit__()
-    assert begun_with(tmp_path) == {"threads": 3}
+    assert lasting_facts(tmp_path) == {"threads": 3}
     # Of a dead life with a higher number, were its record published after all.
     late = folder / "00000009.0001.json"
     late.write_bytes((folder / "00000001.0001.json").read_bytes())
-    assert begun_with(tmp_path) == {"threads": 3}
+    assert lasting_facts(tmp_path) == {"threads": 3}
     (folder / "00000003.0002.json").write_bytes(b"[]")
-    assert begun_with(tmp_path) == {}
+    assert lasting_facts(tmp_path) == {}
 
 
 def test_a_table_says_which_it_is_and_of_which_schema(tmp_path: Path) -> None:
