@@ -91,8 +91,8 @@ def component(group: str, options: Mapping[str, Any], name: str | None = None) -
         for key, part in inside(chosen).items()
         if given.get(key) is not None
     }
-    own = differing(given, neutral_of(chosen), group)
-    return {"is": f"{name}@{chosen.version}"} | own | parts
+    not_neutral = differing(given, neutral_of(chosen), group)
+    return {"is": f"{name}@{chosen.version}"} | not_neutral | parts
 
 
 def differing(

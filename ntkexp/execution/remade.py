@@ -17,7 +17,7 @@ from ntkexp.probes import NetworkView
 from ntkexp.references import FromRun
 from ntkexp.results.status import kept_config
 from ntkexp.training.experiment import network_on_data
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.prepared import NetworkOnData
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -58,14 +58,14 @@ def kernel(run: Record, name: str, step: int | None, *, trust: bool) -> TangentK
     return seen.kernel(name)
 
 
-def _of_name(made: Prepared, name: str) -> Batch:
+def _of_name(made: NetworkOnData, name: str) -> Batch:
     if name not in made.batches:
         there = ", ".join(made.batches) or "none"
         raise UserError(f"no batch {name}: the run's probes look at {there}")
     return made.batches[name]
 
 
-def _with_weights(run: Record, step: int | None, trust: bool) -> Prepared:
+def _with_weights(run: Record, step: int | None, trust: bool) -> NetworkOnData:
     last = step is None or step == run.iteration
     weights = _weights(run, "weights.pt" if last else f"weights.{step}.pt")
     made = _prepared(run, trust)
@@ -78,7 +78,7 @@ def _weights(run: Record, file: str) -> dict[str, Tensor]:
     return FromRun(file=file, folder=str(run.folder)).tensors()
 
 
-def _prepared(run: Record, trust: bool) -> Prepared:
+def _prepared(run: Record, trust: bool) -> NetworkOnData:
     """Data, and the network as it is drawn at the start."""
     if run.folder is None:
         raise UserError(f"{run}: lies in no folder, so there is nothing to make it from")

@@ -78,15 +78,15 @@ class Eigenfunctions(Probe):
         uncentred = kernel.gram.double().cpu().numpy()
         gram = centre(uncentred, kernel.outputs, self.centring)
         size = len(gram)
-        # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500 eigenvalues
-        # that decay fast are a hundredth of the work of all of them.
-        start = np.cos(np.arange(size))
         ranks = np.arange(1, self.count + 1)
         rows: dict[str, Any] = {}
         if np.abs(gram).max() <= size * np.finfo(float).eps * np.abs(uncentred).max():
             # A network none of whose units open: the kernel is constant, and has no eigenfunctions.
             values = np.zeros(self.count)
         else:
+            # A fixed starting vector: the same kernel gives the same bits. Twenty of 2500
+            # eigenvalues that decay fast are a hundredth of the work of all of them.
+            start = np.cos(np.arange(size))
             values, vectors = eigsh(gram, k=self.count, which="LA", v0=start)
             values, vectors = values[::-1], _signed(vectors[:, ::-1]) * np.sqrt(size)
             rows["eigenfunctions"] = {

@@ -102,8 +102,8 @@ class NetworkView(View):
     """A network on a data set, in eval mode.
 
     Its kernel is `kernel_factor` times that of `kernel_of`, where that is another module;
-    `batch_statistics` takes kernels with batch normalisation in train mode instead. `known` are
-    kernels of earlier looks that hold still, and takes in those of this one.
+    `batch_statistics` takes kernels with batch normalisation in train mode instead. `kernels_seen`
+    are the kernels of earlier looks, of a network whose kernel never changes; new ones are added.
     """
 
     def __init__(
@@ -115,14 +115,14 @@ class NetworkView(View):
         kernel_of: nn.Module | None = None,
         kernel_factor: float = 1.0,
         batch_statistics: bool = False,
-        known: dict[str, TangentKernel] | None = None,
+        kernels_seen: dict[str, TangentKernel] | None = None,
         optimiser: Callable[[], Mapping[str, Any]] | None = None,
         **facts: Any,
     ) -> None:
         super().__init__(**facts)
         self._model, self._dataset, self._objective = model, dataset, objective
         self._kernel_of, self._kernel_factor = kernel_of or model, kernel_factor
-        self._batch_statistics, self._known = batch_statistics, known
+        self._batch_statistics, self._kernels_seen = batch_statistics, kernels_seen
         self._optimiser = optimiser
 
     @property
@@ -153,8 +153,8 @@ class NetworkView(View):
         features = (
             self._features if outputs is None else TangentFeatures(self._kernel_of, outputs=outputs)
         )
-        found = features.kernel(inputs, layers=False)
-        return found if self._kernel_factor == 1.0 else found.times(self._kernel_factor)
+        kernel = features.kernel(inputs, layers=False)
+        return kernel if self._kernel_factor == 1.0 else kernel.times(self._kernel_factor)
 
     def optimiser(self) -> Mapping[str, Any]:
         return super().optimiser() if self._optimiser is None else self._optimiser()
@@ -180,17 +180,17 @@ class NetworkView(View):
     @cached_property
     def _kernels(self) -> Mapping[str, TangentKernel]:
         """The tangent kernel of every batch: made once, when first asked for, for all probes."""
-        if self._known is None:
+        if self._kernels_seen is None:
             return self._new_kernels()
-        if not self._known:
-            self._known.update(self._new_kernels())
-        return self._known
+        if not self._kernels_seen:
+            self._kernels_seen.update(self._new_kernels())
+        return self._kernels_seen
 
     def _new_kernels(self) -> Mapping[str, TangentKernel]:
-        found = self._kernels_of_module()
+        kernels = self._kernels_of_module()
         if self._kernel_factor == 1.0:
-            return found
-        return {name: kernel.times(self._kernel_factor) for name, kernel in found.items()}
+            return kernels
+        return {name: kernel.times(self._kernel_factor) for name, kernel in kernels.items()}
 
     def _kernels_of_module(self) -> Mapping[str, TangentKernel]:
         from ntkexp.tangent import tangent_kernel

@@ -58,13 +58,13 @@ def load(
             for key in keys:
                 frame[key] = configs[folder].get(key)
             frames.setdefault(name, []).append(frame)
-    if absent := (wanted or set()).difference(frames) if folders else None:
+    if folders and (absent := (wanted or set()).difference(frames)):
         there = sorted({name for folder in folders for name in table_files(folder)})
         raise UserError(
             f"no table {', '.join(sorted(absent))} in the runs under "
             f"{', '.join(map(str, roots))}; they have {', '.join(there)}"
         )
-    return {name: pd.concat(found, ignore_index=True) for name, found in frames.items()}
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in frames.items()}
 
 
 def committed_tables(folder: Path) -> dict[str, pa.Table]:
@@ -211,8 +211,10 @@ def read(folder: Path | str) -> Record:
 
 
 def _record(folder: Path, config: dict[str, Any] | None) -> Iterator[Record]:
-    """One record; none, and a line that says so, of a run that does not say where it is from. No
-    config is given of a run that goes on."""
+    """The record of a run; nothing, and a line on standard error, where it cannot be read.
+
+    `config` is None of a run that is not finished.
+    """
     try:
         yield _read(folder, config)
     except UserError as error:

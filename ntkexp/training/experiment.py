@@ -19,7 +19,7 @@ from ntkexp.training.function_space.routes import work_of
 from ntkexp.training.members.side_by_side import tables_of_members
 from ntkexp.training.members.stacked import StackedMembers
 from ntkexp.training.place import probe_batches, subset_of
-from ntkexp.training.prepared import Prepared, Ready, check_of
+from ntkexp.training.prepared import NetworkOnData, Ready, check_of
 from ntkexp.training.schedule import looks_of
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import refuse_unoffered
@@ -100,7 +100,7 @@ def prepare_members(config: TrainConfig, members: Sequence[Member]) -> Ready:
 
 def network_on_data(
     config: TrainConfig, built: Mapping[str, Probe], device: torch.device
-) -> Prepared:
+) -> NetworkOnData:
     dataset = data.load(config.data, config.seed, device, progress=config.progress)
     dataset = config.objective.seen(dataset)
     objective = config.objective.build(dataset.train.targets, dataset.classes)
@@ -108,7 +108,7 @@ def network_on_data(
     if config.weights.run is not None:
         start_from(model, config.weights)
     transformed = config.transform.build(model.to(device), dataset.train)
-    return Prepared(
+    return NetworkOnData(
         config=config,
         dataset=dataset,
         objective=objective,

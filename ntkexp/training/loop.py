@@ -83,7 +83,7 @@ class Loop:
                 with self.price.of("look"):
                     self.look(event, scheduled=due)
                 self.price.looked(self.run.pending() if self.shown else {})
-            self._keep()
+            self._keep_files()
             if self.work.over:
                 break
             if stop_asked():
@@ -119,11 +119,11 @@ class Loop:
             for view in views:
                 for name, probe in self.probes[view.member].items():
                     self._progress.doing(name)
-                    for part, found in probe.measure(view).items():
-                        if isinstance(found, np.ndarray):
-                            arrays[self._file_of(probe, part, view)] = npy(found)
+                    for part, values in probe.measure(view).items():
+                        if isinstance(values, np.ndarray):
+                            arrays[self._file_of(probe, part, view)] = npy(values)
                         else:
-                            written.append((part, {**view.columns, "step": view.step, **found}))
+                            written.append((part, {**view.columns, "step": view.step, **values}))
         # All at once: a look that is interrupted leaves nothing.
         for table, columns in written:
             self.run.add(table, columns)
@@ -141,7 +141,7 @@ class Loop:
         member = f"{view.member}." if view.columns else ""
         return f"{member}{array}.{view.step}.npy"
 
-    def _keep(self) -> None:
+    def _keep_files(self) -> None:
         """Keep the work's files as they are at this step, if that was asked for."""
         step = self.work.step
         if step > self.kept and self.keeps.due(step):

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from ntkexp.config import Check as Warned
 from ntkexp.config import ExperimentConfig, TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.models.torch import Torch
@@ -25,10 +24,12 @@ CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class Prepared:
+class NetworkOnData:
     """A network, its data and its objective, and the probes with the batches that they look at.
+
     `model` is what is trained: the network, or what a transform made of it; `batches` are those of
-    the probes."""
+    the probes.
+    """
 
     config: TrainConfig
     dataset: Dataset
@@ -64,9 +65,10 @@ class Ready:
 
 
 def check_of(config: ExperimentConfig) -> Check:
-    """The check by kernels that a network keeps its examples apart; the networks of ntkexp do."""
+    """What kernels do about a network that couples examples; those of ntkexp do not, and are not
+    checked."""
     kinds = (getattr(config, "model", None), getattr(config, "transform", None))
     foreign = isinstance(kinds[0], Torch)
     if not foreign and all(type(kind).__module__.startswith("ntkexp.") for kind in kinds):
         return False
-    return "warn" if config.probing.check is Warned.warn else True
+    return "warn" if config.probing.check == "warn" else True

@@ -85,7 +85,7 @@ class Recorder:
         self,
         updates: Sequence[tuple[int, int, float]],
         loss: Sequence[float],
-        hits: Sequence[float],
+        accuracy: Sequence[float],
     ) -> None:
         """Take in losses and accuracies as numbers; `updates` has step, epoch and rate of each."""
         self._write_watched()
@@ -103,11 +103,11 @@ class Recorder:
                         "step": [updates[i][0] for i in kept],
                         "epoch": [updates[i][1] for i in kept],
                         "train_loss": [loss[i] for i in kept],
-                        "train_acc": [hits[i] for i in kept],
+                        "train_acc": [accuracy[i] for i in kept],
                         "lr": [updates[i][2] for i in kept],
                     }
                 )
-            self.latest = {"loss": loss[finite - 1], "accuracy": hits[finite - 1]}
+            self.latest = {"loss": loss[finite - 1], "accuracy": accuracy[finite - 1]}
         if finite < len(loss):
             raise Diverged(updates[finite][0], self.recent_loss)
 

@@ -23,7 +23,7 @@ from ntkexp.probes.view import Descent, evaluating
 from ntkexp.results.table import STEP, Table, float64, string
 from ntkexp.training.learners.learner import Learner
 from ntkexp.training.learners.network import NetworkLearner
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.prepared import NetworkOnData
 from ntkexp.training.recorder import STEPS, Recorder
 from ntkexp.training.schedule import last_step, learning_rate, limit_that_holds
 from ntkexp.training.work import Kept, Written
@@ -45,7 +45,7 @@ OFFERS = frozenset(
 )
 # Updates go on for so many seconds before the loop looks what else there is to do.
 BURST_SECONDS = 0.2
-MakeLearner = Callable[[Prepared, Batches | Endless], Learner]
+MakeLearner = Callable[[NetworkOnData, Batches | Endless], Learner]
 ROUTES: Mapping[str, MakeLearner] = {NetworkLearner.route: NetworkLearner}
 
 
@@ -70,7 +70,7 @@ class Supervised:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: NetworkOnData,
         routes: Mapping[str, MakeLearner] = ROUTES,
         route: str = NetworkLearner.route,
     ) -> None:
@@ -281,7 +281,7 @@ class Supervised:
         return self.step % self.batches.steps_per_epoch == 0
 
 
-def batches_of(prepared: Prepared) -> Batches | Endless:
+def batches_of(prepared: NetworkOnData) -> Batches | Endless:
     """The examples of each update: minibatches of the training set, or of a stream."""
     optim, dataset = prepared.config.optim, prepared.dataset
     if dataset.stream is None:

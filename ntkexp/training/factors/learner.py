@@ -20,9 +20,9 @@ from ntkexp.objectives.evaluate import judged
 from ntkexp.probes import Probe
 from ntkexp.training.factors.frozen_factors import FrozenFactors, frozen_factors
 from ntkexp.training.factors.stack import FactorStack
-from ntkexp.training.learners.learner import BeforeUpdate, asked
+from ntkexp.training.learners.learner import BeforeUpdate, how_evaluated
 from ntkexp.training.learners.network import NetworkLearner
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.prepared import NetworkOnData
 from ntkexp.transforms.linearise import Linearised
 
 
@@ -31,7 +31,7 @@ class FactorLearner(NetworkLearner):
 
     route = "factors"
 
-    def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
+    def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
         super().__init__(prepared, batches)
         assert isinstance(prepared.model, Linearised)
         if self.update.sees_forward:
@@ -86,7 +86,7 @@ class FactorLearner(NetworkLearner):
             self._outputs_of(self.factors if train else self._of_test),
             self.dataset.train if train else self.dataset.test,
             self.objective,
-            **asked(self.config.evaluate, split, self.objective),
+            **how_evaluated(self.config.evaluate, split, self.objective),
         )
 
     def _outputs_of(self, factors: FrozenFactors) -> Callable[[slice], Tensor]:

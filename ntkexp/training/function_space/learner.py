@@ -19,8 +19,8 @@ from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel, pull_back
 from ntkexp.training.function_space.frozen_kernels import FrozenKernels, frozen_kernels
 from ntkexp.training.function_space.stack import Coefficients, FunctionStack
-from ntkexp.training.learners.learner import BeforeUpdate, asked
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.learners.learner import BeforeUpdate, how_evaluated
+from ntkexp.training.prepared import NetworkOnData
 from ntkexp.transforms.linearise import Linearised
 
 EXAMPLES_AT_ONCE = 500
@@ -33,7 +33,7 @@ class FunctionLearner:
     route = "function"
     hides = frozenset({"changes"})
 
-    def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
+    def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
         assert isinstance(prepared.model, Linearised) and isinstance(batches, Batches)
         self.config, self.dataset = prepared.config, prepared.dataset
         self.model: nn.Module = prepared.model
@@ -90,7 +90,7 @@ class FunctionLearner:
             self._outputs_of(split),
             self.dataset.train if split == "train" else self.dataset.test,
             self.objective,
-            **asked(self.config.evaluate, split, self.objective),
+            **how_evaluated(self.config.evaluate, split, self.objective),
         )
 
     def _outputs_of(self, split: str) -> Callable[[slice], Tensor]:
@@ -123,7 +123,7 @@ class FunctionLearner:
             self.dataset,
             self.objective,
             kernel_of=self.linearised.start,
-            known=self._kernels_seen,
+            kernels_seen=self._kernels_seen,
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             seed=self.config.seed,
             batches=self.probe_batches,

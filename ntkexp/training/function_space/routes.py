@@ -31,7 +31,7 @@ from ntkexp.training.function_space.learner import (
     kernel_folder,
 )
 from ntkexp.training.learners.network import NetworkLearner
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.prepared import NetworkOnData
 from ntkexp.training.schedule import last_step
 from ntkexp.training.supervised import MakeLearner, Supervised
 from ntkexp.transforms.linearise import Linearise, Route
@@ -53,7 +53,9 @@ NAMES = {
 SHARE_OF_MEMORY = SHARE_OF_DISK = 0.5
 
 
-def work_of(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Supervised, dict[str, Any]]:
+def work_of(
+    prepared: NetworkOnData, *, one_of_many: bool = False
+) -> tuple[Supervised, dict[str, Any]]:
     """The training work of a linearised network, and how its route was chosen, for the provenance.
 
     `one_of_many`: the network is a member of a run with many.
@@ -63,7 +65,7 @@ def work_of(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Supervise
     return Supervised(prepared, ROUTES, NAMES[route]), {"route": about}
 
 
-def choose(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Route, str]:
+def choose(prepared: NetworkOnData, *, one_of_many: bool = False) -> tuple[Route, str]:
     """The route that `transform.route` says, or for `auto` the one to take; and why."""
     config = prepared.config
     assert isinstance(config.transform, Linearise)
@@ -89,7 +91,7 @@ def choose(prepared: Prepared, *, one_of_many: bool = False) -> tuple[Route, str
     return Route.forward, "no more updates than training examples"
 
 
-def obstacles_to(prepared: Prepared) -> dict[Route, str | None]:
+def obstacles_to(prepared: NetworkOnData) -> dict[Route, str | None]:
     """Why a run cannot be trained by a route, in function space with its kernels in memory or on
     disk, or on gradients; None where it can."""
     always = obstacle_to_function_space(prepared)
@@ -100,7 +102,7 @@ def obstacles_to(prepared: Prepared) -> dict[Route, str | None]:
     }
 
 
-def obstacle_to_factors(prepared: Prepared) -> str | None:
+def obstacle_to_factors(prepared: NetworkOnData) -> str | None:
     """Why a run cannot be trained on the gradients of all examples, if it cannot."""
     outputs, dataset = prepared.objective.outputs, prepared.dataset
     if outputs != 1:
@@ -110,7 +112,7 @@ def obstacle_to_factors(prepared: Prepared) -> str | None:
     return None
 
 
-def obstacle_to_function_space(prepared: Prepared) -> str | None:
+def obstacle_to_function_space(prepared: NetworkOnData) -> str | None:
     """Why a run cannot be trained in function space, if it cannot."""
     optim, dataset = prepared.config.optim, prepared.dataset
     if not isinstance(optim, Sgd):
@@ -127,14 +129,14 @@ def obstacle_to_function_space(prepared: Prepared) -> str | None:
     return None
 
 
-def beyond_memory(prepared: Prepared) -> str | None:
+def beyond_memory(prepared: NetworkOnData) -> str | None:
     needed = kernel_bytes(prepared.config, prepared.dataset, prepared.objective.outputs)
     device = prepared.dataset.train.inputs.device
     room = free_gpu_bytes(device) if on_gpu(device) else available_bytes()
     return _too_much(needed, SHARE_OF_MEMORY * room, "of memory")
 
 
-def beyond_disk(prepared: Prepared) -> str | None:
+def beyond_disk(prepared: NetworkOnData) -> str | None:
     inputs = prepared.dataset.train.inputs
     if inputs.device.type != "cpu":
         return "kernels on disk are read by the processor"

@@ -56,7 +56,7 @@ class Learner(Protocol):
         """The weights of the network, by name."""
 
 
-def asked(config: EvaluateConfig, split: str, objective: Loss) -> dict[str, Any]:
+def how_evaluated(config: EvaluateConfig, split: str, objective: Loss) -> dict[str, Any]:
     """How a split is evaluated: the options of `judged` (ntkexp/objectives/evaluate.py)."""
     return {
         "examples": config.train_examples if split == "train" else config.test_examples,

@@ -23,8 +23,8 @@ from ntkexp.probes.view import evaluating
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import TangentKernel
 from ntkexp.training.learners.captured import CannotRecordError, Captured
-from ntkexp.training.learners.learner import BeforeUpdate, asked
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.learners.learner import BeforeUpdate, how_evaluated
+from ntkexp.training.prepared import NetworkOnData
 from ntkexp.transforms.function import OfNetwork
 from ntkexp.transforms.linearise import Linearised
 
@@ -37,7 +37,7 @@ class NetworkLearner:
 
     route = "network"
 
-    def __init__(self, prepared: Prepared, batches: Batches | Endless) -> None:
+    def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probe_batches, self.batches = prepared.batches, batches
@@ -65,13 +65,13 @@ class NetworkLearner:
         self, step: int, lr: float, watching: Sequence[Probe], before_update: BeforeUpdate
     ) -> tuple[Tensor, ...]:
         inputs, targets = self.minibatch(step)
-        numbers = self.batches.indices(step)
+        indices = self.batches.indices(step)
         if not watching and self._repeats(inputs):
             if self._captured is None:
-                self._record(inputs, targets, numbers, lr)
+                self._record(inputs, targets, indices, lr)
             if self._captured is not None:
-                return self._captured(inputs, targets, numbers)
-        loss, accuracy = self._gradients(step, inputs, targets, numbers, watching)
+                return self._captured(inputs, targets, indices)
+        loss, accuracy = self._gradients(step, inputs, targets, indices, watching)
         if watching:
             before_update(lr)
         self.update.apply(lr)
@@ -82,14 +82,14 @@ class NetworkLearner:
         step: int,
         inputs: Tensor,
         targets: Tensor,
-        numbers: Tensor,
+        indices: Tensor,
         watching: Sequence[Probe] = (),
     ) -> tuple[Tensor, Tensor]:
         """Take in the gradient of a minibatch; its loss and accuracy."""
         observers: list[ForwardObserver] = [*watching]
         if self.update.sees_forward:
             observers.append(self.update)
-        outputs = self._forward(step, inputs, targets, numbers, observers)
+        outputs = self._forward(step, inputs, targets, indices, observers)
         loss = self.objective.losses(outputs, targets).mean()
         loss.backward()  # type: ignore[no-untyped-call]
         self.update.compute()
@@ -111,18 +111,18 @@ class NetworkLearner:
             and len(inputs) == min(optim.batch_size or len(inputs), self.batches.examples)
         )
 
-    def _record(self, inputs: Tensor, targets: Tensor, numbers: Tensor, lr: float) -> None:
+    def _record(self, inputs: Tensor, targets: Tensor, indices: Tensor, lr: float) -> None:
         """Record the update, or find that it cannot be recorded and say so."""
 
-        def update(x: Tensor, y: Tensor, numbers: Tensor) -> tuple[Tensor, ...]:
-            figures = self._gradients(-1, x, y, numbers)
+        def update(x: Tensor, y: Tensor, indices: Tensor) -> tuple[Tensor, ...]:
+            figures = self._gradients(-1, x, y, indices)
             self.update.apply(lr)
             return figures
 
         remembered = [part for parts in self.update.memory.values() for part in parts]
         state = [*self.model.state_dict().values(), *remembered]
         try:
-            self._captured = Captured(update, state, inputs, targets, numbers)
+            self._captured = Captured(update, state, inputs, targets, indices)
         except CannotRecordError as error:
             self.recordable = False
             for parameter in self.update.parameters:
@@ -134,7 +134,7 @@ class NetworkLearner:
         step: int,
         inputs: Tensor,
         targets: Tensor,
-        numbers: Tensor,
+        indices: Tensor,
         observers: Sequence[ForwardObserver],
     ) -> Tensor:
         with ExitStack() as stack:
@@ -145,7 +145,7 @@ class NetworkLearner:
             passed: Sequence[Passed] = ()
             if self.update.sees_forward:
                 passed = stack.enter_context(recorded(self._network()))
-            outputs = self._outputs(inputs, numbers)
+            outputs = self._outputs(inputs, indices)
         for observer in observers:
             observer.on_forward(
                 Forward(
@@ -161,12 +161,12 @@ class NetworkLearner:
             )
         return outputs
 
-    def _outputs(self, inputs: Tensor, numbers: Tensor) -> Tensor:
+    def _outputs(self, inputs: Tensor, indices: Tensor) -> Tensor:
         quick = self.transformed.on_training_set
         if quick is None or not self.dataset.sees_examples_as_they_are:
             outputs: Tensor = self.model(inputs)
             return outputs
-        return quick(inputs, numbers)
+        return quick(inputs, indices)
 
     def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
         with evaluating(self.model):
@@ -175,7 +175,7 @@ class NetworkLearner:
                 self.dataset.train if split == "train" else self.dataset.test,
                 self.objective,
                 layout=self.layout,
-                **asked(self.config.evaluate, split, self.objective),
+                **how_evaluated(self.config.evaluate, split, self.objective),
             )
 
     def update_to_see(self, step: int, lr: float) -> Update:
@@ -205,7 +205,7 @@ class NetworkLearner:
             self.objective,
             kernel_of=self.transformed.kernel,
             kernel_factor=self.transformed.kernel_factor,
-            known=self._kernels_seen,
+            kernels_seen=self._kernels_seen,
             batch_statistics=self.config.probing.batch_norm is BatchNorm.train,
             seed=self.config.seed,
             batches=self.probe_batches,

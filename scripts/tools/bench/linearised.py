@@ -47,7 +47,7 @@ from ntkexp.data.images.options import Augment
 from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.training.device import threads_or_gpu
 from ntkexp.training.function_space import routes
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.prepared import NetworkOnData
 from ntkexp.training.supervised import Supervised
 
 BATCH, LR = 128, 0.01
@@ -82,7 +82,7 @@ class Way:
     forget: Callable[[], object] = lambda: None
 
 
-def prepared(words: str, dataset: Dataset) -> Prepared:
+def prepared(words: str, dataset: Dataset) -> NetworkOnData:
     composition.register()
     overrides = [*words.split(), "probe=[]", "progress=false"]
     overrides += ["evaluate.test_examples=10", f"optim.batch_size={BATCH}", f"optim.lr={LR}"]
@@ -95,7 +95,7 @@ def prepared(words: str, dataset: Dataset) -> Prepared:
     objective = plain.objective.build(dataset.train.targets, dataset.classes)
     network = models.build(plain.model, dataset.input_shape, objective.outputs, plain.seed)
     transformed = plain.transform.build(network, dataset.train)
-    return Prepared(plain, dataset, objective, transformed.module, transformed, {}, {})
+    return NetworkOnData(plain, dataset, objective, transformed.module, transformed, {}, {})
 
 
 def loaded(case: str, examples: int, device: torch.device) -> Dataset:

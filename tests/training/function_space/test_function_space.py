@@ -22,7 +22,7 @@ from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.frozen_kernel import FrozenKernel
 from ntkexp.training.function_space import routes
 from ntkexp.training.function_space.learner import FunctionLearner
-from ntkexp.training.prepared import Prepared
+from ntkexp.training.prepared import NetworkOnData
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.linearise import Linearised
 from tests.tiny_runs import TINY, assert_agree, assert_same_files, composed, goes_on, table, train
@@ -48,7 +48,9 @@ CASES = {
 }
 
 
-def in_float64(words: Sequence[str], change: Callable[[nn.Module], None] | None = None) -> Prepared:
+def in_float64(
+    words: Sequence[str], change: Callable[[nn.Module], None] | None = None
+) -> NetworkOnData:
     """What a run of these words trains, in double precision; `change` alters its network first."""
     config = OmegaConf.to_object(composed(words))
     assert isinstance(config, TrainConfig)
@@ -59,14 +61,14 @@ def in_float64(words: Sequence[str], change: Callable[[nn.Module], None] | None 
     if change is not None:
         change(network)
     transformed = config.transform.build(network.double(), dataset.train)
-    return Prepared(config, dataset, objective, transformed.module, transformed, {}, {})
+    return NetworkOnData(config, dataset, objective, transformed.module, transformed, {}, {})
 
 
 def doubled(split: Split) -> Split:
     return replace(split, inputs=split.inputs.double())
 
 
-def linearised(words: Sequence[str]) -> Prepared:
+def linearised(words: Sequence[str]) -> NetworkOnData:
     disk = any("data=disk" in word for word in words)
     return in_float64(
         [*(word for word in BASE if not disk or not word.startswith("data.test")), *words]
