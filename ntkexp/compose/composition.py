@@ -42,39 +42,6 @@ SCHEME, RESOLVER = "component", "at_scale"
 SWEEPERS = "hydra_plugins.ntkexp"
 
 
-@dataclass
-class SweeperNode:
-    _target_: str = f"{SWEEPERS}.SweepSweeper"
-    params: dict[str, str] | None = None
-
-
-class Sampler(StrEnum):
-    tpe = "tpe"
-    random = "random"
-
-
-class Direction(StrEnum):
-    minimize = "minimize"
-    maximize = "maximize"
-
-
-@dataclass
-class SearchNode(SweeperNode):
-    _target_: str = f"{SWEEPERS}.SearchSweeper"
-    n_trials: int = 20
-    n_jobs: int | None = None
-    storage: str | None = None
-    study_name: str | None = None
-    direction: Direction | None = None
-    sampler: Sampler = Sampler.tpe
-    seed: int | None = None
-
-
-@dataclass
-class LauncherNode:
-    _target_: str = f"{SWEEPERS}.SweepLauncher"
-
-
 class ComponentSource(ConfigSource):
     """`component://`: a group a kind of component, a config a component."""
 
@@ -123,6 +90,79 @@ class ComponentSearchPath(SearchPathPlugin):
         search_path.append("ntkexp-components", f"{SCHEME}://ntkexp")
         for _, folder in projects.configs():
             search_path.append("ntkexp-projects", f"file://{folder}")
+
+
+def _parts(config_path: str) -> tuple[str, str]:
+    """Group and name; Hydra asks for files, with and without their ending."""
+    group, _, name = config_path.strip("/").rpartition("/")
+    return group, name.removesuffix(".yaml")
+
+
+@dataclass
+class SweeperNode:
+    _target_: str = f"{SWEEPERS}.SweepSweeper"
+    params: dict[str, str] | None = None
+
+
+class Sampler(StrEnum):
+    tpe = "tpe"
+    random = "random"
+
+
+class Direction(StrEnum):
+    minimize = "minimize"
+    maximize = "maximize"
+
+
+@dataclass
+class SearchNode(SweeperNode):
+    _target_: str = f"{SWEEPERS}.SearchSweeper"
+    n_trials: int = 20
+    n_jobs: int | None = None
+    storage: str | None = None
+    study_name: str | None = None
+    direction: Direction | None = None
+    sampler: Sampler = Sampler.tpe
+    seed: int | None = None
+
+
+@dataclass
+class LauncherNode:
+    _target_: str = f"{SWEEPERS}.SweepLauncher"
+
+
+def register() -> None:
+    """Make all of this known to Hydra and OmegaConf, unless it is; both keep it."""
+    if ComponentSource in Plugins.instance().discover(ConfigSource):
+        return
+    Plugins.instance().register(ComponentSource)
+    Plugins.instance().register(ComponentSearchPath)
+    store = ConfigStore.instance()
+    for name, node in (
+        ("train", config.TrainConfig),
+        ("study", config.StudyConfig),
+        ("scale", config.ScaleConfig),
+        ("launcher", config.LauncherConfig),
+    ):
+        store.store(group="schema", name=name, node=node)
+    slurm = OmegaConf.structured(config.SlurmConfig)
+    OmegaConf.set_struct(slurm.sbatch, False)  # takes any keys
+    store.store(group="schema/launcher", name="slurm", node=slurm)
+    store.store(group="hydra/sweeper", name="ntkexp", node=SweeperNode)
+    store.store(group="hydra/sweeper", name="search", node=SearchNode)
+    store.store(group="hydra/launcher", name="ntkexp", node=LauncherNode)
+    # OmegaConf 2.4 warns of the long name; up to 2.3 the short one is something else.
+    major, minor = map(int, omegaconf.__version__.split(".")[:2])
+    add = "register_resolver" if (major, minor) >= (2, 4) else "register_new_resolver"
+    getattr(OmegaConf, add)(RESOLVER, at_scale, replace=True)
+
+
+def at_scale(paper: Any, small: Any, *, _root_: DictConfig) -> Any:
+    """`${at_scale:'32,64,128','16,32'}`: the value at scale=paper, and that at others.
+
+    For what upper limits cannot say, such as which values are swept.
+    """
+    return paper if _root_.scale.name == "paper" else small
 
 
 _at_work: ContextVar[ConfigLoader | None] = ContextVar("_at_work", default=None)
@@ -180,46 +220,6 @@ def _version_base() -> Iterator[None]:
         yield
     finally:
         base.version_base = before
-
-
-def register() -> None:
-    """Make all of this known to Hydra and OmegaConf, unless it is; both keep it."""
-    if ComponentSource in Plugins.instance().discover(ConfigSource):
-        return
-    Plugins.instance().register(ComponentSource)
-    Plugins.instance().register(ComponentSearchPath)
-    store = ConfigStore.instance()
-    for name, node in (
-        ("train", config.TrainConfig),
-        ("study", config.StudyConfig),
-        ("scale", config.ScaleConfig),
-        ("launcher", config.LauncherConfig),
-    ):
-        store.store(group="schema", name=name, node=node)
-    slurm = OmegaConf.structured(config.SlurmConfig)
-    OmegaConf.set_struct(slurm.sbatch, False)  # takes any keys
-    store.store(group="schema/launcher", name="slurm", node=slurm)
-    store.store(group="hydra/sweeper", name="ntkexp", node=SweeperNode)
-    store.store(group="hydra/sweeper", name="search", node=SearchNode)
-    store.store(group="hydra/launcher", name="ntkexp", node=LauncherNode)
-    # OmegaConf 2.4 warns of the long name; up to 2.3 the short one is something else.
-    major, minor = map(int, omegaconf.__version__.split(".")[:2])
-    add = "register_resolver" if (major, minor) >= (2, 4) else "register_new_resolver"
-    getattr(OmegaConf, add)(RESOLVER, at_scale, replace=True)
-
-
-def at_scale(paper: Any, small: Any, *, _root_: DictConfig) -> Any:
-    """`${at_scale:'32,64,128','16,32'}`: the value at scale=paper, and that at others.
-
-    For what upper limits cannot say, such as which values are swept.
-    """
-    return paper if _root_.scale.name == "paper" else small
-
-
-def _parts(config_path: str) -> tuple[str, str]:
-    """Group and name; Hydra asks for files, with and without their ending."""
-    group, _, name = config_path.strip("/").rpartition("/")
-    return group, name.removesuffix(".yaml")
 
 
 # Values that can be set on a finished config without a second thought.

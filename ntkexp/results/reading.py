@@ -67,14 +67,39 @@ def load(
     return {name: pd.concat(parts, ignore_index=True) for name, parts in frames.items()}
 
 
-def committed_tables(folder: Path) -> dict[str, pa.Table]:
-    """The tables of an unfinished run up to its last commit; none before the first."""
-    committed = folder / UNFINISHED / "committed"
-    parts: dict[str, list[pa.Table]] = {}
-    for commit in read_chain(committed):
-        for part in commit.parts:
-            parts.setdefault(str(part.table), []).append(table_of(part.read(committed)))
-    return {name: pa.concat_tables(tables) for name, tables in parts.items()}
+def _finished(paths: Iterable[Path | str] | Path | str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The folders of finished runs, with their configs."""
+    seen: set[tuple[str, str]] = set()
+    for folder in runs(paths):
+        try:
+            status = read_status(folder)
+            if status is None or status["state"] != "finished":
+                continue
+            run = run_key(folder)
+            if run in seen:
+                continue
+            _refuse_other_schema(folder, status)
+            refuse_damaged(folder, status)
+            config = flat_config(folder)
+        except DamagedRunError as error:
+            print(f"skipped: {error}", file=sys.stderr)
+            continue
+        seen.add(run)
+        yield folder, config
+
+
+def run_key(folder: Path) -> tuple[str, str]:
+    """(experiment, id) of a run: one id under two experiments is two runs."""
+    card = read_card(folder)
+    return card.experiment if card else str(flat_config(folder).get("name")), folder.name
+
+
+def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
+    if status.get("schema") != SCHEMA_VERSION:
+        raise UserError(
+            f"{folder} was written with schema {status.get('schema')}, this ntkexp reads "
+            f"{SCHEMA_VERSION}; run it again with rerun=true"
+        )
 
 
 def table_files(folder: Path) -> dict[str, TableFile]:
@@ -115,39 +140,54 @@ def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
     return (folder for folder, _ in _finished(paths))
 
 
-def _finished(paths: Iterable[Path | str] | Path | str) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The folders of finished runs, with their configs."""
-    seen: set[tuple[str, str]] = set()
-    for folder in runs(paths):
-        try:
-            status = read_status(folder)
-            if status is None or status["state"] != "finished":
-                continue
-            run = run_key(folder)
-            if run in seen:
-                continue
-            _refuse_other_schema(folder, status)
-            refuse_damaged(folder, status)
-            config = flat_config(folder)
-        except DamagedRunError as error:
-            print(f"skipped: {error}", file=sys.stderr)
-            continue
-        seen.add(run)
-        yield folder, config
+def read(folder: Path | str) -> Record:
+    """A finished run with its tables, each read when it is first asked for.
+
+    >>> read("outputs/disk/c57568321b89").tables["evals"]  # doctest: +SKIP
+    """
+    folder = Path(folder)
+    status = read_status(folder)
+    if status is None:
+        raise UserError(f"{folder}: is no run; expected a folder that holds a status.json")
+    if status["state"] != "finished":
+        raise UserError(f"{folder}: is {status['state']}; expected a run that is finished")
+    refuse_damaged(folder, status)
+    return _read(folder, flat_config(folder))
 
 
-def run_key(folder: Path) -> tuple[str, str]:
-    """(experiment, id) of a run: one id under two experiments is two runs."""
-    card = read_card(folder)
-    return card.experiment if card else str(flat_config(folder).get("name")), folder.name
+def _read(folder: Path, of_finished: dict[str, Any] | None) -> Record:
+    config = flat_config(folder) if of_finished is None else of_finished
+    life, card = last_life(folder), read_card(folder)
+    experiment = str(config["name"])
+    words: Sequence[str] = life.get("argv", ())
+    if card is not None:
+        # The command may have been another run's, which needed this one.
+        words = [f"{key}={config.get(key)}" for key in card.typed]
+    return Record(
+        experiment,
+        folder.name,
+        config,
+        StoredTables(folder),
+        typed(words, experiment),
+        life,
+        of_finished is not None,
+        None if card is None else flattened(card.hashed),
+        folder,
+    )
 
 
-def _refuse_other_schema(folder: Path, status: dict[str, Any]) -> None:
-    if status.get("schema") != SCHEMA_VERSION:
-        raise UserError(
-            f"{folder} was written with schema {status.get('schema')}, this ntkexp reads "
-            f"{SCHEMA_VERSION}; run it again with rerun=true"
-        )
+def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
+    """The overrides of a command, but those that every run of the experiment may have.
+
+    >>> typed(["ntkexp", "train", "+exp=disk", "seed=3", "optim.lr=0.1"], "disk")
+    ('optim.lr=0.1',)
+    """
+    harmless = {*SEEDS, *EXECUTION_KEYS, "exp", "recipe", "scale", *axes(experiment)}
+    return tuple(
+        word
+        for word in argv
+        if "=" in word and not word.startswith(("-", "hydra")) and not among(word, harmless)
+    )
 
 
 class StoredTables(Mapping[str, pd.DataFrame]):
@@ -195,21 +235,6 @@ def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
     return kept
 
 
-def read(folder: Path | str) -> Record:
-    """A finished run with its tables, each read when it is first asked for.
-
-    >>> read("outputs/disk/c57568321b89").tables["evals"]  # doctest: +SKIP
-    """
-    folder = Path(folder)
-    status = read_status(folder)
-    if status is None:
-        raise UserError(f"{folder}: is no run; expected a folder that holds a status.json")
-    if status["state"] != "finished":
-        raise UserError(f"{folder}: is {status['state']}; expected a run that is finished")
-    refuse_damaged(folder, status)
-    return _read(folder, flat_config(folder))
-
-
 def _record(folder: Path, config: dict[str, Any] | None) -> Iterator[Record]:
     """The record of a run; nothing, and a line on standard error, where it cannot be read.
 
@@ -221,36 +246,11 @@ def _record(folder: Path, config: dict[str, Any] | None) -> Iterator[Record]:
         print(f"skipped: {error}", file=sys.stderr)
 
 
-def _read(folder: Path, of_finished: dict[str, Any] | None) -> Record:
-    config = flat_config(folder) if of_finished is None else of_finished
-    life, card = last_life(folder), read_card(folder)
-    experiment = str(config["name"])
-    words: Sequence[str] = life.get("argv", ())
-    if card is not None:
-        # The command may have been another run's, which needed this one.
-        words = [f"{key}={config.get(key)}" for key in card.typed]
-    return Record(
-        experiment,
-        folder.name,
-        config,
-        StoredTables(folder),
-        typed(words, experiment),
-        life,
-        of_finished is not None,
-        None if card is None else flattened(card.hashed),
-        folder,
-    )
-
-
-def typed(argv: Sequence[str], experiment: str) -> tuple[str, ...]:
-    """The overrides of a command, but those that every run of the experiment may have.
-
-    >>> typed(["ntkexp", "train", "+exp=disk", "seed=3", "optim.lr=0.1"], "disk")
-    ('optim.lr=0.1',)
-    """
-    harmless = {*SEEDS, *EXECUTION_KEYS, "exp", "recipe", "scale", *axes(experiment)}
-    return tuple(
-        word
-        for word in argv
-        if "=" in word and not word.startswith(("-", "hydra")) and not among(word, harmless)
-    )
+def committed_tables(folder: Path) -> dict[str, pa.Table]:
+    """The tables of an unfinished run up to its last commit; none before the first."""
+    committed = folder / UNFINISHED / "committed"
+    parts: dict[str, list[pa.Table]] = {}
+    for commit in read_chain(committed):
+        for part in commit.parts:
+            parts.setdefault(str(part.table), []).append(table_of(part.read(committed)))
+    return {name: pa.concat_tables(tables) for name, tables in parts.items()}

@@ -132,6 +132,105 @@ class Supervised:
             self._evaluate()
         return self.fitted
 
+    def _nearly_fitted(self) -> bool:
+        """True if the network is close to fitted, so that it is evaluated after every epoch.
+
+        Log-spaced looks are far apart late in a run. Close means that the running mean of the
+        minibatch losses is below twice the stopping loss. That mean is fetched from the device only
+        now and then, at steps that depend on the step number alone.
+        """
+        if not self.may_evaluate:
+            return False
+        self.recorder.fetch()
+        return self.recorder.recent_loss < 2 * (self.config.optim.stop_loss or 0.0)
+
+    @property
+    def may_evaluate(self) -> bool:
+        """True if `found_fitted` may need the figures of all updates up to here."""
+        limited = self.config.optim.stop_loss is not None
+        ends_epoch = self.step % self.batches.steps_per_epoch == 0
+        return limited and ends_epoch and self.step > self.evaluated
+
+    def _evaluate(self) -> None:
+        # The rows of the updates come before.
+        self.recorder.fetch()
+        for split in ("train", "test"):
+            by_subset = self.learner.evaluate(split)
+            for subset, (loss, accuracy, *values) in by_subset.items():
+                of = {"step": self.step, "split": split, "subset": subset}
+                self.recorder.write(EVALS.name, {**of, "loss": loss, "accuracy": accuracy})
+                for name, value in zip(self.config.evaluate.metrics, values, strict=True):
+                    self.recorder.write(METRICS.name, {**of, "metric": name, "value": value})
+            if split == "train":
+                self._judge(by_subset["all"][0])
+        self.evaluated = self.step
+
+    def _judge(self, train_loss: float) -> None:
+        if not math.isfinite(train_loss):
+            raise Diverged(self.step, self.recorder.recent_loss)
+        limit = self.config.optim.stop_loss
+        self.below = self.below + 1 if limit is not None and train_loss < limit else 0
+
+    def _make_step(self) -> None:
+        lr = self.lr(self.step)
+        try:
+            loss, accuracy = self.learner.step(self.step, lr, self._watching(), self.before_update)
+        except Diverged:
+            # The rows until then; and a loss that was not finite before is what happened.
+            self.recorder.fetch()
+            raise
+        step, self.step = self.step, self.step + 1
+        self.recorder.update(step, self.batches.epoch(step), lr, loss, accuracy)
+
+    def lr(self, step: int) -> float:
+        planned = learning_rate(self.config.optim, step, self.last)
+        return self.transformed.rate * self.update.rate(planned)
+
+    def _watching(self) -> list[Probe]:
+        return [probe for probe in self.probes.values() if probe.watches(self.step)]
+
+    def before_update(self, lr: float) -> None:
+        """Let the probes that asked for it see the coming update, whose change dw is known by
+        now."""
+        watching = self._watching()
+        if not watching:
+            return
+        update = self.learner.update_to_see(self.step, lr)
+        # Setting the mode takes a tenth of a small network's step.
+        looking = not all(probe.sees_forward() for probe in watching)
+        with evaluating(self.model) if looking else nullcontext():
+            for probe in watching:
+                self.recorder.watched(self.step, probe.before_update(update))
+
+    def crossing(self) -> str | None:
+        """The loss, of the training set or the running mean of minibatches, that was first passed.
+
+        The loss is that of before the update: the look shows the network one update later.
+        """
+        if not self.waits_for_a_loss:
+            return None
+        ahead = self._thresholds[self.crossed :]
+        self.recorder.fetch()
+        full_batch = self.batches.steps_per_epoch == 1
+        loss = self.recorder.latest["loss"] if full_batch else self.recorder.recent_loss
+        passed = [threshold for threshold in ahead if loss < threshold]
+        for threshold in passed:
+            row: dict[str, object] = {"step": self.step, "event": "train_loss"}
+            self.recorder.write("events", row | {"threshold": threshold})
+        self.crossed += len(passed)
+        return f"train_loss below {passed[-1]}" if passed else None
+
+    @property
+    def waits_for_a_loss(self) -> bool:
+        """True if a loss of `probing.losses` is still ahead: then every update's loss is
+        fetched."""
+        return self.crossed < len(self._thresholds)
+
+    @property
+    def waited_for(self) -> float:
+        """The next loss at which to look; where none is left, a value that no loss is below."""
+        return self._thresholds[self.crossed] if self.waits_for_a_loss else -math.inf
+
     @contextmanager
     def looked_at(self, event: str | None, *, scheduled: bool) -> Iterator[Sequence[NetworkView]]:
         if self.evaluated < self.step:
@@ -178,107 +277,6 @@ class Supervised:
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         """The examples of the update after `step` updates: a function of seed and step."""
         return self.learner.minibatch(step)
-
-    def lr(self, step: int) -> float:
-        planned = learning_rate(self.config.optim, step, self.last)
-        return self.transformed.rate * self.update.rate(planned)
-
-    def before_update(self, lr: float) -> None:
-        """Let the probes that asked for it see the coming update, whose change dw is known by
-        now."""
-        watching = self._watching()
-        if not watching:
-            return
-        update = self.learner.update_to_see(self.step, lr)
-        # Setting the mode takes a tenth of a small network's step.
-        looking = not all(probe.sees_forward() for probe in watching)
-        with evaluating(self.model) if looking else nullcontext():
-            for probe in watching:
-                self.recorder.watched(self.step, probe.before_update(update))
-
-    def _make_step(self) -> None:
-        lr = self.lr(self.step)
-        try:
-            loss, accuracy = self.learner.step(self.step, lr, self._watching(), self.before_update)
-        except Diverged:
-            # The rows until then; and a loss that was not finite before is what happened.
-            self.recorder.fetch()
-            raise
-        step, self.step = self.step, self.step + 1
-        self.recorder.update(step, self.batches.epoch(step), lr, loss, accuracy)
-
-    def _watching(self) -> list[Probe]:
-        return [probe for probe in self.probes.values() if probe.watches(self.step)]
-
-    def _evaluate(self) -> None:
-        # The rows of the updates come before.
-        self.recorder.fetch()
-        for split in ("train", "test"):
-            by_subset = self.learner.evaluate(split)
-            for subset, (loss, accuracy, *values) in by_subset.items():
-                of = {"step": self.step, "split": split, "subset": subset}
-                self.recorder.write(EVALS.name, {**of, "loss": loss, "accuracy": accuracy})
-                for name, value in zip(self.config.evaluate.metrics, values, strict=True):
-                    self.recorder.write(METRICS.name, {**of, "metric": name, "value": value})
-            if split == "train":
-                self._judge(by_subset["all"][0])
-        self.evaluated = self.step
-
-    def _judge(self, train_loss: float) -> None:
-        if not math.isfinite(train_loss):
-            raise Diverged(self.step, self.recorder.recent_loss)
-        limit = self.config.optim.stop_loss
-        self.below = self.below + 1 if limit is not None and train_loss < limit else 0
-
-    @property
-    def waits_for_a_loss(self) -> bool:
-        """True if a loss of `probing.losses` is still ahead: then every update's loss is
-        fetched."""
-        return self.crossed < len(self._thresholds)
-
-    @property
-    def waited_for(self) -> float:
-        """The next loss at which to look; where none is left, a value that no loss is below."""
-        return self._thresholds[self.crossed] if self.waits_for_a_loss else -math.inf
-
-    @property
-    def may_evaluate(self) -> bool:
-        """True if `found_fitted` may need the figures of all updates up to here."""
-        limited = self.config.optim.stop_loss is not None
-        return limited and self.ends_epoch() and self.step > self.evaluated
-
-    def _nearly_fitted(self) -> bool:
-        """True if the network is close to fitted, so that it is evaluated after every epoch.
-
-        Log-spaced looks are far apart late in a run. Close means that the running mean of the
-        minibatch losses is below twice the stopping loss. That mean is fetched from the device only
-        now and then, at steps that depend on the step number alone.
-        """
-        if not self.may_evaluate:
-            return False
-        self.recorder.fetch()
-        return self.recorder.recent_loss < 2 * (self.config.optim.stop_loss or 0.0)
-
-    def crossing(self) -> str | None:
-        """The loss, of the training set or the running mean of minibatches, that was first passed.
-
-        The loss is that of before the update: the look shows the network one update later.
-        """
-        if not self.waits_for_a_loss:
-            return None
-        ahead = self._thresholds[self.crossed :]
-        self.recorder.fetch()
-        full_batch = self.batches.steps_per_epoch == 1
-        loss = self.recorder.latest["loss"] if full_batch else self.recorder.recent_loss
-        passed = [threshold for threshold in ahead if loss < threshold]
-        for threshold in passed:
-            row: dict[str, object] = {"step": self.step, "event": "train_loss"}
-            self.recorder.write("events", row | {"threshold": threshold})
-        self.crossed += len(passed)
-        return f"train_loss below {passed[-1]}" if passed else None
-
-    def ends_epoch(self) -> bool:
-        return self.step % self.batches.steps_per_epoch == 0
 
 
 def batches_of(prepared: NetworkOnData) -> Batches | Endless:
