@@ -31,21 +31,21 @@ def chosen(
     tells whether a run's tables hold what is drawn.
     """
     roots = list(places) or folders(experiment)
-    own = [
+    of_experiment = [
         record
         for record in of_recipe(collect(root for root in roots if root.is_dir()), recipe)
         if record.experiment == experiment and record.one_of_its_experiment
     ]
-    complete = [record for record in has_rows(own, tables) if counts(record)]
-    found = runs_to_show(complete)
+    complete = [record for record in has_rows(of_experiment, tables) if counts(record)]
+    shown = runs_to_show(complete)
     settings = {record.setting for record in complete}
     if len(settings) > 1:
         print(
-            f"{experiment}: runs of {len(settings)} configs, drawing those like {found[0].run}; "
+            f"{experiment}: runs of {len(settings)} configs, drawing those like {shown[0].run}; "
             "--runs chooses others",
             file=sys.stderr,
         )
-    return found
+    return shown
 
 
 def chosen_of(
@@ -53,10 +53,10 @@ def chosen_of(
 ) -> list[Record]:
     """The runs of those experiments that have some; where none has, the commands that make them."""
     names = list(experiments)
-    found = [chosen(name, places, tables) for name in names]
-    if not any(found):
+    drawn = [chosen(name, places, tables) for name in names]
+    if not any(drawn):
         stop(missing(name, places, tables) for name in names)
-    return [record for own in found for record in own]
+    return [record for records in drawn for record in records]
 
 
 def folders(experiment: str) -> list[Path]:

@@ -22,8 +22,10 @@ TRAIN, TEST = "-", "--"
 
 @dataclass(frozen=True)
 class SeedRuns:
-    """Runs of one experiment that differ in nothing but their seed. `name` is the title of runs
-    of one's own; those of a paper say in their configs what they are."""
+    """Runs of one experiment that differ in nothing but their seed.
+
+    `name` is the title of a user's own runs; the titles of a paper's come from their configs.
+    """
 
     records: tuple[Record, ...]
     tables: Mapping[str, pd.DataFrame]
@@ -111,17 +113,18 @@ def groups(
     swept: Sequence[str] = (),
     counts: Counts = lambda _: True,
 ) -> list[list[SeedRuns]]:
-    """For each experiment that is drawn its runs with these tables, one group a swept value.
+    """For each experiment that is drawn its runs with these tables, a group for each value of the
+    keys `swept`.
 
     Runs are chosen as the ledger chooses them. Experiments without runs are named with the commands
     that make them, and the script ends with code 3.
     """
-    found = {
+    groups_of = {
         name: _groups(given, name, tables, swept, "paper", counts) for name in given.experiments
     }
-    if absent := [name for name, its in found.items() if not its]:
+    if absent := [name for name, drawn in groups_of.items() if not drawn]:
         runs.stop(runs.missing(name, given.runs, tables) for name in absent)
-    return list(found.values())
+    return list(groups_of.values())
 
 
 def _groups(
@@ -157,13 +160,13 @@ class Columns:
     counts: Counts = lambda _: True
 
     def __call__(self, given: drawing.Options) -> dict[str, Figure]:
-        drawn = {"": [its[0] for its in groups(given, self.tables, counts=self.counts)]}
+        drawn = {"": [group for group, *_ in groups(given, self.tables, counts=self.counts)]}
         if self.released:
             others = (
                 _groups(given, name, self.tables, (), "released") for name in given.experiments
             )
-            drawn["_released"] = [its[0] for its in others if its]
-        return {suffix: self.draw(found) for suffix, found in drawn.items() if found}
+            drawn["_released"] = [several[0] for several in others if several]
+        return {suffix: self.draw(columns) for suffix, columns in drawn.items() if columns}
 
 
 def note(

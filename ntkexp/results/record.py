@@ -37,10 +37,12 @@ ALONG_TRAINING = ("evals", "eigenvalues", "alignment", "spectrum", "directions",
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Record:
-    """Tables of one run, with what made them. `typed`: overrides of its command beside the
-    experiment; `life`: the provenance of its last life; `finished`: whether it came to its end;
-    `decides`: what its id is the hash of, with dotted keys (run.json), None of a run without;
-    `folder`: where it lies, None of one that was made up."""
+    """Tables of one run, with what made them.
+
+    `typed`: the overrides of its command beside the experiment; `life`: the provenance of its last
+    life; `decides`: what its id is the hash of, with dotted keys, None where it has no run.json;
+    `folder`: where it lies, None of a run that a test made up.
+    """
 
     experiment: str
     run: str
