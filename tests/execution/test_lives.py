@@ -20,7 +20,7 @@ from ntkexp import results
 from ntkexp.errors import UserError
 from ntkexp.probes import View
 from ntkexp.probes.eigenfunctions import Eigenfunctions
-from ntkexp.results.status import begun, read_status
+from ntkexp.results.status import has_commits, read_status
 from tests.conftest import TINY_DISK, Ntkexp, Start
 from tests.forked import Forked
 from tests.tiny_runs import TINY, make_images
@@ -171,7 +171,7 @@ def test_a_run_is_not_resumed_on_other_data(
     monkeypatch.setenv("NTKEXP_DATA", str(one))
     words = (*MNIST, "optim.steps=100000", "checkpoint.every_seconds=0.2")
     process = start(*words)
-    until(lambda: any(begun(run) for run in tmp_path.glob("outputs/*/*")), process)
+    until(lambda: any(has_commits(run) for run in tmp_path.glob("outputs/*/*")), process)
     process.kill()
     process.wait()
     folder = the_run(tmp_path)

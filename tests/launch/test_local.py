@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from ntkexp.results.status import begun
+from ntkexp.results.status import has_commits
 from tests.conftest import TINY_DISK, Ntkexp, Start
 from tests.forked import Forked
 from tests.launch.failing_jobs import fails_by_seed
@@ -88,4 +88,4 @@ def test_a_signal_goes_to_the_jobs_which_commit(start: Start, tmp_path: Path) ->
     assert process.returncode == 128 + signal.SIGINT
     assert "2 interrupted" in told
     assert states(tmp_path) == ["interrupted"] * 2
-    assert sum(begun(run) for run in tmp_path.glob("outputs/disk/*")) == 2
+    assert sum(has_commits(run) for run in tmp_path.glob("outputs/disk/*")) == 2

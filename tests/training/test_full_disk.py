@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ntkexp.results.status import begun
+from ntkexp.results.status import has_commits
 from tests.conftest import TINY_DISK, Ntkexp, SmallDisk
 
 JOB = (*TINY_DISK, "probe.eigenfunctions.count=30", "data.grid=20", "checkpoint.every_seconds=0")
@@ -22,7 +22,7 @@ def test_a_disk_that_fills_up_loses_nothing(
     assert "No space left on device" in full.stderr
     assert len(full.stderr.splitlines()) <= 2, full.stderr
     run = next(disk.glob("disk/*"))
-    assert begun(run)
+    assert has_commits(run)
 
     small_disk("size=64m")
     resumed = inside(*words)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ntkexp.cli import main
-from ntkexp.results.status import begun
+from ntkexp.results.status import has_commits
 from tests.conftest import TINY_DISK, Start
 from tests.forked import killed_until_done
 
@@ -57,7 +57,7 @@ def test_asked_to_stop_it_commits_and_the_same_command_goes_on(
         assert process.returncode == 128 + number
         assert "interrupted" in told
         run = next(tmp_path.glob("outputs/*/*"))
-        assert begun(run)
+        assert has_commits(run)
         assert '"interrupted"' in (run / "status.json").read_text()
     assert start("train", *words).done().returncode == 0
     assert files(tmp_path) == undisturbed
