@@ -20,7 +20,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "linearised/mlp_seeds": "8 minutes a seed",
     "linearised/mlp_seeds_linear": "7 minutes a seed",
     "linearised/mlp_adam": "13 minutes",
-    "linearised/mlp_adam_linear": "13 minutes",
+    "linearised/mlp_adam_linear": "14 minutes",
     "linearised/mlp_mnist": "10 minutes",
     "linearised/mlp_mnist_linear": "10 minutes",
     "linearised/lenet": "27 minutes a task",
