@@ -8,11 +8,12 @@ import pytest
 
 from tests.conftest import Ntkexp
 
-MOST_BYTES = 8_000_000
+# Of five works; 4.8 MB are the script that draws its plots.
+MOST_BYTES = 10_000_000
 
 
 @pytest.mark.on_demand
-def test_the_report_of_all_reference_results_is_under_8_mb(
+def test_the_report_of_all_reference_results_is_under_10_mb(
     inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("plotly")
