@@ -51,7 +51,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "linearised/late": "15 minutes",
     "linearised/late_cifar2": "45 minutes",
     "linearised/directions_lenet": "7 minutes",
-    "linearised/directions_resnet18": "3 minutes",
+    "linearised/directions_resnet18": "2 minutes",
     "linearised/separable": "26 minutes",
     "linearised/separable_linear": "4 minutes",
     "linearised/whose_lenet_seed": "27 minutes",
