@@ -18,6 +18,7 @@ from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 
 Columns = Mapping[str, object]
 RANGE = re.compile(r"range\((-?\d+)(?:,\s*(-?\d+))?(?:,\s*(-?\d+))?\)")
+MOST_MEMBERS = 100_000
 # What all networks of a run have in common.
 SHARED = (
     *EXECUTION_KEYS,
@@ -58,7 +59,15 @@ def of_config(config: DictConfig) -> list[tuple[dict[str, Any], DictConfig]]:
 def _values(key: str, given: Any) -> list[Any]:
     if isinstance(given, str) and (match := RANGE.fullmatch(given.strip())):
         bounds = [int(bound) for bound in match.groups() if bound is not None]
-        given = list(range(*bounds))
+        try:
+            steps = range(*bounds)
+        except ValueError as error:
+            raise UserError(f"members.{key}={given}: {error}") from error
+        if len(steps) > MOST_MEMBERS:
+            raise UserError(
+                f"members.{key}={given}: {len(steps):,} of them; at most {MOST_MEMBERS:,}"
+            )
+        given = list(steps)
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise UserError(f"members.{key}={given}: expected a list such as [0, 1], or range(10)")
     values = list(given)

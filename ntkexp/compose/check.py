@@ -7,7 +7,7 @@ stays: it changes nothing in training, but is part of the ids of runs that exist
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -18,6 +18,8 @@ from ntkexp.config import ExperimentConfig, SlurmConfig, Spacing, TrainConfig
 from ntkexp.data.base import Data
 from ntkexp.errors import UserError
 from ntkexp.machine import available_bytes, refuse_beyond, visible_gpus
+from ntkexp.members import Columns
+from ntkexp.models.base import Model
 from ntkexp.options import check_options
 from ntkexp.results.numbers import metric
 
@@ -109,6 +111,25 @@ def check_size(config: TrainConfig) -> None:
         BYTES_PER_NUMBER * parameters * (1 if on_gpu else 3),
         room,
     )
+
+
+def refuse_other_sizes(many: Sequence[tuple[Columns, DictConfig]]) -> None:
+    """Refuse members whose networks have more or fewer parameters; each is one tensor for all."""
+    keys = [key for columns, _ in many[:1] for key in columns if key.startswith(("model", "data"))]
+    sizes: dict[int, int] = {}  # by the number of outputs
+    for _, config in many if keys else ():
+        if "model" not in config:
+            continue
+        data, model = OmegaConf.to_object(config.data), OmegaConf.to_object(config.model)
+        shape = data.shape() if isinstance(data, Data) else None
+        if shape is None or not isinstance(model, Model):
+            continue
+        size = model.parameters(shape.inputs, shape.outputs)
+        if size is not None and sizes.setdefault(shape.outputs, size) != size:
+            raise UserError(
+                f"members.{keys[0]}: the networks have {sizes[shape.outputs]:,} and {size:,} "
+                "parameters; expected one architecture, or a sweep (-m)"
+            )
 
 
 def keep_typed_limit(config: DictConfig, typed: Collection[str]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
-from ntkexp.compose.check import check, keep_typed_limit, shrink
+from ntkexp.compose.check import check, keep_typed_limit, refuse_other_sizes, shrink
 from ntkexp.compose.parents import HANDED_ON, Composed, composed, forget_bases
 from ntkexp.errors import UserError
 from ntkexp.identity import folder_of
@@ -17,6 +19,9 @@ from ntkexp.references import checksum, references
 from ntkexp.results.folders import roots
 from ntkexp.results.status import STATUS, read_status
 
+# A run that needs a run that needs a run ... so many times needs itself.
+DEEPEST = 20
+_depth = [0]
 _composed: dict[str, Composed] = {}
 
 
@@ -29,9 +34,11 @@ def finalise(config: DictConfig, typed: frozenset[str]) -> None:
     check(config)
     keep_typed_limit(config, typed)
     _name_parents(config)
-    for _, member in members.of_config(config) if config.members is not None else []:
+    many = members.of_config(config) if config.members is not None else []
+    for _, member in many:
         check(member)
         _name_parents(member)
+    refuse_other_sizes(many)
 
 
 def _name_parents(config: DictConfig) -> None:
@@ -132,8 +139,9 @@ def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
     assert isinstance(plain, dict)
     given = repr((plain["run"], plain["set"])) + OmegaConf.to_yaml(OmegaConf.create(handed_on))
     if given not in _composed:
-        run = composed(key, node, child)
-        finalise(run.config, run.typed)
+        with _one_deeper(key, child):
+            run = composed(key, node, child)
+            finalise(run.config, run.typed)
         _composed[given] = run
     return _composed[given]
 
@@ -151,6 +159,17 @@ def _place(config: DictConfig, file: str) -> Path:
 def _has(kept: Path, file: str) -> bool:
     status = read_status(kept)
     return status is not None and file in status.get("files", {}) and (kept / file).exists()
+
+
+@contextmanager
+def _one_deeper(key: str, child: DictConfig) -> Iterator[None]:
+    if _depth[0] >= DEEPEST:
+        raise UserError(f"{key}: {child.name} needs a run that needs {child.name} itself")
+    _depth[0] += 1
+    try:
+        yield
+    finally:
+        _depth[0] -= 1
 
 
 def forget_parents() -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import islice
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -24,6 +25,8 @@ from ntkexp.options import reworded
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 # The settings of Hydra's own that may be typed: they change nothing that the store relies on.
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
+# Jobs of a sweep, which is composed before its first job begins.
+MOST_JOBS = 10_000
 # A folder of a group: its configs are chosen by other configs of the group, nobody types them.
 PARTS = "for"
 
@@ -51,6 +54,27 @@ def check_overrides(
             raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if override.key_or_group in GROUPS:
             _check_group(word, override)
+
+
+def check_sweep(overrides: Sequence[Override]) -> None:
+    """Refuse a sweep over nothing, and one that would be composed for minutes."""
+    jobs = 1
+    for override in overrides:
+        if not override.is_sweep_override():
+            continue
+        word = override.input_line
+        try:
+            length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
+        except (HydraException, ValueError) as error:
+            raise UserError(f"{word}: {error}; expected range(...) or a,b,c") from error
+        if length == 0:
+            raise UserError(f"{word}: has no values; expected one or more to sweep over")
+        jobs *= length
+        if jobs > MOST_JOBS:
+            raise UserError(
+                f"{word}: makes a sweep of {jobs:,} jobs or more; expected at most {MOST_JOBS:,} "
+                "in one, so sweep over it in parts"
+            )
 
 
 def _parsed(parser: OverridesParser, word: str) -> Override:

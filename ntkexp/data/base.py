@@ -30,6 +30,7 @@ class Data(Component):
     """The base of all data."""
 
     kind: ClassVar[str] = "data"
+    has_scores: ClassVar[bool] = False  # whether training examples have `Split.scores`
 
     def shape(self) -> Shape | None:
         """None where only the files tell; then nothing is checked before they are loaded."""

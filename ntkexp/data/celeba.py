@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 import torch
 
 from ntkexp.data.dataset import Dataset
@@ -22,6 +21,7 @@ from ntkexp.data.listed_photographs import (
     Listing,
     checksums_of,
     folder_of,
+    list_at,
     load_photographs,
 )
 from ntkexp.data.spurious import Kind, Marks, Photographs
@@ -53,12 +53,20 @@ class Celeba(Photographs):
 
 
 def listing() -> Listing:
-    """The images by label (blond), attribute (a woman) and split."""
+    """The images by label (blond), attribute (a woman) and split; both lists name the same."""
     folder = folder_of(NAME, [NAME], [ATTRIBUTES, PARTITION])
     # Two lines of heading: the number of images, and the names of the attributes.
-    marks = pd.read_csv(folder / ATTRIBUTES, sep=r"\s+", skiprows=1, index_col=0)
-    splits = pd.read_csv(folder / PARTITION, sep=r"\s+", names=["split"], index_col=0)
-    splits = splits.loc[marks.index]
+    marks = list_at(
+        folder / ATTRIBUTES, {TARGET: (1, -1), MALE: (1, -1)}, sep=r"\s+", skiprows=1, index_col=0
+    )
+    splits = list_at(
+        folder / PARTITION, {"split": (0, 1, 2)}, sep=r"\s+", names=["split"], index_col=0
+    )
+    if not marks.index.equals(splits.index):
+        raise UserError(
+            f"{folder}: {ATTRIBUTES} has {len(marks):,} images and {PARTITION} {len(splits):,}; "
+            "expected the same images in both, in one order"
+        )
     return Listing(
         lists=(folder / ATTRIBUTES, folder / PARTITION),
         images=_paths(folder, [*marks.index]),

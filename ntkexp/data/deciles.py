@@ -36,6 +36,7 @@ class Scored(Data):
 
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
+    has_scores: ClassVar[bool] = True
     images: ClassVar[ImageKind]
 
     train_examples: int = option(40_000, count("examples"), "training images")

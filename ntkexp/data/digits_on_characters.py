@@ -23,6 +23,7 @@ from ntkexp.data.images.sources import SPLITS, files_here, read_images
 from ntkexp.data.kmnist import Kmnist
 from ntkexp.data.mnist import Mnist
 from ntkexp.data.spurious import Kind, SpuriousImages, dataset_with_marks
+from ntkexp.errors import UserError
 from ntkexp.options import each, option, share, whole
 from ntkexp.seeds import generator
 
@@ -80,6 +81,8 @@ def backgrounds(
     rows = np.zeros(len(attribute), dtype=np.int64)
     for mark, character in zip((False, True), config.characters, strict=True):
         pool = np.flatnonzero(characters.labels == character)
+        if not len(pool):
+            raise UserError(f"data.characters={config.characters}: no {split} image of {character}")
         members = (attribute == mark).numpy()
         stream = generator(seed, f"background {split}", int(mark))
         rows[members] = pool[

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from PIL import Image
 from torch import Tensor
@@ -93,7 +95,7 @@ def checksums_of(lists: Sequence[Path]) -> dict[str, str]:
 
 
 def folder_of(name: str, folders: Sequence[str], lists: Sequence[str]) -> Path:
-    """The first of `folders` of the data directory that is there."""
+    """The first of `folders` of the data directory that is there, with all its lists."""
     root = data_directory()
     there = next((root / folder for folder in folders if (root / folder).is_dir()), None)
     if there is None:
@@ -101,7 +103,31 @@ def folder_of(name: str, folders: Sequence[str], lists: Sequence[str]) -> Path:
             f"data={name}: no folder {' or '.join(folders)} under {root} (NTKEXP_DATA says where "
             f"to look); expected one with {', '.join(lists)} and its images"
         )
+    for file in lists:
+        if not (there / file).is_file():
+            raise UserError(f"data={name}: {there} has no file {file}")
     return there
+
+
+def list_at(path: Path, accepted: Mapping[str, Collection[int]], **how: Any) -> pd.DataFrame:
+    """A list of images as a table; refused where a column is missing or holds another value.
+
+    `how` it is written, in the words of `pandas.read_csv`.
+    """
+    try:
+        table: pd.DataFrame = pd.read_csv(path, **how)
+    except ValueError as error:
+        raise UserError(f"{path}: no list of images ({str(error).strip()})") from error
+    for name, values in accepted.items():
+        if name not in table:
+            raise UserError(f"{path}: no column {name}; it has {', '.join(map(str, table))}")
+        wrong = table[name][~table[name].isin(values)]
+        if len(wrong):
+            words = " or ".join(map(str, values))
+            raise UserError(
+                f"{path}: {name} of image {wrong.index[0]} is {wrong.iloc[0]}; expected {words}"
+            )
+    return table
 
 
 def _decoded(path: Path, size: int, digest: hashlib._Hash, shown: Progress) -> Pixels:

@@ -260,6 +260,8 @@ def composed(
         counts = counts_of(SHARES[kind], total)
     else:
         size = min(config.balanced, *(len(of_class) // 2 for of_class in rows))
+        if size == 0:
+            raise UserError(f"data={config.name}: the test images of its classes are too few")
         counts = type(SHARES[kind])(size, size, size, size)
     positive, negative = counts[::2], counts[1::2]  # with and without the attribute each
     chosen = torch.cat([rows[0][: sum(negative)], rows[1][: sum(positive)]])
@@ -317,6 +319,8 @@ def dataset_of(
 ) -> Dataset:
     """The dataset of a training and a test split; pixels are normalised by the training images."""
     mean, std = channel_moments(splits[0].pixels)
+    if not all(std):
+        raise UserError(f"data={config.name}: all pixels are alike; expected images that differ")
     notes = list(remarks)
     made = []
     for name, marked in zip(("train", "test"), splits, strict=True):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 
 from ntkexp.data.dataset import Dataset
@@ -20,6 +19,7 @@ from ntkexp.data.listed_photographs import (
     Listing,
     checksums_of,
     folder_of,
+    list_at,
     load_photographs,
 )
 from ntkexp.data.spurious import Kind, Marks, Photographs
@@ -49,7 +49,8 @@ class Waterbirds(Photographs):
 def listing() -> Listing:
     """The images by label (a water bird), attribute (water behind it) and split."""
     folder = folder_of(NAME, FOLDERS, [METADATA])
-    table = pd.read_csv(folder / METADATA, index_col="img_filename")
+    columns = {"y": (0, 1), "place": (0, 1), "split": (0, 1, 2)}
+    table = list_at(folder / METADATA, columns, index_col="img_filename")
     return Listing(
         lists=(folder / METADATA,),
         images=[folder / name for name in table.index],

@@ -23,6 +23,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 from ntkexp.compose.composition import SWEEPERS
+from ntkexp.compose.overrides import check_sweep
 from ntkexp.errors import RunFailed, RunTakenError, SweepStopped, UserError
 from ntkexp.execution.outcome import DONE, metric_of
 from ntkexp.launch.job import Job, Outcome
@@ -71,9 +72,8 @@ class SweepSweeper(Sweeper):
         parser = OverridesParser.create(config_loader=self.context.config_loader)
         declared = [] if self.task.one_run else self.declared
         overrides = parser.parse_overrides([*declared, *arguments])
+        check_sweep(overrides)
         [batch] = BasicSweeper.split_arguments(overrides, max_batch_size=None)
-        if not batch:
-            raise UserError(f"{' '.join(arguments)}: no values to sweep over")
         return self.launcher.launch(batch, initial_job_idx=0)
 
 

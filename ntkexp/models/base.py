@@ -64,6 +64,14 @@ class Model(Component):
         normalisation."""
         return False
 
+    def parameters(self, inputs: tuple[int, ...], outputs: int) -> int | None:
+        """The number of weights that training changes; None where the network cannot be built
+        unseen."""
+        network = self.unseen(inputs, outputs)
+        if network is None:
+            return None
+        return sum(weight.numel() for weight in network.parameters())
+
     def multiplications(self, inputs: tuple[int, ...], outputs: int) -> int | None:
         """The multiplications of the forward pass of one example, those of its linear and
         convolution layers; None without `size_key`.

@@ -32,6 +32,8 @@ def of_objective(objective: Loss, names: Sequence[str]) -> list[Metric]:
         if name not in there:
             known = f"those of this objective: {', '.join(there)}" if there else "none: it has none"
             raise UserError(f"evaluate.metrics={name}: not known; expected {known}")
+        if names.count(name) > 1:
+            raise UserError(f"evaluate.metrics: {name} is named twice; expected each once")
     return [there[name] for name in names]
 
 

@@ -8,11 +8,12 @@ zeta(k) = k int |f~(k, phi)| dphi of appendix A.5.2 of "On the Spectral Bias of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
+from ntkexp.errors import UserError
 from ntkexp.options import option, positive, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -54,6 +55,13 @@ class DecisionMap(Probe):
     grid: int = option(512, whole(4, 4096, "points a side"), "points a side of the lattice")
     half_width: float = option(1.6, positive(1e6), "half the side of the square")
     kept: int = option(2, whole(1, 4096, "points"), "of so many points a side one is kept")
+
+    def check(self, config: Any = None) -> None:
+        if self.grid % self.kept:
+            raise UserError(
+                f"probe.decision_map.kept={self.kept}: expected a divisor of the {self.grid} "
+                "points a side"
+            )
 
     def measure(self, view: View) -> Rows:
         if not view.last:

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import eigsh
 from ntkexp.data import Split
 from ntkexp.data.disk import Disk
 from ntkexp.errors import UserError
+from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.options import MANY, one_of, option, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -71,6 +72,19 @@ class Eigenfunctions(Probe):
             raise UserError(
                 f"probe.eigenfunctions: draws functions of the plane, data={config.data.name} "
                 "has none; expected data=disk"
+            )
+        grid, points = config.data.grid, config.data.grid**2
+        refuse_beyond(
+            f"data.grid={grid}",
+            f"the kernel of {points:,} x {points:,} points that probe.eigenfunctions takes",
+            2 * 8 * points**2,  # float64, and once more centred
+            available_bytes(),
+        )
+        # Lanczos finds all eigenvectors but the last.
+        if self.count >= points:
+            raise UserError(
+                f"probe.eigenfunctions.count={self.count}: the kernel has {points:,} points "
+                f"(data.grid={grid}); expected 1 to {points - 1:,}"
             )
 
     def measure(self, view: View) -> Rows:

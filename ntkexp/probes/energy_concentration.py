@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ntkexp.errors import UserError
 from ntkexp.options import count, option
 from ntkexp.probes.base import Measured, Probe
 from ntkexp.probes.view import View
@@ -48,6 +49,8 @@ class EnergyConcentration(Probe):
     def measure(self, view: View) -> Measured:
         gram = view.kernel_on(view.batches["train"].inputs).gram
         labels = view.labels("train")
+        if gram.shape[0] != len(labels) or labels.shape[1] != 1:
+            raise UserError(f"probe.{self.name}: expected one output, there are more")
         vectors = self.vectors(gram, generator(view.seed, "energy concentration"))
         drawn = generator(view.seed, "random labels")
         random = torch.randint(2, (len(gram),), generator=drawn) * 2 - 1

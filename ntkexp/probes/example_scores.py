@@ -6,9 +6,11 @@ ntkexp train +exp=lazy/left_out_scored --with-parents
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ntkexp.errors import UserError
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
@@ -31,6 +33,13 @@ class ExampleScores(Probe):
     tables = (EXAMPLE_SCORES,)
     needs = frozenset({"examples", "training"})
     looks_at = frozenset()
+
+    def check(self, config: Any = None) -> None:
+        if not config.data.has_scores:
+            raise UserError(
+                f"probe.example_scores: data={config.data.name} has no difficulty scores; expected "
+                "data that have, such as scored_mnist"
+            )
 
     def measure(self, view: View) -> Rows:
         if view.step > 0:

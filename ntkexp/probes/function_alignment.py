@@ -115,6 +115,8 @@ class FunctionAlignment(RemembersStart):
     def functions(self, start: int, shown: int, stop: int) -> Tensor:
         """(k, shown): phi_j on the first images of a split, which has the columns start to stop."""
         vectors = self.pairs.array()
+        if stop > vectors.shape[1]:
+            raise UserError(f"{self.pairs.path} is about {vectors.shape[1]:,} images, not {stop:,}")
         if self.other > len(vectors):
             raise UserError(
                 f"probe.{self.name}.other={self.other}: {self.pairs.path} has {len(vectors)} "

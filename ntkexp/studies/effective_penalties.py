@@ -7,10 +7,11 @@ ntkexp study +exp=adaptive/penalties
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ntkexp.errors import UserError
 from ntkexp.options import count, option, positive
 from ntkexp.results.table import Table, float64, string
 from ntkexp.studies.base import Found, Study
@@ -39,6 +40,10 @@ class EffectivePenalties(Study):
     least: float = option(1e-3, positive(1e6), "the smallest v above 0")
     most: float = option(100.0, positive(1e6), "the largest v")
     points: int = option(400, count("points", most=1_000_000), "values of v")
+
+    def check(self, config: Any = None) -> None:
+        if self.least >= self.most:
+            raise UserError(f"study.least={self.least}: expected less than study.most={self.most}")
 
     def compute(self) -> Found:
         v = np.concatenate([[0.0], np.geomspace(self.least, self.most, self.points)])

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 
+from ntkexp.errors import UserError
 from ntkexp.options import BELOW_ONE, MANY, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64
 from ntkexp.studies.base import Found, Part, Study
@@ -86,6 +87,18 @@ class FeatureScaling(Study):
         each(BELOW_ONE, 1),
         "how far features are from white (0); below 1, where kernels are singular",
     )
+
+    def check(self, config: Any = None) -> None:
+        """Refuse scalings and sizes for which there is no interpolating solution."""
+        modes = min(self.points, self.features)
+        if not 1 <= self.n <= modes:
+            raise UserError(
+                f"study.n={self.n}: between 1 and {modes}, the lesser of study.points and "
+                "study.features, for the kernel of n points to be invertible"
+            )
+        for key, mode in (("label_mode", self.label_mode), *(("plane", j) for j in self.plane)):
+            if not 0 <= mode < modes:
+                raise UserError(f"study.{key}: mode {mode} is not between 0 and {modes - 1}")
 
     def parts(self) -> list[Part]:
         """The spectrum, then every scaling factor."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from ntkexp import models
+from ntkexp.errors import UserError
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, one_of, option, whole
@@ -77,6 +78,11 @@ class FourierModes(Study):
     init: Init = option(Init.default, about="how weights are drawn; default has random biases")
     centring: str = option("class", one_of(*CENTRINGS), "how features are centred")
     shown: list[int] = option([0, 5, 20], each(whole(0, MANY, "as a mode"), 1), "modes to keep")
+
+    def check(self, config: Any = None) -> None:
+        for mode in self.shown:
+            if not 0 <= mode < self.points:
+                raise UserError(f"study.shown: mode {mode} is not between 0 and {self.points - 1}")
 
     def parts(self) -> list[Part]:
         """A part for each network."""

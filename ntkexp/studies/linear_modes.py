@@ -9,10 +9,11 @@ runs in weight space and its modes are compared with the closed forms.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ntkexp.errors import UserError
 from ntkexp.options import SEED, count, option, positive
 from ntkexp.progress import track
 from ntkexp.results.table import STEP, Table, float64, int64
@@ -72,6 +73,13 @@ class LinearModes(Study):
     decay: float = option(1.5, positive(100), "power at which the spectrum falls")
     other_points: int = option(20, count("points"), "further points to check Proposition 7 at")
     iterations: int = option(2000, count("iterations"), "steps of gradient descent")
+
+    def check(self, config: Any = None) -> None:
+        if self.features < self.n:
+            raise UserError(
+                f"study.features={self.features}: at least the study.n={self.n} examples, so that "
+                "every one of n modes has an eigenvalue"
+            )
 
     def compute(self) -> Found:
         U, eigs, phi, others = draw(self)

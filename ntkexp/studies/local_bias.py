@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from ntkexp import models
 from ntkexp.data.points import RADIUS
+from ntkexp.errors import UserError
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.options import MANY, MOST_SEEDS, SEED, count, each, option, positive, whole
@@ -86,6 +87,10 @@ class LocalBias(Study):
         [0, 100, 1000], each(whole(0, MANY, "as an iteration"), 1), "when trial steps are made"
     )
     etas: list[float] = option([*ETAS], each(positive(1e6)), "learning rates of trial steps")
+
+    def check(self, config: Any = None) -> None:
+        if len(self.etas) < 2 or self.etas != sorted(set(self.etas)):
+            raise UserError(f"study.etas={self.etas}: needs 2 or more, above zero and rising")
 
     def parts(self) -> list[Part]:
         """A part for each network."""

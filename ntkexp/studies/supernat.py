@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ntkexp.errors import UserError
 from ntkexp.options import MOST_SEEDS, SEED, Rule, count, not_negative, option
 from ntkexp.results.table import STEP, Table, float64, int64, string
 from ntkexp.studies.base import Found, Part, Study
@@ -122,6 +123,14 @@ class Supernat(Study):
     )
     iterations: int = option(1000, count("iterations"), "steps of gradient descent")
     recorded: int = option(120, count("steps", most=1_000_000), "log-spaced steps that are kept")
+
+    def check(self, config: Any = None) -> None:
+        """Refuse what makes no regression."""
+        if self.n <= self.d:
+            raise UserError(
+                f"study.n={self.n}: needs more examples than the study.d={self.d} noise features, "
+                "so that the signal and the noise are modes of their own"
+            )
 
     def parts(self) -> list[Part]:
         """Each algorithm, then the propositions."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ntkexp.config import ProbingConfig, Spacing
+from ntkexp.errors import UserError
 from ntkexp.optim import Optimiser, Schedule
 
 
@@ -43,6 +44,8 @@ def looks_of(config: ProbingConfig, last: int) -> Looks:
     if config.spacing is Spacing.linear:
         return Looks(every=config.every)
     if config.spacing is Spacing.list:
+        if not config.steps:
+            raise UserError("probing.spacing=list, but probing.steps is empty; give [0, 10, ...]")
         return listed(step for step in config.steps if step <= last)
     steps, exponent = {0}, 0
     while (step := int(config.start * config.growth**exponent)) <= last:
@@ -58,6 +61,8 @@ def log_steps(last: int) -> list[int]:
     >>> log_steps(10)
     [0, 5, 6, 7, 8, 10]
     """
+    if last < 0:
+        raise ValueError(f"log_steps({last}): expected the number of steps of a training")
     return sorted({*looks_of(ProbingConfig(), last).steps, last})
 
 

@@ -73,8 +73,16 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "hydra=null"), ("hydra=null",)),
     ((*DISK, "hydra/launcher=joblib", "-m"), ("hydra/launcher=joblib", "slurm")),
     # sweeps
-    ((*DISK, "-m", "seed=range(0)"), ("seed=range(0)", "no values")),
+    ((*DISK, "-m", "seed=range(0)"), ("seed=range(0)", "has no values")),
     ((*DISK, "-m", "seed=choice()"), ("seed=choice()",)),
+    ((*DISK, "-m", "seed=range(1,2,0)"), ("seed=range(1,2,0)", "must not be zero")),
+    ((*DISK, "-m", "seed=range(0,inf)"), ("seed=range(0,inf)", "10,000")),
+    ((*DISK, "-m", "seed=interval(0,1)"), ("seed=interval(0,1)", "range")),
+    ((*DISK, "-m", "seed=range(1000000)", "--dry-run"), ("seed=range(1000000)", "10,000")),
+    (
+        (*DISK, "-m", "seed=range(200)", "optim.lr=range(0.1,1,0.001)"),
+        ("180,000", "10,000"),
+    ),
     ((*DISK, "-m", "launcher.name=foo"), ("launcher.name=foo", "local")),
     ((*DISK, "-m", "launcher=slurm", "launcher.cluster=foo"), ("launcher.cluster=foo", "slurm")),
     ((*DISK, "-m", "launcher=slurm", "launcher.folder="), ("launcher.folder=''", "folder")),
@@ -108,6 +116,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("train", "+exp=vgg19_clean", "model.base=1000000"), ("model.base=1000000", "GiB")),
     ((*DISK, "model.depth=100000"), ("model.depth=100000", "1,000")),
     ((*DISK, "data.grid=100000"), ("data.grid=100000", "10,000 points")),
+    ((*DISK, "data.grid=2000"), ("data.grid=2000", "probe.eigenfunctions", "GiB")),
     ((*DISK, "probing.growth=1.0000000001"), ("probing.growth=1.0000000001", "1.001")),
     # values
     ((*DISK, "seed=-1"), ("seed=-1", "4294967295")),
@@ -119,6 +128,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "probing.steps=[-5]"), ("probing.steps=[-5]", "each")),
     ((*DISK, "probing.spacing=list"), ("probing.steps=[]",)),
     ((*DISK, "evaluate.train_examples=-5"), ("evaluate.train_examples=-5", "null for all")),
+    ((*DISK, "probe.eigenfunctions.count=2500"), ("count=2500", "2,499")),
     ((*DISK, "device=cuda:-1"), ("device=cuda:-1", "cuda:N")),
     ((*DISK, "model.name=vgg"), ("model.name=vgg", "mlp")),
     ((*DISK, "weights.run=nowhere"), ("weights.run=nowhere", "ntkexp list")),

@@ -109,6 +109,12 @@ def test_files_that_are_not_there(root: Path, kind: type[Photographs]) -> None:
     assert kind().files() == {}
     with pytest.raises(UserError, match=rf"data={kind().name}: no folder .* under .*NTKEXP_DATA"):
         load(kind())
+    folder = MAKERS[kind](root)
+    sorted(folder.rglob("*.jpg"))[0].with_name("x").touch()
+    first = sorted((root).rglob("*.txt")) + sorted(root.rglob("*.csv"))
+    first[0].unlink()
+    with pytest.raises(UserError, match=f"has no file {first[0].name}$"):
+        load(kind())
 
 
 @KINDS
@@ -127,6 +133,52 @@ def _some_training_image(folder: Path, kind: type[Photographs]) -> Path:
     number = next(n for n, row in enumerate(rows()) if row[0] == 0 and n > 0)
     name = f"{number + 1:06d}.jpg" if kind is Celeba else f"Bird_{number:04d}.jpg"
     return next(folder.rglob(name))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        ("list_attr_celeba.txt", "Blond_Hair", "Blond", r"no column Blond_Hair; it has "),
+        ("list_attr_celeba.txt", "1\n000002", "0\n000002", r"Male of image 000001\.jpg is -?0"),
+        ("list_eval_partition.txt", "000003.jpg", "000009.jpg", "same images in both"),
+        ("list_eval_partition.txt", "000002.jpg ", "000002.jpg 7", r"split of image 000002\.jpg"),
+    ],
+)
+def test_lists_of_celeba_that_disagree(
+    root: Path, file: str, old: str, new: str, says: str
+) -> None:
+    _change(make_celeba(root) / file, old, new, says, Celeba())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("place,", "places,", r"no column place; it has img_id, "),
+        (
+            "Bird_0001.jpg,",
+            "Bird_0001.jpg,2",
+            r"y of image .*Bird_0001\.jpg is 2[01]; expected 0 or",
+        ),
+    ],
+)
+def test_metadata_of_waterbirds_that_makes_no_sense(
+    root: Path, old: str, new: str, says: str
+) -> None:
+    _change(make_waterbirds(root) / "metadata.csv", old, new, says, Waterbirds())
+
+
+def _change(path: Path, old: str, new: str, says: str, options: Photographs) -> None:
+    content = path.read_text()
+    assert old in content
+    path.write_text(content.replace(old, new, 1))
+    with pytest.raises(UserError, match=says):
+        load(options)
+
+
+def test_lists_that_are_no_text(root: Path) -> None:
+    (make_waterbirds(root) / "metadata.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match=r"metadata\.csv: no list of images"):
+        load(Waterbirds())
 
 
 def test_a_network_is_trained_on_them(root: Path, tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def test_in_the_ntk_parametrisation_the_kernel_does_not_grow_with_the_width() ->
 
 def test_sizes_are_those_of_the_network() -> None:
     config = BiasFreeMlp(depth=3, width=5)
+    assert config.parameters((1, 4, 4), 2) == 16 * 5 + 2 * 25 + 10
     assert config.multiplications((1, 4, 4), 2) == 16 * 5 + 2 * 25 + 10
 
 

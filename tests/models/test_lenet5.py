@@ -16,9 +16,8 @@ from ntkexp.tangent.stored_factors import StoredFactors
 
 def test_its_weights_are_as_many_as_those_of_the_text() -> None:
     """136,121 for one output of a colour image, the authors' number."""
-    network = build(Lenet5(), (3, 32, 32), 1, 0)
-    assert sum(weight.numel() for weight in network.parameters()) == 136_121
-    shapes = [tuple(layer.weight.shape) for layer in network.children()
+    assert Lenet5().parameters((3, 32, 32), 1) == 136_121
+    shapes = [tuple(layer.weight.shape) for layer in build(Lenet5(), (3, 32, 32), 1, 0).children()
               if isinstance(layer, nn.Linear | nn.Conv2d)]  # fmt: skip
     assert shapes == [(6, 3, 5, 5), (16, 6, 5, 5), (120, 1024), (84, 120), (1, 84)]
 

@@ -254,6 +254,7 @@ class LooksAtItsWeights(Model):
 
 
 def test_a_network_that_looks_at_its_weights_while_it_is_built_has_no_count() -> None:
+    assert LooksAtItsWeights().parameters((3,), 2) is None
     assert LooksAtItsWeights().multiplications((3,), 2) is None
 
 

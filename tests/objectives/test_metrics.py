@@ -137,6 +137,8 @@ def test_a_metric_that_the_objective_does_not_have_is_refused(tmp_path: Path) ->
     known = "mean_margin, least_margin"
     with pytest.raises(UserError, match=f"evaluate.metrics=r_squared: .* {known}"):
         train(tmp_path, *words, "evaluate.metrics=[r_squared]")
+    with pytest.raises(UserError, match="mean_margin is named twice"):
+        train(tmp_path, *words, "evaluate.metrics=[mean_margin,mean_margin]")
     assert not list(tmp_path.iterdir())
 
 

@@ -11,6 +11,7 @@ import pytest
 from ntkexp.data.images.dataset import chosen_rows
 from ntkexp.data.images.sources import read_images
 from ntkexp.data.mnist import Mnist
+from tests.conftest import Ntkexp
 from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -36,3 +37,10 @@ def test_scores_are_those_of_the_examples(tmp_path: Path) -> None:
     left_out = pd.read_parquet(run / "leave_one_out.parquet").query("step == 0")
     np.testing.assert_array_equal(left_out["label"], labels[rows])
     np.testing.assert_array_equal(left_out["example"], found["example"])
+
+
+def test_data_without_scores_are_refused_in_one_line(inside: Ntkexp, tmp_path: Path) -> None:
+    done = inside("train", "+exp=disk", "probe=[example_scores]")
+    assert done.returncode == 2
+    assert "data=disk has no difficulty scores; expected data that have" in done.stderr
+    assert not list(tmp_path.glob("outputs/disk*"))

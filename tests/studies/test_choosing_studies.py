@@ -34,6 +34,7 @@ def test_every_study_has_an_experiment_that_names_its_command(name: str) -> None
 @pytest.mark.parametrize(
     ("options", "told"),
     [
+        ({"name": "supernat", "n": 10}, "study.n=10: needs more examples than the study.d=10"),
         ({"name": "supernat", "sigma2": -0.1}, "study.sigma2=-0.1: expected a number from 0"),
         ({"name": "supernat", "kappa": "norm"}, "study.kappa: .*'norm'.*grad_norm"),
         ({"name": "supernat", "lr": 2.5}, "study.lr=2.5"),
@@ -43,14 +44,19 @@ def test_every_study_has_an_experiment_that_names_its_command(name: str) -> None
             {"name": "feature_scaling", "scales": [0.5, 1.0]},
             r"scales=\[0.5, 1.0\]: .*below 1",
         ),
+        ({"name": "feature_scaling", "n": 2000}, "study.n=2000: between 1 and 1000"),
+        ({"name": "feature_scaling", "plane": [1, 1000]}, "study.plane: mode 1000 is not"),
         ({"name": "feature_scaling", "gamma": 0.0}, "study.gamma=0.0: expected a number above 0"),
         (
             {"name": "fourier_modes", "centring": "both"},
             "study.centring=both: expected one of",
         ),
+        ({"name": "fourier_modes", "shown": [50]}, "study.shown: mode 50 is not between 0 and 49"),
         ({"name": "rademacher", "sizes": [4, 30]}, r"study.sizes=\[4, 30\]: .* 1 to 20"),
         ({"name": "rademacher", "classes": 1}, "study.classes=1: expected 2 to"),
+        ({"name": "local_bias", "etas": [0.1, 0.01]}, "study.etas=.*above zero and rising"),
         ({"name": "local_bias", "lr": -1.0}, "study.lr=-1.0: expected a number above 0"),
+        ({"name": "linear_modes", "features": 10}, "study.features=10: at least the study.n=20"),
         ({"name": "linear_modes", "n": "many"}, "study.n: .*many"),
         ({"name": "kernel_trick"}, "study.name=kernel_trick: no such study; there are"),
     ],

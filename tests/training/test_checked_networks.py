@@ -62,8 +62,8 @@ def test_how_it_is_checked_is_in_no_id() -> None:
 def test_the_networks_of_ntkexp_are_not_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look(*given: object) -> None:
+    def refuse(*given: object) -> None:
         raise AssertionError("it was asked")
 
-    monkeypatch.setattr(independence, "Look", look)
+    monkeypatch.setattr(independence, "Trial", refuse)
     assert train(tmp_path, "model=mlp", "model.depth=2", "model.width=4") == 0

@@ -225,7 +225,11 @@ def moments(kind: ImageKind, train: LabelledImages) -> tuple[tuple[float, ...], 
         return kind.mean, kind.std
     files = tuple(file.sha256 for file in train.files)
     if files not in _moments:
-        _moments[files] = channel_moments(train.pixels)
+        mean, std = channel_moments(train.pixels)
+        if not all(std):
+            paths = ", ".join(str(file.path) for file in train.files)
+            raise UserError(f"{paths}: all pixels are alike; expected images that differ")
+        _moments[files] = mean, std
     return _moments[files]
 
 

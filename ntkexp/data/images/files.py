@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ntkexp.data.images.options import SplitName
+from ntkexp.data.images.options import ImageKind, SplitName
 from ntkexp.errors import UserError
 from ntkexp.results.files import make_folder, replacing
 
@@ -57,6 +57,14 @@ def opened(path: Path) -> BufferedReader:
         return path.open("rb")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def check_labels(labels: Labels, kind: ImageKind, path: Path) -> None:
+    """Refuse labels outside 0 ... classes - 1, naming the first row that has one."""
+    wrong = np.flatnonzero((labels < 0) | (labels >= kind.classes))
+    if len(wrong):
+        row = int(wrong[0])
+        raise UserError(f"{path}, row {row}: label {labels[row]}, expected 0 to {kind.classes - 1}")
 
 
 def cache_directory() -> Path:

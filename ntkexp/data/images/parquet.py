@@ -23,6 +23,7 @@ from ntkexp.data.images.files import (
     Labels,
     Pixels,
     SourceFile,
+    check_labels,
     decoded_once,
     opened,
 )
@@ -89,7 +90,9 @@ def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
                     labels.append(batch.column("label").to_numpy().astype(np.int64))
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{path}: not a readable parquet file ({error})") from error
-    return np.stack(pixels), np.concatenate(labels), lossy
+    all_labels = np.concatenate(labels)
+    check_labels(all_labels, kind, path)
+    return np.stack(pixels), all_labels, lossy
 
 
 def _decode_image(content: bytes, kind: ImageKind, where: str) -> tuple[Pixels, bool]:

@@ -43,7 +43,10 @@ def image_sets() -> dict[str, ImageKind]:
 
 
 def kind_of(name: str) -> ImageKind:
-    return image_sets()[name]
+    sets = image_sets()
+    if name not in sets:
+        raise UserError(f"data.name={name}: the image datasets are {', '.join(sets)}")
+    return sets[name]
 
 
 def read(name: str, split: SplitName, *, progress: bool = True) -> LabelledImages:

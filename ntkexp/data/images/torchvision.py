@@ -25,6 +25,7 @@ from ntkexp.data.images.files import (
     Labels,
     Pixels,
     SourceFile,
+    check_labels,
     opened,
 )
 from ntkexp.data.images.options import ImageKind, SplitName
@@ -71,6 +72,7 @@ def _read_idx_pair(
     if len(pixels) != len(labels):
         raise UserError(f"{labels_path}: {len(labels)} labels for {len(pixels)} images")
     labels = labels.astype(np.int64)
+    check_labels(labels, kind, labels_path)
     return LabelledImages(pixels.reshape(-1, *kind.shape), labels, (images_file, labels_file))
 
 
@@ -119,6 +121,7 @@ def _read_pickles(paths: tuple[Path, ...], kind: ImageKind, split: SplitName) ->
             pixels.append(batch["data"].reshape(len(row_labels), *kind.shape))
         except Exception as error:  # a torn pickle raises nearly anything
             raise UserError(f"{path}: not a readable CIFAR-10 batch ({error})") from error
+        check_labels(row_labels, kind, path)
         labels.append(row_labels)
         sources.append(_source_file(path, split, content, len(row_labels)))
     return LabelledImages(np.concatenate(pixels), np.concatenate(labels), tuple(sources))

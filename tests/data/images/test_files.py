@@ -138,8 +138,10 @@ def break_row(path: Path, row: int, **cells: Any) -> None:
     [
         ({"image": {"bytes": b"no image", "path": None}}, "row 17: image does not decode"),
         ({"image": {"bytes": None, "path": "17.png"}}, "row 17: image does not decode"),
+        ({"label": 10}, "row 17: label 10, expected 0 to 9"),
+        ({"label": -1}, "row 17: label -1"),
     ],
-    ids=["garbage", "external"],
+    ids=["garbage", "external", "label above", "label below"],
 )
 def test_a_bad_row_is_named(made_up: Any, cells: dict[str, Any], says: str) -> None:
     path = made_up.parquet("mnist")
@@ -172,10 +174,13 @@ def test_a_torn_parquet_and_foreign_columns_are_named(made_up: Any) -> None:
         read("mnist", "train", progress=False)
 
 
-def test_torn_idx_files_are_named(made_up: Any) -> None:
+def test_torn_or_mislabelled_idx_files_are_named(made_up: Any) -> None:
     folder = made_up.idx("mnist", train=30)
     images, labels = folder / "train-images-idx3-ubyte", folder / "train-labels-idx1-ubyte"
     whole = labels.read_bytes()
+    labels.write_bytes(whole[:-3] + bytes([11]) + whole[-2:])
+    with pytest.raises(UserError, match="labels-idx1-ubyte, row 27: label 11"):
+        read("mnist", "train")
     labels.write_bytes(whole[:-5])
     with pytest.raises(UserError, match=r"labels-idx1-ubyte: .* torn"):
         read("mnist", "train")
@@ -200,6 +205,10 @@ def test_torn_or_hostile_pickles_are_named_and_run_nothing(made_up: Any) -> None
         read("cifar10", "train")
     path.write_bytes(pickle.dumps({"data": Mischief(), "labels": []}))
     with pytest.raises(UserError, match=r"data_batch_2.*system, which is no array"):
+        read("cifar10", "train")
+    batch = pickle.loads(whole)
+    path.write_bytes(pickle.dumps({**batch, "labels": [*batch["labels"][:-1], 10]}))
+    with pytest.raises(UserError, match="data_batch_2, row 9: label 10"):
         read("cifar10", "train")
 
 
