@@ -9,7 +9,7 @@ from torch import nn
 
 from ntkexp.probes.linear_pieces import layers_of
 from ntkexp.theory.spectral.piecewise import Layers
-from tests.theory.spectral.polygons import (
+from ntkexp.theory.spectral.polygons import (
     Region,
     indicator_transform,
     made_zero_outside,
