@@ -19,6 +19,7 @@ import traceback
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from importlib import import_module
@@ -53,6 +54,8 @@ class Drawn:
             self.states = dict(json.loads(self.file.read_text(encoding="utf-8")))
         except (FileNotFoundError, ValueError):
             self.states = {}
+        except OSError as error:
+            raise UserError(f"{self.file}: cannot be read ({error.strerror}); try again") from error
 
     def stands(self, script: Script) -> bool:
         """True if a figure was drawn from these inputs and not written over since."""
@@ -202,9 +205,26 @@ def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Dra
 
 
 def _outcomes(wanted: Sequence[Script], draw: Draw) -> Iterator[tuple[Script, Outcome]]:
-    """Each script with its outcome, in order."""
+    """Each script with its outcome, in order.
+
+    When a process is killed, the pool does not tell which script it had. What was not drawn until
+    then is drawn by a process of its own each.
+    """
     with ProcessPoolExecutor(min(len(wanted), os.cpu_count() or 1)) as workers:
-        yield from zip(wanted, workers.map(draw, wanted), strict=True)
+        begun = [(script, workers.submit(draw, script)) for script in wanted]
+        for script, outcome in begun:
+            try:
+                yield script, outcome.result()
+            except BrokenProcessPool:
+                yield script, _alone(draw, script)
+
+
+def _alone(draw: Draw, script: Script) -> Outcome:
+    with ProcessPoolExecutor(1) as worker:
+        try:
+            return worker.submit(draw, script).result()
+        except BrokenProcessPool:
+            return 1, "", "its process was killed (out of memory?)"
 
 
 def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:

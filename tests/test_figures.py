@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from ntkexp.errors import UserError
-from ntkexp.figures import chosen, figures
+from ntkexp.figures import Drawn, _draw, chosen, figures
+from ntkexp.papers.scripts import Script
 from ntkexp.results import folders
 from ntkexp.scripts import drawing
 from tests.conftest import Ntkexp
@@ -107,6 +109,33 @@ def test_what_is_installed_is_found_from_any_folder(tmp_path: Path) -> None:
     assert Path(done.stdout.strip()) == REFERENCE, done.stderr
 
 
+def script_that(folder: Path, name: str, does: str) -> Script:
+    path = folder / f"{name}.py"
+    path.write_text(f"import os, sys\nfrom pathlib import Path\n{does}\n")
+    return Script(path, "alignment", None, "")
+
+
+def test_a_process_that_is_killed_costs_its_own_figure_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draws = "print(Path(sys.argv[0]).with_suffix('.pdf'))"
+    scripts = [
+        script_that(tmp_path, "fig_first", draws),
+        script_that(tmp_path, "fig_killed", "os.kill(os.getpid(), 9)"),
+        *(script_that(tmp_path, f"fig_{number}", draws) for number in range(4)),
+    ]
+    out = tmp_path / "drawn"
+    out.mkdir()
+    assert _draw(scripts, [], out, Drawn(out, [])) == 1
+    told = capsys.readouterr()
+    assert "5 drawn, 0 without runs, 1 failed" in told.out
+    head, line = told.err.splitlines()
+    assert head.split() == ["fig_killed", "FAILED"]
+    assert line == "its process was killed (out of memory?)"
+    names = ["fig_first", *(f"fig_{number}" for number in range(4))]
+    assert sorted(json.loads((out / "drawn.json").read_text())) == sorted(names)
+
+
 def test_a_figure_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,3 +157,9 @@ def test_a_figure_is_written_whole_or_not_at_all(
     )
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("cannot write") and "No space left on device" in line
+
+
+def test_a_record_of_figures_that_cannot_be_read_is_not_written_anew(tmp_path: Path) -> None:
+    (tmp_path / "drawn.json").mkdir()
+    with pytest.raises(UserError, match=r"drawn.json: cannot be read .*; try again"):
+        Drawn(tmp_path, [])

@@ -111,8 +111,8 @@ class Finding:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The experiments that have no runs to judge by; of a claim that others keep waiting, those
-        others, if they are known."""
+        """The experiments that have no runs to judge by: where runs of some wait for those of
+        others, the others."""
         there = {record.experiment for record in self.records or self.unmatched}
         lacking = tuple(name for name in self.claim.experiments if name not in there)
         return lacking if lacking or self.records else self.claim.experiments

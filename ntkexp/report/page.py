@@ -78,7 +78,7 @@ def page(
     plotly: str,
 ) -> str:
     """One HTML document that needs nothing but itself. `plotly`: the library's script."""
-    shown = [group for group in groups if any(map(builders, group.records))]
+    shown = [group for group in groups if group.records]
     # The first drawing of a figure is that of the paper's recipe.
     drawn: dict[tuple[str, str | None], str] = {
         (drawing.paper, drawing.number): drawing.id

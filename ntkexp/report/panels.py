@@ -232,6 +232,46 @@ def _directions(record: Record) -> Iterator[Panel]:
                  x="direction", logx=False, logy=True)  # fmt: skip
 
 
+def _supernat(record: Record) -> Iterator[Panel]:
+    frame = record.tables["test_error"]
+    means = frame.pivot_table(index="step", columns="algorithm", values="error")
+    series = [
+        line(str(name).replace("_", " "), means.index, means[name], colour=place)
+        for place, name in enumerate(means)
+    ]
+    yield curves("Clean test error, mean over seeds", "error", series, logy=True)
+
+
+def _scaling(record: Record) -> Iterator[Panel]:
+    means = record.tables["scaling"].groupby("c").mean(numeric_only=True)
+    series = [
+        line(name.replace("_", " "), means.index, means[name], colour=place)
+        for place, name in enumerate(("l2_bound", "optimised_bound", "test_error"))
+    ]
+    yield curves("Bounds and test error", "value", series, x="scaling factor c", logx=False)
+
+
+def _fourier(record: Record) -> Iterator[Panel]:
+    frame = record.tables["peak_frequency"]
+    for y, title in (("frequency", "Peak frequency"), ("eigenvalue", "Eigenvalue")):
+        series = [
+            line(f"seed {seed}", part["mode"], part[y].where(part[y] > 0) if y == "eigenvalue"
+                 else part[y], colour=place)
+            for place, (seed, part) in enumerate(frame.groupby("seed"))
+        ]  # fmt: skip
+        yield curves(title, y, series, x="eigenvector", logx=False, logy=y == "eigenvalue")
+
+
+def _local_bias(record: Record) -> Iterator[Panel]:
+    frame = record.tables["local_bias_error"]
+    medians = frame.pivot_table(index="eta", columns="iteration", values="error", aggfunc="median")
+    series = [
+        line(f"iteration {name}", medians.index, medians[name], colour=place)
+        for place, name in enumerate(medians)
+    ]
+    yield curves("What Lemma 1 leaves out", "norm", series, x="learning rate", logy=True)
+
+
 Builder = Callable[[Record], Iterator[Panel]]
 
 BUILDERS: tuple[tuple[tuple[str, ...], Builder], ...] = (
@@ -240,5 +280,9 @@ BUILDERS: tuple[tuple[tuple[str, ...], Builder], ...] = (
     (("alignment",), _alignment),
     (("complexity",), _complexity),
     (("directions",), _directions),
+    (("test_error",), _supernat),
+    (("scaling",), _scaling),
+    (("peak_frequency",), _fourier),
+    (("local_bias_error",), _local_bias),
     (("evals",), _accuracy),
 )

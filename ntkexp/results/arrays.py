@@ -205,7 +205,13 @@ class TiledArray:
             shutil.rmtree(mine, ignore_errors=True)
 
     def _read(self, wanted: ArrayRecord) -> ArrayRecord:
-        record = ArrayRecord.read(self._folder / "record.json")
+        file = self._folder / "record.json"
+        try:
+            record = ArrayRecord.read(file)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                f"{file} is no record of an array; remove its folder and {self.path}"
+            ) from error
         for key in ("description", "shape", "dtype", "symmetric"):
             before, now = getattr(record, key), getattr(wanted, key)
             if before != now:

@@ -61,6 +61,7 @@ class AnisotropyDirections(Study):
     take their first running statistics. Directions are the rows of `vectors`."""
 
     tables: ClassVar = (DIRECTIONS, PIXELS)
+    may_be_infinite: ClassVar = {"directions": ("gaussian",)}
     small: ClassVar = {"side": 8, "gaussian": 20}
     tiny: ClassVar = {"side": 6, "gaussian": 5}
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ntkexp.components import Component, inside
+from ntkexp.errors import UserError
 from ntkexp.results.table import Table
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ Part: TypeAlias = "Callable[[], Found]"
 
 @dataclass
 class Study(Component):
-    """The base of all studies."""
+    """The base of all studies. `may_be_infinite` names the columns of tables where infinity is an
+    answer; in all others it is refused."""
 
     kind: ClassVar[str] = "study"
     tables: ClassVar[tuple[Table, ...]] = ()
+    may_be_infinite: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def files(self) -> Mapping[str, str]:
         """The checksums of the data files that it reads, by name; a run keeps them, and is not
@@ -85,16 +88,38 @@ class Study(Component):
         }
 
     def found_by(self, part: Part) -> Mapping[str, pd.DataFrame | NDArray[np.generic]]:
-        """The results of a part, tables as frames."""
+        """The results of a part; refuses numbers that are not finite where they must be."""
         import numpy as np
 
-        # A number that overflows is infinite in the tables, too.
+        # An overflow on the way is judged by the results, not by a warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            found = part()
+            try:
+                found = part()
+            except np.linalg.LinAlgError as error:
+                raise UserError(f"study={self.name}: {error}; expected milder values") from error
         tables = {table.name: table for table in self.tables}
-        return {
-            name: result
-            if isinstance(result, np.ndarray)
-            else tables[name].frame({str(column): values for column, values in result.items()})
-            for name, result in found.items()
-        }
+        results: dict[str, pd.DataFrame | NDArray[np.generic]] = {}
+        for name, result in found.items():
+            if isinstance(result, np.ndarray):
+                if not np.isfinite(result).all():
+                    raise UserError(f"study={self.name}: {name} has values that are no numbers")
+                results[name] = result
+                continue
+            columns = {str(column): values for column, values in result.items()}
+            frame = tables[name].frame(columns)
+            self._refuse_infinite(name, frame)
+            results[name] = frame
+        return results
+
+    def _refuse_infinite(self, table: str, frame: pd.DataFrame) -> None:
+        import numpy as np
+
+        may_be_infinite = self.may_be_infinite.get(table, ())
+        for column in frame.select_dtypes("float"):
+            wrong = np.flatnonzero(~np.isfinite(frame[column].to_numpy()))
+            if len(wrong) and column not in may_be_infinite:
+                value = frame[column].iloc[int(wrong[0])]
+                raise UserError(
+                    f"study={self.name}: {column} of table {table} is {value} in row {wrong[0]}; "
+                    "expected milder options"
+                )

@@ -66,6 +66,7 @@ class LinearModes(Study):
     small: ClassVar = {"iterations": 500}
     tables: ClassVar = (CURVES, FUNCTION, CONSTANTS)
     # The first mode is learnt at once: the printed formula has infinity there.
+    may_be_infinite: ClassVar = {"time_constants": ("printed",)}
 
     seed: int = option(0, SEED, "the start of all random numbers")
     n: int = option(20, count("training examples"), "training examples, and modes")

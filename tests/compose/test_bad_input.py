@@ -304,3 +304,20 @@ def test_no_value_of_any_key_of_a_study_ends_in_a_traceback(name: str) -> None:
             except UserError as error:
                 assert "study." in str(error)
                 assert len(str(error).splitlines()) == 1
+
+
+def test_a_study_whose_numbers_overflow_is_refused_by_table_and_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = studies.choose({"name": "linear_modes", "n": 3, "features": 4, "iterations": 5})
+    right = chosen.compute
+
+    def overflowing() -> dict[str, Any]:
+        found: dict[str, Any] = dict(right())
+        found["linear_modes"]["measured"][2] = math.inf
+        return found
+
+    assert set(chosen.run()) == {table.name for table in chosen.tables}
+    monkeypatch.setattr(chosen, "compute", overflowing)
+    with pytest.raises(UserError, match=r"measured of table linear_modes is inf in row 2"):
+        chosen.run()

@@ -207,6 +207,11 @@ def test_another_array_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no array begun here"):
         begun(notes)
     assert notes.read_text() == "mine"
+    record = tmp_path / "a.npy.tiles" / "record.json"
+    for text in ("", "[]", "{}"):
+        record.write_text(text)
+        with pytest.raises(UserError, match="no record of an array"):
+            begun(path)
 
 
 def test_space_is_reserved_first(tmp_path: Path) -> None:
