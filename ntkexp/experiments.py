@@ -48,8 +48,7 @@ class Experiment:
 @cache
 def experiments() -> tuple[Experiment, ...]:
     """Every file of configs/exp, here and in the projects of one's own."""
-    files = list(_files())
-    by_name = {config.name: config for _, config in files}
+    by_name = {config.name: config for _, config in _files()}
     return tuple(
         replace(
             _experiment(paper, config),
@@ -57,7 +56,7 @@ def experiments() -> tuple[Experiment, ...]:
             needs=any(map(_names_a_run, _chain(config, by_name))),
             figures=tuple(map(str, _first(config, "figures", by_name) or ())),
         )
-        for paper, config in files
+        for paper, config in _files()
     )
 
 
@@ -76,15 +75,18 @@ def experiments_of(folder: Path) -> tuple[Experiment, ...]:
     return tuple(read)
 
 
-def _files() -> Iterator[tuple[str, DictConfig]]:
+@cache
+def _files() -> list[tuple[str, DictConfig]]:
     """(paper, config) of every experiment: those in a folder of their own belong to its paper."""
     homes = [(MAIN, resources.files("ntkexp.configs")), *projects.configs()]
+    files: list[tuple[str, DictConfig]] = []
     for paper, home in homes:
         places = sorted(_below(home.joinpath("exp")), key=lambda place: place.name)
-        yield from ((paper, config) for config in _read(places))
+        files += ((paper, config) for config in _read(places))
         for folder in places:
             inside = sorted(_below(folder), key=lambda file: file.name)
-            yield from ((folder.name, config) for config in _read(inside))
+            files += ((folder.name, config) for config in _read(inside))
+    return files
 
 
 def _below(folder: Traversable) -> list[Traversable]:
@@ -188,9 +190,8 @@ def _flat(node: object, where: str = "") -> Iterator[tuple[str, str]]:
 def members_by_themselves() -> dict[str, frozenset[str]]:
     """Experiment -> the keys in which the networks of one of its runs differ; none where a run has
     one network."""
-    files = list(_files())
-    by_name = {config.name: config for _, config in files}
+    by_name = {config.name: config for _, config in _files()}
     return {
         config.name: frozenset(map(str, _first(config, "members", by_name) or ()))
-        for _, config in files
+        for _, config in _files()
     }

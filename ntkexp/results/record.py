@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -150,7 +151,7 @@ class Record:
         the experiment as it is now: runs from before it said so are judged by it, too."""
         return stand_ins().get(self.experiment) or str(self.config.get("stands_in_for") or "")
 
-    @property
+    @cached_property
     def scale(self) -> str:
         """paper: the experiment as it stands. narrow: a convolutional net of fewer channels, and
         nothing else altered. stand-in: as it stands, which is smaller or other than the paper."""
@@ -164,7 +165,7 @@ class Record:
             return "altered" if altered else "narrow"
         return "altered" if self.altered else "paper"
 
-    @property
+    @cached_property
     def setting(self) -> tuple[tuple[str, str], ...]:
         """Everything that decides its steps, but the seed and what is swept."""
         free: tuple[str, ...] = (*SEEDS, *LOOKING_KEYS, *self.axes)
