@@ -13,7 +13,7 @@ from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.linearised.task_panels import PANEL, images_of
 
 SPLIT = "train"
-KINDS = ("alignment", "over that of the start", "and over the trace")
+KINDS = ("alignment α", "growth α_T / α₀", "growth over the trace's")
 
 
 def draw(found: Sequence[Record], indices: Sequence[int] | None = None) -> Figure:

@@ -1,7 +1,7 @@
 """How much of CIFAR2's labels lies in 50 leading eigenvectors of the kernel, along training.
 
 Energy concentration |Φy| / |y| on 12,000 training images, beside that of random labels and √(K/n).
-Points: Table 1 of the text, at both ends.
+Stars: Table 1 of the text, at both ends.
 """
 
 from __future__ import annotations

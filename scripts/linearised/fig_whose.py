@@ -1,7 +1,8 @@
-"""Whose tasks are they? An MLP and its linearisation on eigenfunctions of several kernels.
+"""Whose tasks are they? A network and its linearisation on eigenfunctions of several kernels.
 
-Test accuracy on eigenfunctions of its own kernel on all images; of its own kernel on training
-images, extended to test images; of another initialisation's kernel; of LeNet5's. Ours.
+Test accuracy of an MLP on eigenfunctions of its own kernel on all images; of its own kernel on
+training images, extended to test images; of another MLP's kernel; of LeNet5's kernel. Last: a
+LeNet5 on an eigenfunction of another LeNet5's kernel. Ours.
 """
 
 from __future__ import annotations

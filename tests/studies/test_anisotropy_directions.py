@@ -85,8 +85,15 @@ def test_kernel_regression_is_that_of_the_dense_kernel() -> None:
     gram = tangent_kernel(network, x, layers=False).gram.double().numpy()
     start = network(x)[:, 0].detach().double().numpy()
     labels = 2.0 * y.double().numpy() - 1
-    known = gram[:30, :30] + 1e-2 * gram[:30, :30].diagonal().mean() * np.eye(30)
+    ridge = 1e-2 * gram[:30, :30].diagonal().mean()
+    known = gram[:30, :30] + ridge * np.eye(30)
     f = start + gram[:, :30] @ np.linalg.solve(known, (labels - start)[:30])
+    # Ridge regression of the weights, on gradients one by one.
+    gradients = [torch.autograd.grad(network(one[None]).sum(), network.parameters()) for one in x]
+    j = np.stack([torch.cat([g.flatten() for g in row]).double().numpy() for row in gradients])
+    normal = j[:30].T @ j[:30] + ridge * np.eye(j.shape[1])
+    by_weights = start + j @ np.linalg.solve(normal, j[:30].T @ (labels - start)[:30])
+    np.testing.assert_allclose(f, by_weights, atol=1e-4)
     right = f * labels > 0
     assert found == pytest.approx([right[:30].mean(), right[30:].mean()])
     assert 0.5 < found[1] < 1 and found[0] > found[1]

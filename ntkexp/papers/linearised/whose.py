@@ -15,8 +15,8 @@ KERNEL = "linearised/mlp_kernel"
 KINDS = {
     OWN: "its own, all images",
     "linearised/whose_extended": "its own, training images",
-    "linearised/whose_seed": "another initialisation",
-    "linearised/whose_lenet": "LeNet",
+    "linearised/whose_seed": "another MLP's",
+    "linearised/whose_lenet": "LeNet's",
     "linearised/whose_lenet_seed": "LeNet on another LeNet's",
 }
 INDICES = (20, 100, 400)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.papers.linearised.claims.directions import CLAIMS
+from ntkexp.results.record import Record
 from tests.papers.linearised.test_eigenfunction_claims import record
 
 LEDGER = {claim.id.removeprefix("linearised-directions-"): claim for claim in CLAIMS}
@@ -31,3 +33,28 @@ def test_the_ledger_of_figure_4(
     assert finding.verdict is gap
     learned = [(a - b) for a, b in zip(network, linear, strict=True) if a >= 0.9]
     assert finding.cases[0].value == pytest.approx(sum(learned) / len(learned))
+
+
+def with_regression(j: int, network: float, regression: float) -> Record:
+    """A run of one task, with the accuracy of kernel regression on test examples."""
+    made = record("linearised/separable", [network], js=(j,))
+    tables = {name: frame.drop(columns="data.index") for name, frame in made.tables.items()}
+    tables["kernel_regression"] = pd.DataFrame(
+        {"step": 0, "split": ["train", "test"], "accuracy": [1.0, regression]}
+    )
+    return Record(made.experiment, f"run of {j}", {**made.config, "data.index": j}, tables)
+
+
+def test_kernel_regression_is_told_beside_the_gap() -> None:
+    """On the tasks that the network has learned alone, a run each."""
+    runs = [
+        with_regression(1, 0.99, 0.98),
+        with_regression(10, 0.95, 0.90),
+        with_regression(400, 0.5, 0.9),
+        record("linearised/separable_linear", [0.9, 0.8, 0.7], js=(1, 10, 400)),
+    ]
+    finding = judge(LEDGER["gap"], runs)
+    assert finding.cases[0].panel == "2 tasks"
+    assert finding.cases[0].value == pytest.approx((0.09 + 0.15) / 2)
+    (beside,) = finding.also
+    assert beside.value == pytest.approx((0.01 + 0.05) / 2)

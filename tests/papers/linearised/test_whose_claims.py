@@ -60,3 +60,15 @@ def test_the_mean_gap_decides(kind: str, gap: float, verdict: Verdict) -> None:
     assert case.value == pytest.approx(gap)
     beside = {case.panel: case.value for case in finding.also}
     assert beside == pytest.approx({"j = 20": 0.25, "j = 100": 0.25, "j = 400": 0.25})
+
+
+@pytest.mark.parametrize(("gap", "verdict"), [(-0.01, Verdict.holds), (-0.03, Verdict.fails)])
+def test_lenet_on_another_lenet_is_judged_by_its_one_task(gap: float, verdict: Verdict) -> None:
+    name = "linearised/whose_lenet_seed"
+    both = [
+        record(name, [0.8 + gap], js=(100,)),
+        record(f"{name}_linear", [0.8], js=(100,)),
+    ]
+    finding = judge(LEDGER["lenet-seed"], both)
+    assert finding.verdict is verdict
+    assert finding.cases[0].value == pytest.approx(gap)
