@@ -27,7 +27,7 @@ from ntkexp.results.record import Record
 # From here on the network is worse than its linearisation.
 FROM = 10
 SMALL_MLP = "this was written, of an MLP on 5,000 images"
-# A task was to be left out where its network ends above .01: nine of the MLP's ten from the 10th on.
+# A task was to be left out if its network ends above .01: nine of the MLP's ten from j = 10 on.
 COUNTED = (
     "it was decided to count tasks whose network ends above a training loss of .01 (results of the "
     "MLP by SGD, not of its linearisation)"
