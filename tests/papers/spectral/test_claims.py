@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -97,6 +99,22 @@ def test_the_first_hit_is_a_mean_over_networks() -> None:
     table = fourier(lambda k: 300)
     table.loc[(table["seed"] == 1) & (table["step"] < 700), "magnitude"] = 0.2
     assert set(first_hits(table)) == {500}
+
+
+def test_norms_of_one_setting_are_judged_before_the_other_has_runs() -> None:
+    claim = LEDGER["spectral-fig31-norms-grow"]
+    equal, control = (record(name, False) for name in ("spectral/equal", "spectral/one_sine"))
+    found = judge(claim, [equal, control])
+    assert found.verdict is Verdict.fails
+    assert [case.panel for case in found.cases] == ["equal"]
+    assert found.missing == ("spectral/increasing",)
+
+
+def test_norms_are_set_beside_a_control_of_their_scale() -> None:
+    claim = LEDGER["spectral-fig31-norms-grow"]
+    equal, control = (record(name, False) for name in ("spectral/equal", "spectral/one_sine"))
+    small = replace(control, config={**control.config, "scale.name": "small"})
+    assert judge(claim, [equal, small]).verdict is Verdict.no_runs
 
 
 def test_robustness_is_read_where_half_is_left() -> None:
