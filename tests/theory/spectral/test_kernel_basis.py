@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from ntkexp.studies.kernel_sinusoids import KernelSinusoids
-from ntkexp.theory.spectral.kernel_basis import eigenvectors, gaussian_kernel
+from ntkexp.theory.spectral.kernel_basis import basis, eigenvectors, gaussian_kernel
 
 
 def test_the_kernel_has_no_factor_two() -> None:
@@ -26,6 +26,16 @@ def test_eigenvectors_are_a_basis_from_the_largest_eigenvalue_on() -> None:
     f = np.arange(20.0)
     # Parseval: the energy of the coefficients is that of the function.
     assert ((vectors.T @ f) ** 2).sum() == pytest.approx((f**2).sum())
+
+
+def test_the_width_of_a_basis_is_in_median_distances() -> None:
+    """The distances of 0, 1 and 5 are 1, 4 and 5; their mean is not 4."""
+    x = np.array([[0.0], [1.0], [5.0]])
+    vectors = basis(x, 0.5)
+    turned = vectors.T @ np.exp(-(cdist(x, x) ** 2) / (0.5 * 4) ** 2) @ vectors
+    values = np.diag(turned)
+    assert turned == pytest.approx(np.diag(values), abs=1e-12)
+    assert np.all(np.diff(values) < 0)
 
 
 def test_frequency_rises_with_the_number_and_a_wide_kernel_ends_in_rounding() -> None:

@@ -68,6 +68,39 @@ def test_the_circle_gives_bessel_functions() -> None:
     assert found[:10] == pytest.approx(np.abs(jv(np.arange(10), 5.0)), abs=1e-12)
 
 
+def test_the_overlap_with_petals_is_a_sum_over_bessel_functions() -> None:
+    """k gamma = k cos t + k / 4 (sin (L + 1) t + sin (L - 1) t) with t = 2 pi z, for k along x; the
+    three waves have the Fourier series of Jacobi and Anger. Frequencies n and -n differ here."""
+    from scipy.special import jv
+
+    k, L, a, b = 6.0, 3, *np.meshgrid(np.arange(-40, 41), np.arange(-40, 41))
+
+    def at(n: int) -> float:
+        rest = n - a * (L + 1) - b * (L - 1)
+        return float(np.abs((jv(a, k / 4) * jv(b, k / 4) * 1j**rest * jv(rest, k)).sum()))
+
+    found = overlap([k, 0.0], petals(grid(256), L))
+    assert found[:30] == pytest.approx([max(at(n), at(-n)) for n in range(30)], abs=1e-12)
+    assert max(abs(at(n) - at(-n)) for n in range(30)) > 0.1
+
+
+def test_the_radial_spectrum_of_a_bump_is_a_ring_of_its_transform() -> None:
+    """exp(-|x|^2 / 2 s^2) on a square of side u has f~(k) = 2 pi (s / u)^2 exp(-2 (pi s k / u)^2),
+    and a ring about 2 pi k frequencies."""
+    s, u = 0.05, 2.0
+
+    def transform(k: np.ndarray) -> np.ndarray:
+        return np.asarray(2 * np.pi * (s / u) ** 2 * np.exp(-2 * (np.pi * s * k / u) ** 2))
+
+    bump = np.exp(-(lattice(128, u / 2) ** 2).sum(1) / (2 * s**2)).reshape(128, 128)
+    found = radial_spectrum(bump)
+    distances = np.hypot(*np.meshgrid(np.arange(-64, 64), np.arange(-64, 64)))
+    rings = [distances[np.abs(distances - k) < 0.5] for k in range(1, 64)]
+    assert found == pytest.approx([transform(ring).sum() for ring in rings], abs=1e-12)
+    k = np.arange(10, 21)
+    assert found[9:20] == pytest.approx(2 * np.pi * k * transform(k), rel=0.2)
+
+
 def test_the_radial_spectrum_of_a_wave_is_at_its_frequency() -> None:
     points = lattice(64, 1.0)
     wave = np.sin(2 * np.pi * (3 * points[:, 0] + 4 * points[:, 1]) / 2).reshape(64, 64)
