@@ -1,8 +1,9 @@
 """Figure 3.1: the spectrum of networks that fit ten sines, and the norms of their layers.
 
-Above equal amplitudes, below amplitudes of 0.1 to 1. Left |f_k| / A_k, clipped to [0, 1], mean over
-networks. Right the spectral norm of each layer by 10 power iterations, mean over networks; grey:
-their product for one sine alone; black: for ten; both on the right-hand axis.
+A row for equal amplitudes, a row for amplitudes of 0.1 to 1, where there are runs. Left the mean
+over networks of |f_k| / A_k, clipped to [0, 1]. Right the spectral norm of each layer by 10 power
+iterations, mean over networks. Dotted, on the right-hand axis: log of their product for ten sines
+(black) and for one sine alone (grey).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Root mean square coefficient along 20 neighbouring eigenvectors of a Gaussian kernel on the training
 images, mean over networks: of the noised targets, of the true ones, and of the network along
-training. A panel for each sigma over the median distance of the images.
+training, whose last curve covers that of the noised targets. A panel for each sigma over the median
+distance of the images.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 a to c: how much the residual at each frequency falls in the next 1, 10 and 100 steps of Adam, by
 the frozen kernel over measured; early, middle and late starts, means over ten starts and networks.
-Within a factor of 2 in the grey band; a ratio below 0.01, or negative, is drawn at the bottom. d:
-three sines by gradient descent, measured (lines) and by the kernel of the first weights (dashed).
+Within a factor of 2 in the grey band; a ratio below 0.01, or negative, is drawn at the bottom. In c
+the late means are those of starts beyond the edge of stability, where the frozen kernel's residuals
+explode. d: three sines by gradient descent, measured (lines) and by the kernel of the first weights
+(dashed).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Figure A.13: nearest neighbours beside a network.
 
 Above: accuracy of K nearest neighbours between the training points, mean over phases (on the points
-themselves K = 1 is always right). Below: the radial spectrum of maps of the plane, k = 150 on 20
-petals, left of class probabilities, right of classes: of K nearest neighbours and of a network.
+themselves K = 1 is always right). Below: the radial spectrum of maps of the plane, of K nearest
+neighbours and of a network, left of class probabilities, right of classes; the signal has a
+frequency of 150 on 20 petals, and k counts periods over the side of the map.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Figure A.1: the losses of Experiment 1, mean over networks, and the exact linear pieces.
 
 a: mean squared error on the training points. b: pieces of the function on [0, 1]. c: the largest
-slope, below the product of the layers' spectral norms, below the bound by the largest weight
-(equation 7). b and c: two networks of each setting.
+slope (line), the product of the layers' spectral norms (dashed) and the bound by the largest weight
+(dotted) of equation 7. b and c: means over two networks of each setting.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Figure A.4: the losses that belong to Figure 3.5.
 
 Mean squared distance from the noised targets, which are trained on, and from the true ones, on the
-same images. A panel for each sigma over the median distance of the images.
+same images: mean, least and most of the networks. A panel for each sigma over the median distance
+of the images.
 """
 
 from __future__ import annotations
