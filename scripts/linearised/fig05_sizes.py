@@ -61,7 +61,9 @@ def make(given: drawing.Options) -> Figure:
     frame = by_size(found)
     figure = draw(frame, pd.Series(control, dtype=float))
     seeds = frame.groupby(["net", "size"])["seed"].nunique()
-    drawing.note(figure, [f"seeds: {seeds.min()} to {seeds.max()} of each size", *images_of(found)])
+    least, most = seeds.min(), seeds.max()
+    each = f"{most}" if least == most else f"{least} to {most}"
+    drawing.note(figure, [f"seeds of each size: {each}", *images_of(found)])
     return figure
 
 

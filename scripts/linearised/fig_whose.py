@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from ntkexp.papers.linearised.tasks import experiments
-from ntkexp.papers.linearised.whose import KERNEL, KINDS, alignments, by_kind
+from ntkexp.papers.linearised.whose import INDICES, KERNEL, KINDS, alignments, by_kind
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, records_of
@@ -33,7 +33,10 @@ def make(given: drawing.Options) -> Figure:
             tasks = pair.network if whose == "network" else pair.linear
             axes.plot(tasks.index, tasks["accuracy"], marker + "-", markersize=3, color=colour,
                       label=label)  # fmt: skip
-        axes.set(xscale="log", xlabel="index", title=KINDS[experiment])
+        axes.set(xscale="log", xlabel="index of the eigenfunction", title=KINDS[experiment])
+        axes.set_xticks(INDICES, [str(j) for j in INDICES])
+        axes.set_xticks([], minor=True)
+        axes.set_xlim(INDICES[0] / 1.3, INDICES[-1] * 1.3)
     grid[0][0].set_ylabel("test accuracy")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     drawing.note(figure, [*_beside(found), *images_of(found)])
@@ -48,10 +51,10 @@ def _beside(found: Sequence[Record]) -> list[str]:
     ratios = alpha / alpha.loc[KERNEL]
     told = [
         f"{KINDS[name]}: " + ", ".join(f"{value:.2f}" for value in ratios.loc[name].dropna())
-        for name in ratios.index
-        if name in KINDS
+        for name in KINDS
+        if name in ratios.index
     ]
-    return [f"α₀ over that of its own eigenfunctions: {'; '.join(told)}"] if told else []
+    return [f"α₀ over that of its own eigenfunctions, by j: {'; '.join(told)}"] if told else []
 
 
 EXPERIMENTS = (*(name for kind in KINDS for name in experiments(kind)), KERNEL)

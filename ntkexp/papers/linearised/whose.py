@@ -31,7 +31,7 @@ def by_kind(records: Sequence[Record]) -> dict[str, Pair]:
             found[pair.experiment] = pair._replace(
                 network=pair.network.loc[at], linear=pair.linear.loc[at]
             )
-    return found
+    return {kind: found[kind] for kind in KINDS if kind in found}
 
 
 def alignments(records: Sequence[Record]) -> pd.DataFrame:
