@@ -1,4 +1,4 @@
-"""The cost of each experiment: time of one core, reckoned from measured steps."""
+"""The cost of each experiment: time of one core, measured or estimated from measured steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/sinusoids": "a second",
     "spectral/waves": "20 minutes for thirty networks",
     "spectral/wave_amplitudes": "8 minutes for twelve networks",
-    "spectral/wave_controls": "16 minutes for twenty-four networks",
+    "spectral/wave_controls": "15 minutes for twenty-four networks",
     "spectral/kernel_noise": "10 minutes for three runs of three networks",
     "spectral/manifolds": "23 minutes for fifty networks",
     "spectral/kernel": "17 minutes for two networks",
@@ -27,7 +27,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/neighbours": "6 seconds",
     "spectral/resnet20": "1.6 hours",
     "spectral/paths": "25 minutes",
-    "spectral/delta_depth": "6 minutes for four runs of five networks",
-    "spectral/delta_width": "12 minutes for three runs of five networks",
-    "spectral/delta_clip": "15 minutes for four runs of five networks",
+    "spectral/delta_depth": "4 minutes for four runs of five networks",
+    "spectral/delta_width": "8 minutes for three runs of five networks",
+    "spectral/delta_clip": "16 minutes for four runs of five networks",
 }
