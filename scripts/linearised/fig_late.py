@@ -49,7 +49,7 @@ def make(given: drawing.Options) -> Figure:
         bottom.set_xticks([], minor=True)
         bottom.set_xlim(-0.3, 1.3 * ticks[-1])
     grid[0][0].set_ylabel("test accuracy")
-    grid[1][0].set_ylabel("|θ − θ_t| at a training loss of .01")
+    grid[1][0].set_ylabel("|θ − θₜ| at a training loss of .01")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     apart = "open points: the training loss stays above .01, and the distance is that at the end"
     drawing.note(figure, [apart, *images_of(found)])
