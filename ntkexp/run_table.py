@@ -32,7 +32,9 @@ def table(
             raise UserError(f"--where {where}: {reason}; {_columns(frame)}") from error
     if sort and len(frame):
         if sort not in frame:
-            raise UserError(f"--sort {sort}: no such column{meant(sort, [*frame])}")
+            raise UserError(
+                f"--sort {sort}: no such column{meant(sort, [*frame])}; {_columns(frame)}"
+            )
         frame = frame.sort_values(sort, kind="stable")
     return frame
 

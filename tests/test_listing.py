@@ -180,7 +180,8 @@ def test_runs_are_chosen_and_sorted_by_their_numbers_and_keys(
     assert "no such runs" in inside("list", "--where", "model.width == 4").stdout
     refused = inside("list", "--where", "model.widht == 5")
     assert refused.returncode == 2 and "there are experiment, run, folder" in refused.stderr
-    assert "no such column; did you mean test_loss?" in inside("list", "--sort", "test_los").stderr
+    refused = inside("list", "--sort", "test_los")
+    assert "no such column; did you mean test_loss?; there are experiment" in refused.stderr
 
 
 def test_a_table_is_as_wide_as_it_may_be(sweep: list[Path]) -> None:
