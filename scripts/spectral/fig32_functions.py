@@ -17,16 +17,17 @@ def draw(curve: pd.DataFrame) -> Figure:
     steps = sorted(curve["step"].unique())
     columns = -(-len(steps) // ROWS)
     figure, panels = drawing.subplots(
-        *(ROWS, columns), figsize=(drawing.PAGE, 3.2), sharex=True, sharey=True, squeeze=False
+        *(ROWS, columns), figsize=(drawing.PAGE, 3.4), sharex=True, sharey=True, squeeze=False
     )
     for axes, step in zip(panels.flat, steps, strict=False):
         own = curve[curve["step"] == step].sort_values("point")
         z = own["point"] / len(own)
-        axes.plot(z, own["target"], color=drawing.BLUE, linewidth=0.8)
-        axes.plot(z, own["output"], color=drawing.GREEN, linewidth=0.8)
+        axes.plot(z, own["target"], color=drawing.BLUE, lw=0.8, label="target $\\lambda(z)$")
+        axes.plot(z, own["output"], color=drawing.GREEN, lw=0.8, label="network $f(z)$")
         axes.set_title(f"iteration {step:,}")
     for axes in panels[-1]:
         axes.set_xlabel("$z$")
+    drawing.legend_above(figure, *panels[0][0].get_legend_handles_labels())
     return figure
 
 
