@@ -16,7 +16,7 @@ from ntkexp import identity as identities
 from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.execution.run import run
-from ntkexp.experiments import Experiment, experiments
+from ntkexp.experiments import Experiment, _files, experiments
 from ntkexp.identity import digest, folder_of, hashed, identity, plain
 from ntkexp.references import references
 from ntkexp.training.experiment import build_probes, tables
@@ -170,6 +170,7 @@ def test_what_goes_on_from_a_study_is_a_study(
         (tmp_path / "exp").mkdir(exist_ok=True)
         (tmp_path / "exp" / f"{name}.yaml").write_text(text)
     monkeypatch.setattr("ntkexp.projects.configs", lambda: [("mine", tmp_path)])
+    monkeypatch.setattr("ntkexp.experiments._files", _files.__wrapped__)
     commands = {one.name: one.command for one in experiments.__wrapped__()}
     assert (commands["base"], commands["more"], commands["disk"]) == ("study", "study", "train")
 
