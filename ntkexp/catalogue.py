@@ -70,7 +70,8 @@ def _runs_of(
     """The runs of an experiment, which there must be."""
     names = [*(experiment.name for experiment in listed), *there]
     if name not in names:
-        raise UserError(f"ntkexp list {name}: no such experiment{meant(name, names)}")
+        guess = meant(name, names)
+        raise UserError(f"ntkexp list {name}: no such experiment{guess} (ntkexp list has all)")
     return there.get(name, ())
 
 

@@ -70,6 +70,15 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "mine" / "0"
 
 
+def test_a_network_with_an_output_for_each_of_two_classes(tmp_path: Path) -> None:
+    network, (x, y) = nn.Linear(6, 2), batches()["train"]
+    two = {"train": (x, y % 2), "test": (x, y % 2)}
+    with ntkexp.watch(network, batches=two, out=tmp_path / "mine" / "0"):
+        pass
+    losses = results.read(tmp_path / "mine" / "0").tables["evals"]["loss"]
+    assert losses[0] == pytest.approx(cross_entropy(network(x), y % 2).item(), rel=1e-6)
+
+
 def test_it_is_a_run_whose_figures_can_be_drawn(out: Path) -> None:
     run = results.read(out)
     assert run.experiment == "mine"

@@ -182,7 +182,7 @@ def explained(error: BaseException) -> str:
         key, inner = match[1], re.search(r"Key '([^']+)' not in", reason)
         if inner and inner[1] != key.rpartition(".")[2]:
             key = f"{key}.{inner[1]}"
-        return _unknown_key(key, getattr(cause, "parent_node", None))
+        return no_such_key(key, getattr(cause, "parent_node", None))
     if match := re.search(r"Multiple values for (\S+)\.", text):
         return f"{match[1]}: chosen twice; expected one +{match[1]}=NAME"
     if match := re.search(r"Error merging override (\S+)", text):
@@ -200,7 +200,8 @@ def unknown_option(group: str, option: str) -> str:
     return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
 
 
-def _unknown_key(key: str, parent: object) -> str:
+def no_such_key(key: str, parent: object) -> str:
+    """The line for a key that the node `parent` of a config has not."""
     if not isinstance(parent, DictConfig):
         return unknown_key(key, "", [])
     where = str(parent._get_full_key(None))

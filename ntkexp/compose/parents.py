@@ -15,10 +15,11 @@ from typing import Any
 
 from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from ntkexp.components import GROUPS
 from ntkexp.compose.composition import compose
+from ntkexp.compose.overrides import explained, no_such_key
 from ntkexp.compose.words import word
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import experiments
@@ -68,7 +69,10 @@ def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
     command = by_name[run].command
     base = _base(command, [f"+exp={run}"])
     choices = [*_inherited_choices(base, child, given), *_choices(given)]
-    config = copy.deepcopy(_base(command, [f"+exp={run}", *choices]))
+    try:
+        config = copy.deepcopy(_base(command, [f"+exp={run}", *choices]))
+    except HydraException as error:
+        raise UserError(f"{key}.set: {explained(error)}") from error
     parent = Composed(command, config, [f"+exp={run}", *choices])
     _inherit(parent, child)
     for name, value in _values(given, config):
@@ -168,6 +172,9 @@ def _set(parent: Composed, key: str, value: Any, where: str) -> None:
     try:
         before = _at(parent.config, key)
         OmegaConf.update(parent.config, key, value, merge=True)
+    except (ConfigAttributeError, ConfigKeyError) as error:
+        line = no_such_key(key, error.parent_node)
+        raise UserError(f"{where.removesuffix(key)}{line}") from error
     except OmegaConfBaseException as error:
         raise UserError(f"{where}: {first_line(error)}") from error
     # Under a scale what is typed stays, even where it is the default.

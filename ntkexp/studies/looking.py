@@ -54,10 +54,12 @@ class LookedAt(SteppedWork):
             self.outputs = _outputs(network, splits["train"].inputs)
         if objective in ("cross_entropy", "usual") and self.outputs > 1:
             refuse_labels(splits, self.outputs)
-        chosen = components.made("objective", objective, {}, "study.objective")
-        assert isinstance(chosen, Objective)
         targets = splits["train"].targets
         classes = None if targets.is_floating_point() else max(self.outputs, 2)
+        if objective == "usual" and classes == self.outputs:  # also of two classes, each its own
+            objective = "cross_entropy"
+        chosen = components.made("objective", objective, {}, "study.objective")
+        assert isinstance(chosen, Objective)
         self.objective = chosen.build(targets, classes)
         if self.outputs != self.objective.outputs:
             raise UserError(

@@ -169,7 +169,14 @@ def test_the_folder_of_a_run_stands_for_it(
     [
         (["weights.run=dsik"], "weights.run=dsik: no experiment"),
         (["weights.run=disk", "weights.set=3"], "weights.set=3: expected options"),
-        (["weights.run=disk", "weights.set={optim.lrr: 1}"], "weights.set.optim.lrr: "),
+        (
+            ["weights.run=disk", "weights.set={optim.lrr: 1}"],
+            "weights.set.optim.lrr: no such key; did you mean lr?\noptim takes: name, lr, ",
+        ),
+        (
+            ["weights.run=disk", "weights.set={model: foo}"],
+            "weights.set: model=foo: no such option",
+        ),
         (["weights.run=disk", "weights.set={seed: -1}"], "seed=-1: expected"),
         (["weights.run=disk", "weights.file=../x"], "weights.file=../x: expected the name"),
     ],
