@@ -13,7 +13,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, unknown_key
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 
 Columns = Mapping[str, object]
@@ -87,7 +87,8 @@ def _set(config: DictConfig, key: str, value: Any) -> None:
     parent, _, leaf = key.rpartition(".")
     node = OmegaConf.select(config, parent) if parent else config
     if not isinstance(node, DictConfig) or leaf not in node:
-        raise UserError(f"members.{key}: no such option")
+        there = [str(name) for name in node] if isinstance(node, DictConfig) else []
+        raise UserError(f"members.{unknown_key(key, parent, there)}")
     try:
         OmegaConf.update(config, key, value)
     except Exception as error:

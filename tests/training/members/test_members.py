@@ -128,7 +128,10 @@ def test_they_go_on_where_they_were_cut_short(stop_at: int, tmp_path: Path) -> N
         (["members={seed: []}"], "expected a list"),
         (["members={seed: [1, 1]}"], "stands there twice"),
         (["members={seed: [1, a]}"], "all of one kind"),
-        (["members={sead: [1, 2]}"], "members.sead: no such option"),
+        (
+            ["members={sead: [1, 2]}"],
+            "members.sead: no such key; did you mean seed\\?\nthe top level takes: ",
+        ),
         (["members={device: [cpu, cuda]}"], "all networks of a run have one device"),
         (['members={seed: "range(1000000)"}'], "at most 100,000"),
         (["members={data.train_examples: [30, 60]}"], "as many training"),
