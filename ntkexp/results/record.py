@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 # From the evidence that counts most to that which counts least.
 SCALES = ("paper", "narrow", "stand-in", "altered", "small")
+# The channels of VGG and ResNet18 in the papers; other networks have theirs by themselves.
 FULL_BASE = 64
+NARROWED = ("vgg", "resnet18")
 # How long a run goes on. With a constant rate they leave its steps as they are: a claim's horizon
 # says whether it came far enough.
 HORIZON_KEYS = ("optim.epochs", "optim.steps", "optim.stop_loss", "optim.stop_patience",
@@ -160,8 +162,8 @@ class Record:
         altered = [word for word in self.altered if not among(word, ("model.base",))]
         if self.stands_in_for:
             return "altered" if altered else "stand-in"
-        channels = self.config.get("model.base", FULL_BASE)
-        if channels < FULL_BASE and "model.base" not in self.axes:
+        full = FULL_BASE if self.config.get("model.name") in NARROWED else 0
+        if self.config.get("model.base", full) < full and "model.base" not in self.axes:
             return "altered" if altered else "narrow"
         return "altered" if self.altered else "paper"
 

@@ -13,7 +13,7 @@ from ntkexp.results.record import Record
 
 
 def run(experiment: str, *typed: str, base: int = 64) -> Record:
-    config = {"name": experiment, "model.base": base}
+    config = {"name": experiment, "model.name": "vgg", "model.base": base}
     made = Record(experiment, f"{experiment}{base}", config, {"evals": pd.DataFrame()})
     return replace(made, typed=typed)
 

@@ -76,15 +76,19 @@ def test_runs_on_other_images_are_another_setting() -> None:
 
 def test_a_net_of_fewer_channels_is_narrow() -> None:
     (full,) = ranks(["vgg19_clean"], *5 * [100])
-    narrow = record("vgg19_clean", full.tables, **{"model.base": 16, "scale.name": "paper"})
+    channels = {"model.base": 16, "scale.name": "paper"}
+    narrow = record("vgg19_clean", full.tables, **channels, **{"model.name": "vgg"})
     assert (full.scale, narrow.scale) == ("paper", "narrow")
+    # LeNet5 has six as it was published.
+    lenet = record("linearised/lenet", full.tables, **{"model.name": "lenet5", "model.base": 6})
+    assert lenet.scale == "paper"
     swept = record("complexity_channels", full.tables, **{"model.base": 16})
     assert swept.scale == "paper"
 
 
 def test_experiments_are_compared_at_one_scale_only() -> None:
     slow, fast = ranks(["slow"], *5 * [100]), ranks(["fast"], *5 * [100])
-    narrow = [record("slow", slow[0].tables, **{"model.base": 16})]
+    narrow = [record("slow", slow[0].tables, **{"model.name": "vgg", "model.base": 16})]
     assert choose_jointly({"slow": narrow, "fast": fast}) == []
     assert choose_jointly({"slow": slow + narrow, "fast": fast}) == slow + fast
 
@@ -111,7 +115,7 @@ def test_how_long_and_how_often_one_looks_leaves_the_papers_scale_alone(
 ) -> None:
     run = replace(disk()[0], typed=words)
     if "model.base=16" in words:
-        run = replace(run, config={**run.config, "model.base": 16})
+        run = replace(run, config={**run.config, "model.name": "vgg", "model.base": 16})
     assert run.scale == scale
 
 

@@ -36,7 +36,7 @@ def test_a_run_of_an_experiment_that_stands_in_is_never_of_the_papers_scale() ->
 
 
 def test_its_channels_do_not_make_it_narrow_or_altered() -> None:
-    channels = {"model.base": 8}
+    channels = {"model.name": "vgg", "model.base": 8}
     assert run_of("lazy/spurious_cifar", **channels).scale == "stand-in"
     full = run_of("lazy/spurious_cifar", "model.base=64", **{"model.base": 64})
     assert full.scale == "stand-in"  # faces are what it has none of
