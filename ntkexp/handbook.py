@@ -67,7 +67,9 @@ def named(name: str) -> Iterator[tuple[str, type, str]]:
         return
     if name not in (known := config_groups()):
         there = [*GROUPS, *known]
-        raise UserError(f"options {name}: no such group{meant(name, there)}; {', '.join(there)}")
+        raise UserError(
+            f"options {name}: no such group{meant(name, there)}; expected {', '.join(there)}"
+        )
     yield name, known[name], group
 
 

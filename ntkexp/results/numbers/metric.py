@@ -114,10 +114,9 @@ def curve_of(path: str, tables: Mapping[str, pd.DataFrame]) -> Sequence[float]:
                 and frame[name].dtype.kind != "f"
                 and frame[name].nunique() > 1
             ]
-            raise metric.refused(
-                f"{metric.table} has several such rows a step; expected one of "
-                f"{_values(frame, several)}"
-            )
+            # Members that differ in a fraction alone, such as a rate, have no word that chooses.
+            way_out = f"one of {_values(frame, several)}" if several else "a run of one network"
+            raise metric.refused(f"{metric.table} has several such rows a step; expected {way_out}")
     return [float(number) for number in frame[metric.column]]
 
 

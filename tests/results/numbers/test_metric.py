@@ -37,6 +37,7 @@ TABLES: Mapping[str, pd.DataFrame] = {
         }
     ),
     "sums": SUMS.frame({"n": [1, 2, 3], "sum": [1.0, 1.5, 1.8]}),
+    "rates": pd.DataFrame({"step": [0, 0], "optim.lr": [0.1, 0.2], "loss": [2.0, 1.0]}),
     "empty": SUMS.empty(),
     "broken": SUMS.frame({"n": [1], "sum": [float("nan")]}),
 }
@@ -81,6 +82,7 @@ def test_a_curve_goes_by_steps_not_by_rows() -> None:
         ("evals.loss", "several such rows a step; expected one of split: train, test"),
         ("spectrum.eigenvalue", "expected one of rank: rank:1, rank:2"),
         ("spectrum.rank:3.eigenvalue", "no row of spectrum has rank:3"),
+        ("rates.loss", "rates has several such rows a step; expected a run of one network"),
         ("empty.sum", "empty has no rows"),
         ("broken.sum", "is nan, which is no number"),
     ],
