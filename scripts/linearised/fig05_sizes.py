@@ -10,7 +10,7 @@ import sys
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import NullLocator
 
 from ntkexp.papers.linearised.cifar2 import NETS, STEPS, by_size
 from ntkexp.scripts import drawing
@@ -35,19 +35,24 @@ def draw(frame: pd.DataFrame, control: pd.Series) -> Figure:
             axes = grid[row][column]
             for whose, (label, colour, marker) in LOOKS.items():
                 own = frame[(frame["net"] == net) & (frame["whose"] == whose)]
+                if own.empty:
+                    continue
                 over = own.groupby("size")[value].agg(["mean", "min", "max"])
                 axes.fill_between(over.index, over["min"], over["max"], color=colour, alpha=0.2,
                                   linewidth=0)  # fmt: skip
                 axes.plot(over.index, over["mean"], marker + "-", markersize=3, color=colour,
                           label=label)  # fmt: skip
-            axes.set(xscale="log", xlabel="training images")
-            axes.xaxis.set_minor_formatter(NullFormatter())
+            sizes = sorted(frame["size"].unique())
+            axes.set(xscale="log", xlabel="training images", xticks=sizes)
+            axes.set_xticklabels([f"{int(size):,}" for size in sizes])
+            axes.xaxis.set_minor_locator(NullLocator())
         if net == "mlp" and len(control):
-            grid[1][column].plot([256] * len(control), control, "x", color=drawing.BLACK)
+            at = [256] * len(control)
+            grid[1][column].plot(at, control, "x", color=drawing.BLACK, label="updates of 4,096")
         grid[0][column].set_title(NETS[net])
     grid[0][0].set_ylabel("test accuracy")
     grid[1][0].set_ylabel("|θ − θ₀|")
-    drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
+    drawing.legend_above(figure, *grid[1][0].get_legend_handles_labels())
     return figure
 
 
