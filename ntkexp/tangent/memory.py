@@ -20,6 +20,9 @@ CPU_BUDGET_BYTES = 5 * 2**30
 CUDA_SHARE = 0.6
 # What a pass leaves for activations and gradients; the rest is workspace for products.
 PASS_SHARE = 0.8
+# Asking a container for its memory takes 0.6 ms, a kernel of a small network 2: one that any
+# machine has room for is not asked about.
+SMALL_BYTES = 64 * 2**20
 MADV_HUGEPAGE = 14
 HUGE_PAGE_BYTES = 2 * 2**20
 
@@ -44,6 +47,8 @@ def budget_or_default(asked: int | None, device: torch.device) -> int:
 def refuse_beyond_memory(rows: int, columns: int, layers: int, like: Tensor) -> None:
     """Refuse a kernel that does not fit into memory, before anything is computed for it."""
     needed = rows * columns * (1 + layers) * like.element_size()
+    if needed <= SMALL_BYTES:
+        return
     on_device = on_gpu(like.device)
     free = free_gpu_bytes(like.device) if on_device else available_bytes()
     if needed > free:
