@@ -8,6 +8,7 @@ training loss, with a spurious attribute at equal accuracy with it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -33,16 +34,17 @@ SMOOTH = 3
 def looks(records: Iterable[Record], columns: Columns) -> pd.DataFrame:
     """A row a look at a network: `KEYS` and `step`; of every column a loss, and an accuracy called
     `..._known`; the measures of linearity where there are some."""
-    runs = [_of_run(record, columns) for record in records]
+    runs = [_of_run(record, *columns.items()) for record in records]
     of_family = [run.assign(family=run["experiment"].map(family)) for run in runs]
     return longest(of_family, ["family", "alpha", "lr", "seed"]).drop(columns="family")
 
 
-def _of_run(record: Record, columns: Columns) -> pd.DataFrame:
+@cache  # a dozen claims read the same
+def _of_run(record: Record, *columns: tuple[str, tuple[str, str]]) -> pd.DataFrame:
     at = [*KEYS, "step"]
     evals = keyed(record, record.tables["evals"])
     series: dict[str, pd.Series] = {}
-    for name, (split, subset) in columns.items():
+    for name, (split, subset) in columns:
         rows = evals[(evals["split"] == split) & (evals["subset"] == subset)].set_index(at)
         series |= {name: rows["loss"], f"{name}_known": rows["accuracy"]}
     if "linearity" in record.tables:

@@ -6,6 +6,7 @@ The test set is balanced: every pair of label and attribute is equally frequent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 import pandas as pd
 
@@ -42,6 +43,7 @@ def curves(records: Iterable[Record], value: str = "accuracy") -> pd.DataFrame:
     return longest([_of_run(record, value) for record in records], NETWORK)
 
 
+@cache  # a dozen claims read the same
 def _of_run(record: Record, value: str) -> pd.DataFrame:
     evals = record.tables["evals"]
     linearised = record.config.get("transform.name") == "linearise"
