@@ -180,9 +180,10 @@ def only_these(model: nn.Module, names: Sequence[str] | None) -> Iterator[None]:
     for asked in [names] if isinstance(names, str) else names:
         some = {id(p) for name, p in every if f"{name}.".startswith(f"{asked}.")}
         if not some:
+            parts = dict.fromkeys(name.partition(".")[0] for name, _ in every)
             raise UserError(
-                f"parameters={asked!r}: no parameter or module of this name"
-                f"{meant(asked, [name for name, _ in every])}"
+                f"parameters={asked!r}: no parameter or module of this name in "
+                f"{', '.join(parts)}{meant(asked, [name for name, _ in every])}"
             )
         wanted |= some
     others = [p for p in trainable(model).values() if id(p) not in wanted]

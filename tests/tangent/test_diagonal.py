@@ -75,7 +75,7 @@ def test_some_parameters_by_their_names_or_those_of_their_modules() -> None:
     both = tangent_kernel(model, inputs, parameters=["3.weight", "3.bias"])
     close(both.gram, kernel.layers["3"])
     assert all(parameter.requires_grad for parameter in model.parameters())
-    with pytest.raises(UserError, match=r"did you mean 3\.weight"):
+    with pytest.raises(UserError, match=r"of this name in 0, 3; did you mean 3\.weight"):
         tangent_kernel(model, inputs, parameters=["3.wieght"])
 
 
