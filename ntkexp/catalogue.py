@@ -10,7 +10,7 @@ from typing import Any
 
 from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
-from ntkexp.papers.found import paper
+from ntkexp.papers.registry import paper
 from ntkexp.results.folders import OUTPUTS, roots, runs
 from ntkexp.results.lock import is_locked
 from ntkexp.results.numbers.standing import compared, distinguishing_keys, tables_of

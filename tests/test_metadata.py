@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 import ntkexp
-from ntkexp.papers import found
-from ntkexp.papers.found import paper
+from ntkexp.papers import registry
+from ntkexp.papers.registry import paper
 
 TOP = Path(ntkexp.__file__).parents[1]
 
@@ -38,7 +38,7 @@ def test_every_paper_with_figures_here_is_cited_beside_the_other_works(
     titles = [work["title"] for work in citation["references"]]
     assert len(set(titles)) == len(titles) >= 5
     assert all(work["authors"] for work in citation["references"])
-    ours = [name for name in found.names() if paper(name).package.startswith("ntkexp.")]
+    ours = [name for name in registry.names() if paper(name).package.startswith("ntkexp.")]
     assert "alignment" in ours
     for name in ours:
         assert paper(name).title in titles

@@ -44,8 +44,8 @@ class Unit:
         return f"{self.number(mean)} ± {self.number(spread, 2)}{self.sign}"
 
     def number(self, value: float, digits: int = 3) -> str:
-        shown = self.factor * value
-        return f"{shown:,.0f}" if 1000 <= abs(shown) < math.inf else f"{shown:.{digits}g}"
+        scaled = self.factor * value
+        return f"{scaled:,.0f}" if 1000 <= abs(scaled) < math.inf else f"{scaled:.{digits}g}"
 
 
 plain, percent, times = Unit(1, ""), Unit(100, " %"), Unit(1, " ×")
@@ -183,7 +183,7 @@ def each_value(value: Callable[[Record], float], axis: str) -> Statistic:
     """One case a run; its panel is the value that its experiment sweeps over, named `axis`."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in sorted(records, key=lambda one: (one.axis, one.seed)):
+        for record in sorted(records, key=lambda record: (record.axis, record.seed)):
             yield Case(f"{axis} = {record.axis:g}", record.seed, value(record))
 
     return cases

@@ -11,7 +11,7 @@ from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import FORMS, as_text
 from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.errors import UserError
-from ntkexp.papers.found import known, natural
+from ntkexp.papers.registry import existing, natural
 from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
@@ -21,12 +21,11 @@ from ntkexp.usage import parsed
 def claims(words: Sequence[str]) -> str:
     """The ledger as the command line asks for it."""
     given = parsed("claims", words)
-    asked = ledger(None if given.paper is None else [known(given.paper).name])
-    chosen = [claim for claim in asked if given.figure in (None, claim.figure)]
+    of_papers = ledger(None if given.paper is None else [existing(given.paper).name])
+    chosen = [claim for claim in of_papers if given.figure in (None, claim.figure)]
     if not chosen:
-        figures = sorted({claim.figure for claim in asked if claim.figure}, key=natural)
-        there = ", ".join(figures)
-        raise UserError(f"--figure {given.figure}: no claims; expected one of {there}")
+        figures = sorted({claim.figure for claim in of_papers if claim.figure}, key=natural)
+        raise UserError(f"--figure {given.figure}: no claims; expected one of {', '.join(figures)}")
     findings = judged(records_of(given.runs), chosen)
     form = next((form for name, form in FORMS.items() if getattr(given, name)), None)
     return form(findings) if form else as_text(findings, shutil.get_terminal_size().columns)
@@ -42,5 +41,5 @@ def records_of(named: Sequence[Path]) -> list[Record]:
 
 
 def judged(records: Sequence[Record], claims: Iterable[Claim] | None = None) -> list[Finding]:
-    """`claims`: all there are unless told."""
+    """The verdicts on these claims, on all of the ledger unless told."""
     return judge_all(ledger() if claims is None else claims, records)

@@ -67,8 +67,8 @@ def agreement(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series) -> float:
     0.95
     """
     first, second = (np.asarray(values, float) for values in (x, y))
-    one, other = np.triu_indices(len(first), 1)
-    apart = second[one] - second[other]
+    i, j = np.triu_indices(len(first), 1)
+    apart = second[i] - second[j]
     if not apart.any():
         return float("nan")
-    return float(np.sign(first[one] - first[other]) @ apart / np.abs(apart).sum())
+    return float(np.sign(first[i] - first[j]) @ apart / np.abs(apart).sum())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ntkexp.claims.horizon import Horizon
 from ntkexp.experiments import MAIN, experiments
-from ntkexp.papers import found
+from ntkexp.papers import registry
 
 
 class Cost(NamedTuple):
@@ -61,6 +61,6 @@ def _paper_of(experiment: str) -> str:
 @cache
 def _costs(paper: str) -> Costs:
     costs: dict[str, Any] = {}
-    for module in found.paper(paper).modules("costs"):
+    for module in registry.paper(paper).modules("costs"):
         costs |= module.COSTS
     return costs

@@ -60,7 +60,7 @@ def either(first: Horizon, second: Horizon) -> Horizon:
 
 
 def has_overfitted(record: Record) -> bool:
-    """Says whether the test accuracy has begun to fall, for good: at the last two looks it lies
+    """True if the test accuracy has begun to fall, for good: at the last two looks it lies
     below its best by more than its standard error."""
     if "evals" not in record.tables:
         return False

@@ -8,28 +8,28 @@ from functools import cache
 
 from ntkexp.claims.claim import Claim
 from ntkexp.errors import UserError
-from ntkexp.papers import found
-from ntkexp.papers.found import natural
+from ntkexp.papers import registry
+from ntkexp.papers.registry import natural
 
 
 def ledger(papers: Iterable[str] | None = None) -> tuple[Claim, ...]:
     """The claims of these papers, or of every paper if none is named."""
-    chosen = found.names() if papers is None else papers
-    return tuple(claim for name in chosen for claim in _of(found.paper(name)))
+    chosen = registry.names() if papers is None else papers
+    return tuple(claim for name in chosen for claim in _of(registry.paper(name)))
 
 
 @cache
-def _of(paper: found.Paper) -> tuple[Claim, ...]:
+def _of(paper: registry.Paper) -> tuple[Claim, ...]:
     claims = [
         replace(claim, work=paper.name)
         for module in paper.modules("claims")
         for claim in getattr(module, "CLAIMS", ())
     ]
-    seen: set[str] = set()
+    ids: set[str] = set()
     for claim in claims:
-        if claim.id in seen:
+        if claim.id in ids:
             raise UserError(
                 f"{paper.package}: two claims of the id {claim.id}; expected another id"
             )
-        seen.add(claim.id)
+        ids.add(claim.id)
     return tuple(sorted(claims, key=lambda claim: natural(claim.figure)))

@@ -11,7 +11,7 @@ from ntkexp.claims.claim import Section
 from ntkexp.claims.effort import command
 from ntkexp.claims.horizon import Horizon
 from ntkexp.claims.verdict import Finding, Verdict
-from ntkexp.papers.found import Paper, paper
+from ntkexp.papers.registry import Paper, paper
 
 COLUMNS = ("figure", "claim", "paper", "holds if", "measured", "verdict", "scale")
 # What each column takes of the terminal's width: weights, but for the narrow ones their characters.
@@ -71,9 +71,9 @@ def as_text(findings: Sequence[Finding], width: int) -> str:
     widths = {name: fixed.get(name) or free * shares[name] // sum(shares.values())
               for name in columns}  # fmt: skip
     lines: list[str] = []
-    for work, found in works(findings).items():
+    for work, of_work in works(findings).items():
         lines += [work.title, ""]
-        for section, members in sections(found).items():
+        for section, members in sections(of_work).items():
             lines += [section.value.upper(), *textwrap.wrap(ABOUT[section], width), ""]
             lines += [_line({name: name for name in columns}, widths)]
             lines += [_line(_fitted(row(finding), columns), widths) for finding in members]
@@ -106,14 +106,14 @@ def _line(cells: dict[str, str], widths: dict[str, int]) -> str:
 
 def summary(findings: Sequence[Finding]) -> str:
     """A table that counts verdicts: each claim under its first recipe, then under the others."""
-    parts = []
+    counted = []
     for recipe, members in _by_recipe(findings).items():
-        counts = [finding.verdict for finding in members]
-        words = ", ".join(f"{counts.count(verdict)} {verdict}" for verdict in Verdict)
-        some = sum(bool(finding.covered) for finding in members)
-        part = f" ({some} of them without runs of some experiments)" if some else ""
-        parts.append(f"{len(members)} claims{recipe}: {words}{part}")
-    return "; ".join(parts)
+        verdicts = [finding.verdict for finding in members]
+        words = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict)
+        partial = sum(bool(finding.covered) for finding in members)
+        part = f" ({partial} of them without runs of some experiments)" if partial else ""
+        counted.append(f"{len(members)} claims{recipe}: {words}{part}")
+    return "; ".join(counted)
 
 
 def _by_recipe(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
@@ -132,8 +132,8 @@ SOME = (
 
 
 def notes(findings: Sequence[Finding]) -> list[str]:
-    some = [SOME] if any(finding.covered for finding in findings) else []
-    return [*some, *sorted({note for finding in findings for note in finding.notes})]
+    explained = [SOME] if any(finding.covered for finding in findings) else []
+    return [*explained, *sorted({note for finding in findings for note in finding.notes})]
 
 
 def commands(findings: Iterable[Finding]) -> list[str]:
@@ -144,8 +144,8 @@ def commands(findings: Iterable[Finding]) -> list[str]:
         horizon = finding.claim.horizon
         description = "" if horizon.iterations is not None else horizon.description
         for name in finding.missing:
-            known = longest.setdefault((name, finding.recipe, description), horizon)
-            if (horizon.iterations or 0) > (known.iterations or 0):
+            earlier = longest.setdefault((name, finding.recipe, description), horizon)
+            if (horizon.iterations or 0) > (earlier.iterations or 0):
                 longest[name, finding.recipe, description] = horizon
     lines = (command(name, recipe, horizon) for (name, recipe, _), horizon in longest.items())
     return list(dict.fromkeys(lines))
@@ -155,9 +155,9 @@ def as_markdown(findings: Sequence[Finding]) -> str:
     """The whole ledger: with horizons, and where every threshold comes from."""
     names = (*COLUMNS, "horizon", "threshold")
     lines: list[str] = []
-    for work, found in works(findings).items():
+    for work, of_work in works(findings).items():
         lines += [f"# {work.title}", ""]
-        for section, members in sections(found).items():
+        for section, members in sections(of_work).items():
             lines += [f"## {section.value}", "", f"{ABOUT[section]} {summary(members)}.", ""]
             lines += [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
             for finding in members:
@@ -176,9 +176,9 @@ def as_summary(findings: Sequence[Finding]) -> str:
     """For each paper and section a row a figure: how many claims have which verdict, and at which
     scale."""
     lines: list[str] = []
-    for work, found in works(findings).items():
+    for work, of_work in works(findings).items():
         lines += [f"### {work.title}", ""]
-        for section, members in sections(found).items():
+        for section, members in sections(of_work).items():
             lines += [f"**{section.value}.** {summary(members)}.", ""]
             lines += [
                 f"| figure | {' | '.join(Verdict)} | scale |",

@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def kept(self) -> dict[tuple[str, int], bool]:
-        """By panel and seed: whether the claim holds there."""
+        """By panel and seed: True if the claim holds there."""
         holds = self.claim.holds
         return {(case.panel, case.seed): case.value in holds for case in self.cases}
 
@@ -97,8 +97,8 @@ class Finding:
         return (*notes, *left, *map(self._unmatched, self.unmatched))
 
     def _unmatched(self, run: Record) -> str:
-        there = {record.experiment for record in self.unmatched}
-        if not self.records and not there.issuperset(self.claim.experiments):
+        experiments = {record.experiment for record in self.unmatched}
+        if not self.records and not experiments.issuperset(self.claim.experiments):
             return f"{run.experiment}/{run.run}: waits for runs of {', '.join(self.missing)}"
         judged = f"is judged on those of scale {self.scale}" if self.records else (
             "finds no scale of which all its experiments have runs on the same images"
@@ -111,17 +111,17 @@ class Finding:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The experiments that have no runs to judge by: where runs of some wait for those of
-        others, the others."""
-        there = {record.experiment for record in self.records or self.unmatched}
-        lacking = tuple(name for name in self.claim.experiments if name not in there)
+        """The experiments that lack runs: those that have none, or all of them where each has runs
+        but none match."""
+        experiments = {record.experiment for record in self.records or self.unmatched}
+        lacking = tuple(name for name in self.claim.experiments if name not in experiments)
         return lacking if lacking or self.records else self.claim.experiments
 
     @property
     def covered(self) -> str:
         """`2 of 3 experiments`, where some of the claim's experiments have no runs; else empty."""
-        asked, lacking = len(self.claim.experiments), len(self.missing)
-        return f"{asked - lacking} of {asked} experiments" if self.cases and lacking else ""
+        total, lacking = len(self.claim.experiments), len(self.missing)
+        return f"{total - lacking} of {total} experiments" if self.cases and lacking else ""
 
 
 def _by_panel(cases: Iterable[Case]) -> dict[str, list[Case]]:

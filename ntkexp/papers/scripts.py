@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ntkexp import projects
 from ntkexp.experiments import MAIN
-from ntkexp.papers import found
-from ntkexp.papers.found import natural, strings
+from ntkexp.papers import registry
+from ntkexp.papers.registry import natural, strings
 
 FIGURES = Path("outputs", "figures")
 
@@ -41,7 +41,7 @@ class Script:
 
 def scripts() -> list[Script]:
     """Every script that draws a figure: the main paper's first, in order of their numbers."""
-    order = {name: place for place, name in enumerate(found.names())}
+    order = {name: place for place, name in enumerate(registry.names())}
     return sorted(
         map(read, _files()),
         key=lambda script: (

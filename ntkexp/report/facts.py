@@ -9,7 +9,7 @@ from typing import Any
 
 from ntkexp.claims.effort import line
 from ntkexp.experiments import MAIN, Experiment, axes, experiments
-from ntkexp.papers.found import named
+from ntkexp.papers.registry import named
 from ntkexp.papers.scripts import Script, folder_of, scripts
 from ntkexp.results.record import Record
 from ntkexp.results.select import of_recipe, runs_to_show
@@ -49,11 +49,11 @@ class ShownRuns:
     @property
     def swept(self) -> str:
         """The keys and values in which the runs differ, but for the seed."""
-        parts = []
+        texts = []
         for key in axes(self.experiment):
             values = {record.config.get(key) for record in self.records}
-            parts.append(f"{key} = {', '.join(map(short, sorted(values, key=_place)))}")
-        return "; ".join(parts)
+            texts.append(f"{key} = {', '.join(map(short, sorted(values, key=_place)))}")
+        return "; ".join(texts)
 
     @property
     def apart(self) -> Sequence[str]:
@@ -109,7 +109,7 @@ def _hardware(life: Mapping[str, Any]) -> str:
 
 def groups(records: Sequence[Record]) -> list[ShownRuns]:
     """Every experiment with the runs that count, as the ledger chooses them; once more where there
-    are runs by the released recipe. Of experiments that are not known here, all runs."""
+    are runs by the released recipe. Of experiments that are not declared here, all runs."""
     shown = []
     for experiment in experiments():
         of_experiment = [record for record in records if record.experiment == experiment.name]
@@ -117,8 +117,8 @@ def groups(records: Sequence[Record]) -> list[ShownRuns]:
         released = [record for record in of_experiment if record.recipe == "released"]
         if released:
             shown.append(_chosen(experiment, released, "released"))
-    known = {experiment.name for experiment in experiments()}
-    for name in sorted({record.experiment for record in records} - known):
+    declared = {experiment.name for experiment in experiments()}
+    for name in sorted({record.experiment for record in records} - declared):
         runs = [record for record in records if record.experiment == name]
         shown.append(ShownRuns(name, str(runs[0].config.get("about") or ""), tuple(runs)))
     return shown

@@ -31,14 +31,14 @@ EXPLAINED = (
 
 
 def ledger(findings: Sequence[Finding], drawn: Drawn) -> str:
-    """`drawn` tells under which id a figure stands on the page."""
-    parts = "".join(
+    """The HTML of all claims. `drawn` tells under which id a figure stands on the page."""
+    of_works = "".join(
         f'<section class="ledger"><h3 id="claims-{work.name}">{text(work.title)}</h3>'
-        f"{_sections(found, drawn)}</section>"
-        for work, found in works(findings).items()
+        f"{_sections(of_work, drawn)}</section>"
+        for work, of_work in works(findings).items()
     )
     return (
-        f"<p>{EXPLAINED}</p>{_tally(findings)}{parts}"
+        f"<p>{EXPLAINED}</p>{_tally(findings)}{of_works}"
         + folded("About the runs", map(text, notes(findings)))
         + folded("Commands that make the missing runs", map(code, commands(findings)))
     )

@@ -18,7 +18,7 @@ from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.rendering import works
 from ntkexp.claims.verdict import Finding, Verdict
 from ntkexp.errors import UserError
-from ntkexp.papers.found import Paper
+from ntkexp.papers.registry import Paper
 from ntkexp.papers.scripts import FIGURES
 from ntkexp.report import sheets
 from ntkexp.report.facts import Drawing, ShownRuns, drawings, first_of, groups, short, which_network
@@ -147,8 +147,8 @@ def _run(group: ShownRuns, record: Record) -> dict[str, Any]:
     values = record.swept if record.axes else [record.config.get(key) for key in group.apart]
     swept = "".join(f"{k} {short(v)}, " for k, v in zip(group.apart, values, strict=True))
     scale = "" if record.scale == "paper" else f" ({record.scale})"
-    which = [words] if (words := which_network(record)) else []
-    about = [group.about, f"run {record.run}", *which, f"scale {record.scale}", *record.notes]
+    network = [words] if (words := which_network(record)) else []
+    about = [group.about, f"run {record.run}", *network, f"scale {record.scale}", *record.notes]
     return {
         "id": _run_id(record),
         "label": f"{group.name}, {swept}seed {record.seed}{scale}",

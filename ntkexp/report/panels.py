@@ -52,13 +52,13 @@ def builders(record: Record) -> list[Callable[[Record], Iterator[Panel]]]:
 
 
 def curves(title: str, y: str, series: Sequence[Series], **options: object) -> Panel:
-    """Lines over a common axis; `x` is the iteration unless told."""
+    """A panel of lines over a common axis; `x` is the iteration unless told."""
     return {"kind": "curves", "title": title, "x": "iteration", "y": y, "logx": True,
             "series": list(series)} | options  # fmt: skip
 
 
 def line(name: str, x: Iterable[float], y: Iterable[float], **options: object) -> Series:
-    """`split` lets a line be switched off with its split, `layer` (0 to 1) colours it by place."""
+    """One line: `split` lets it be switched off with its split, `layer` (0 to 1) colours it."""
     xs, ys = sampled(np.asarray(list(x), float), np.asarray(list(y), float))
     return {"name": name, "x": rounded(xs), "y": rounded(ys)} | options
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from ntkexp.errors import UserError
-from ntkexp.papers.found import paper
+from ntkexp.papers.registry import paper
 from ntkexp.report.facts import Drawing, ShownRuns
 from ntkexp.results.table import frame_of
 
@@ -48,13 +48,13 @@ def packed(words: str) -> str:
 
 
 def figures(drawings: Sequence[Drawing]) -> str:
-    """All that are drawn, under the titles of their papers."""
-    parts = []
+    """The HTML of all figures that are drawn, under the titles of their papers."""
+    html = []
     for place, drawing in enumerate(drawings):
         if place == 0 or drawings[place - 1].paper != drawing.paper:
-            parts.append(f"<h3>{text(paper(drawing.paper).title)}</h3>")
-        parts.append(figure(drawing))
-    return "\n".join(parts)
+            html.append(f"<h3>{text(paper(drawing.paper).title)}</h3>")
+        html.append(figure(drawing))
+    return "\n".join(html)
 
 
 def figure(drawing: Drawing) -> str:
@@ -122,7 +122,7 @@ def read_timings(*folders: Path) -> dict[str, pd.DataFrame]:
 
 
 def origin(timings: pd.DataFrame) -> str:
-    """How a table came about, in a line; nothing for a table that does not say."""
+    """The command, machine and date of a table, in a line; empty for a table that has none."""
     facts = timings.attrs
     if not {"command", "machine", "torch", "commit", "date"} <= facts.keys():
         return ""

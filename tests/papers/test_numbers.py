@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from ntkexp.papers.found import named, natural
+from ntkexp.papers.registry import named, natural
 
 ORDER = ["2", "5", "5.1", "5.2", "5.10", "9", "10", "A.3", "A.12", "C", "table 1", None]
 

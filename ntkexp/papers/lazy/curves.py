@@ -75,36 +75,36 @@ def longest(runs: Sequence[pd.DataFrame], network: Sequence[str]) -> pd.DataFram
     """
     if not runs:
         return pd.DataFrame(columns=[*{*network, *KEYS, "step"}], dtype=float)
-    every = pd.concat([run.assign(run=number) for number, run in enumerate(runs)])
-    ends = every.groupby([*network, "run"], as_index=False).agg({"step": "max"})
+    joined = pd.concat([run.assign(run=number) for number, run in enumerate(runs)])
+    ends = joined.groupby([*network, "run"], as_index=False).agg({"step": "max"})
     kept = ends.sort_values("step").drop_duplicates([*network], keep="last").drop(columns="step")
-    return every.merge(kept).drop(columns="run")
+    return joined.merge(kept).drop(columns="run")
 
 
-def networks(seen: pd.DataFrame) -> Iterator[tuple[tuple[str, float, float, int], pd.DataFrame]]:
+def networks(looks: pd.DataFrame) -> Iterator[tuple[tuple[str, float, float, int], pd.DataFrame]]:
     """((experiment, alpha, rate, seed), its looks in order)."""
-    for key, frame in seen.groupby([*KEYS], sort=True):
+    for key, frame in looks.groupby([*KEYS], sort=True):
         experiment, alpha, lr, seed = map(str, key)
         yield (experiment, float(alpha), float(lr), int(seed)), frame.sort_values("step")
 
 
 def pairs(
-    seen: pd.DataFrame, first: Mapping[str, float], second: Mapping[str, float]
+    looks: pd.DataFrame, first: Mapping[str, float], second: Mapping[str, float]
 ) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame]]:
     """(experiment, seed, looks of the one, of the other): networks of one seed that differ in these
     values of `alpha` and `lr`. Experiments that differ in their regime alone are one."""
-    one, other = (
-        {(family(name), seed): frame for (name, *rest, seed), frame in networks(_where(seen, at))}
+    of_first, of_second = (
+        {(family(name), seed): frame for (name, *_, seed), frame in networks(_where(looks, at))}
         for at in (first, second)
     )
-    for name, seed in sorted(one.keys() & other.keys()):
-        yield name, seed, one[name, seed], other[name, seed]
+    for name, seed in sorted(of_first.keys() & of_second.keys()):
+        yield name, seed, of_first[name, seed], of_second[name, seed]
 
 
-def _where(seen: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
+def _where(looks: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
     for key, value in values.items():
-        seen = seen[np.isclose(seen[key], value)]
-    return seen
+        looks = looks[np.isclose(looks[key], value)]
+    return looks
 
 
 def family(experiment: str) -> str:

@@ -59,9 +59,9 @@ def _of_run(record: Record, value: str) -> pd.DataFrame:
     return wide.reset_index()
 
 
-def networks(seen: pd.DataFrame) -> Iterator[tuple[str, int, dict[float, pd.DataFrame]]]:
+def networks(all_looks: pd.DataFrame) -> Iterator[tuple[str, int, dict[float, pd.DataFrame]]]:
     """(experiment, seed, alpha -> looks in order), networks of a seed together."""
-    for (experiment, seed), frame in seen.groupby(["experiment", "seed"], sort=False):
+    for (experiment, seed), frame in all_looks.groupby(["experiment", "seed"], sort=False):
         by_alpha = {
             float(str(alpha)): looks.sort_values("step") for alpha, looks in frame.groupby("alpha")
         }

@@ -1,4 +1,4 @@
-"""What training on one eigenfunction makes of the kernel's alignment with all of them."""
+"""The kernel's alignment with all eigenfunctions, before and after training on one of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Trained(NamedTuple):
 
     @property
     def over_trace(self) -> pd.Series:
-        """The same over tr K_T / tr K_0."""
+        """alpha_T / alpha_0 by j, over tr K_T / tr K_0."""
         return self.ratios / self.alignments["trace_ratio"]
 
     @property
@@ -54,13 +54,13 @@ def trained(records: Iterable[Record]) -> Iterator[Trained]:
             table if INDEX in table else table.assign(**{INDEX: record.config[INDEX]})
             for table in (record.tables[name] for name in keys.values())
         )
-        for (index, split), own in alignments.groupby([INDEX, "split"], sort=True):
-            mine = axes[(axes[INDEX] == index) & (axes["split"] == split)]
+        for (index, split), rows in alignments.groupby([INDEX, "split"], sort=True):
+            axis_rows = axes[(axes[INDEX] == index) & (axes["split"] == split)]
             yield Trained(
                 record.experiment,
                 record.seed,
                 int(str(index)),
                 str(split),
-                own.set_index("index").sort_index(),
-                mine.set_index("axis")["r_squared"],
+                rows.set_index("index").sort_index(),
+                axis_rows.set_index("axis")["r_squared"],
             )

@@ -51,8 +51,8 @@ def by_size(records: Iterable[Record]) -> pd.DataFrame:
 
 def gaps(frame: pd.DataFrame, net: str) -> pd.DataFrame:
     """Accuracy of the network less that of its linearisation, (seeds, sizes)."""
-    own = frame[frame["net"] == net].set_index(["seed", "size", "whose"])["accuracy"]
-    wide = own.unstack("whose")
+    accuracies = frame[frame["net"] == net].set_index(["seed", "size", "whose"])["accuracy"]
+    wide = accuracies.unstack("whose")
     if not {"network", "linear"} <= {*wide}:
         return pd.DataFrame()
     gap: pd.DataFrame = (wide["network"] - wide["linear"]).unstack("size")

@@ -27,15 +27,15 @@ def experiments(network: str) -> tuple[str, str, str]:
 
 def runs_of(records: Sequence[Record], network: str) -> dict[str, list[Record]]:
     """The runs of each of `MODELS` that has some."""
-    found: dict[str, list[Record]] = {}
+    by_model: dict[str, list[Record]] = {}
     for record in records:
         if record.experiment == network + LATE:
-            found.setdefault("reset" if record.config[RESET] else "stored", []).append(record)
+            by_model.setdefault("reset" if record.config[RESET] else "stored", []).append(record)
         elif record.experiment == network + LINEAR:
-            found.setdefault("early", []).append(record)
+            by_model.setdefault("early", []).append(record)
         elif record.experiment == network:
-            found.setdefault("network", []).append(record)
-    return {model: found[model] for model in MODELS if model in found}
+            by_model.setdefault("network", []).append(record)
+    return {model: by_model[model] for model in MODELS if model in by_model}
 
 
 def task(runs: dict[str, list[Record]]) -> int | None:
@@ -45,18 +45,18 @@ def task(runs: dict[str, list[Record]]) -> int | None:
 
 
 def ends(records: Sequence[Record], network: str) -> pd.DataFrame:
-    """By model what it came to (tasks.py), on the task of the late linearisations."""
+    """A row a model, with the columns of `tasks`, on the task of the late linearisations."""
     runs = runs_of(records, network)
     index = task(runs)
-    rows = {model: tasks(own) for model, own in runs.items()}
+    rows = {model: tasks(of_model) for model, of_model in runs.items()}
     return pd.DataFrame({m: of.loc[index] for m, of in rows.items() if index in of.index}).T
 
 
 def looks(records: Sequence[Record], network: str) -> pd.DataFrame:
-    """Their rows of `evals`, each with its model; none without a late linearisation."""
+    """All models' rows of `evals`, with a column `model`; none without a late linearisation."""
     runs = runs_of(records, network)
     if task(runs) is None:
         return pd.DataFrame()
-    evals = [by_task(own, "evals").assign(model=model) for model, own in runs.items()]
-    every = pd.concat(evals)
-    return every[(every[INDEX] == task(runs)) & (every["subset"] == "all")].sort_values("step")
+    evals = [by_task(of_model, "evals").assign(model=model) for model, of_model in runs.items()]
+    rows = pd.concat(evals)
+    return rows[(rows[INDEX] == task(runs)) & (rows["subset"] == "all")].sort_values("step")

@@ -38,8 +38,8 @@ def experiments(*networks: str) -> tuple[str, ...]:
 
 
 def by_task(records: Sequence[Record], table: str) -> pd.DataFrame:
-    """The rows of a table of several runs, with a column for j: of a run of one task that of its
-    config, on other data 0."""
+    """The rows of a table of several runs, with a column for j; a run of one task has its j in its
+    config, a run on other data gets 0."""
     frames = [
         frame if INDEX in frame else frame.assign(**{INDEX: record.config.get(INDEX, 0)})
         for record in records
@@ -79,7 +79,7 @@ def of_seeds(records: Iterable[Record]) -> dict[tuple[str, int], pd.DataFrame]:
     runs: dict[tuple[str, int], list[Record]] = {}
     for record in records:
         runs.setdefault((record.experiment, record.seed), []).append(record)
-    return {key: tasks(own) for key, own in sorted(runs.items())}
+    return {key: tasks(group) for key, group in sorted(runs.items())}
 
 
 class Pair(NamedTuple):
@@ -102,18 +102,18 @@ class Pair(NamedTuple):
 
 def pairs(records: Iterable[Record]) -> Iterator[Pair]:
     """Each network with its linearisation, by experiment and seed."""
-    found = of_seeds(records)
-    for (experiment, seed), network in found.items():
-        if (linear := found.get((experiment + LINEAR, seed))) is not None:
+    by_seed = of_seeds(records)
+    for (experiment, seed), network in by_seed.items():
+        if (linear := by_seed.get((experiment + LINEAR, seed))) is not None:
             both = network.index.intersection(linear.index)
             yield Pair(experiment, seed, network.loc[both], linear.loc[both])
 
 
-def each_task(found: Iterable[Pair]) -> pd.DataFrame:
+def each_task(chosen: Iterable[Pair]) -> pd.DataFrame:
     """All tasks in one table, for drawing: experiment, seed, whose, and the columns of `tasks`."""
     rows = [
         frame.reset_index().assign(experiment=pair.experiment, seed=pair.seed, whose=whose)
-        for pair in found
+        for pair in chosen
         for whose, frame in (("network", pair.network), ("linear", pair.linear))
     ]
     return pd.concat(rows, ignore_index=True)

@@ -24,22 +24,22 @@ INDICES = (20, 100, 400)
 
 def by_kind(records: Sequence[Record]) -> dict[str, Pair]:
     """The network and its linearisation on tasks of each kind of kernel, at the common indices."""
-    found = {}
+    selected = {}
     for pair in pairs(records):
         if pair.experiment in KINDS:
             at = pair.network.index.intersection(pd.Index(INDICES))
-            found[pair.experiment] = pair._replace(
+            selected[pair.experiment] = pair._replace(
                 network=pair.network.loc[at], linear=pair.linear.loc[at]
             )
-    return {kind: found[kind] for kind in KINDS if kind in found}
+    return {kind: selected[kind] for kind in KINDS if kind in selected}
 
 
 def alignments(records: Sequence[Record]) -> pd.DataFrame:
     """alpha_0 of the function that is trained on, on training images, (experiments, j)."""
     rows = [
-        {"experiment": one.experiment, "j": one.task, "alpha": one.alignments["start"][one.task]}
-        for one in trained([r for r in records if "function_alignment" in r.tables])
-        if one.split == "train"
+        {"experiment": net.experiment, "j": net.task, "alpha": net.alignments["start"][net.task]}
+        for net in trained([r for r in records if "function_alignment" in r.tables])
+        if net.split == "train"
     ]
     if not rows:
         return pd.DataFrame()

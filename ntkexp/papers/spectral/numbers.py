@@ -16,10 +16,10 @@ def first_hits(fourier: pd.DataFrame) -> pd.Series:
     last = fourier["step"].max()
     reached = fourier[fourier["magnitude"] >= REACHED * fourier["target"]]
     first = reached.groupby(["seed", "k"])["step"].min()
-    every = pd.MultiIndex.from_product(
+    all_pairs = pd.MultiIndex.from_product(
         [fourier["seed"].unique(), sorted(fourier["k"].unique())], names=["seed", "k"]
     )
-    means: pd.Series = first.reindex(every).fillna(last).groupby("k").mean()
+    means: pd.Series = first.reindex(all_pairs).fillna(last).groupby("k").mean()
     return means
 
 
@@ -48,7 +48,7 @@ def log_product(norms: pd.DataFrame) -> pd.Series:
 
 
 def growth(norms: pd.DataFrame, step: int) -> float:
-    """How much log of the product has grown at a step."""
+    """The growth of the log of the product of all spectral norms up to a step."""
     logs = log_product(norms)
     return float(logs[step] - logs[0])
 
@@ -62,8 +62,8 @@ def middle_delta(perturbed: pd.DataFrame) -> pd.DataFrame:
 def first_reached(fourier: pd.DataFrame, low: list[int]) -> int:
     """The first step at which |f~_k| over the target's, mean over networks and the frequencies
     `low`, is 0.9; the last step where it never is."""
-    own = fourier[fourier["k"].isin(low)]
-    means = (own["magnitude"] / own["target"]).groupby(own["step"]).mean()
+    rows = fourier[fourier["k"].isin(low)]
+    means = (rows["magnitude"] / rows["target"]).groupby(rows["step"]).mean()
     reached = means.index[means >= REACHED]
     return int(reached.min() if len(reached) else means.index.max())
 
@@ -91,8 +91,8 @@ def residual_hits(fourier: pd.DataFrame) -> pd.Series:
 
 
 def falls(fourier: pd.DataFrame, replayed: pd.DataFrame, groups: int = 3) -> pd.DataFrame:
-    """How much residuals fell after some steps and how much the frozen kernel has them fall, means
-    over networks and the starts of each of so many stages of training, by stage, after and k."""
+    """The fall of residuals after some steps, as measured and as the frozen kernel predicts, by
+    stage of training, after and k: means over networks and the starts of each stage."""
     key = ["seed", "step", "k"]
     now = replayed[replayed["after"] == 0].set_index(key)["residual"]
     later = replayed[replayed["after"] > 0].assign(then=lambda rows: rows["step"] + rows["after"])
@@ -101,7 +101,7 @@ def falls(fourier: pd.DataFrame, replayed: pd.DataFrame, groups: int = 3) -> pd.
     at_end = measured.reindex(pd.MultiIndex.from_frame(later[["seed", "then", "k"]])).to_numpy()
     starts = np.sort(later["step"].unique())
     stages = {step: groups * place // len(starts) for place, step in enumerate(starts)}
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "stage": later["step"].map(stages),
             "after": later["after"],
@@ -110,4 +110,4 @@ def falls(fourier: pd.DataFrame, replayed: pd.DataFrame, groups: int = 3) -> pd.
             "measured": at_start - at_end,
         }
     )
-    return found.groupby(["stage", "after", "k"]).mean().reset_index()
+    return table.groupby(["stage", "after", "k"]).mean().reset_index()

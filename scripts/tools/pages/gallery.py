@@ -19,7 +19,7 @@ from ntkexp.claims.command import records_of
 from ntkexp.claims.horizon import iteration
 from ntkexp.experiments import MAIN
 from ntkexp.figures import chosen
-from ntkexp.papers.found import paper
+from ntkexp.papers.registry import paper
 from ntkexp.papers.scripts import Script, folder_of, scripts
 
 TOP = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ntkexp.claims.claim import Claim
 from ntkexp.claims.ledger import ledger
-from ntkexp.papers import found
+from ntkexp.papers import registry
 
 COLUMNS = ("id", "figure", "number", "the paper", "holds if", "horizon", "threshold")
 
@@ -19,10 +19,10 @@ def tables() -> str:
 
 
 def _tables() -> Iterator[str]:
-    for name in found.names():
+    for name in registry.names():
         claims = ledger([name])
         for section in dict.fromkeys(claim.section for claim in claims):
-            yield f"\n## {found.paper(name).title}: {section.lower()}\n"
+            yield f"\n## {registry.paper(name).title}: {section.lower()}\n"
             yield f"| {' | '.join(COLUMNS)} |"
             yield "|---" * len(COLUMNS) + "|"
             yield from (_row(claim) for claim in claims if claim.section is section)

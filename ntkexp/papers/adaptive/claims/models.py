@@ -70,8 +70,8 @@ def last_share(kind: str) -> Statistic:
     its own weights did."""
 
     def value(rows: pd.DataFrame) -> float:
-        own = rows[rows["of"] == kind]
-        squares = (own["value"] ** 2).groupby(own["layer"]).sum()
+        of_kind = rows[rows["of"] == kind]
+        squares = (of_kind["value"] ** 2).groupby(of_kind["layer"]).sum()
         return float(squares[LAST] / squares.sum())
 
     return of_tasks("relaxed_singular_values", value, (LINEAR,))
@@ -86,29 +86,29 @@ def closer_by_theorem_1(records: Sequence[Record]) -> Iterable[Case]:
     """Cosine of the adapted kernel with K_0 + (s^2 - 1) |beta|^-2 K_label less that with K_0."""
     for record in records:
         squares = {
-            one: premise("initial")(rows) for one, rows in by_network(record, "adapted_premise")
+            net: premise("initial")(rows) for net, rows in by_network(record, "adapted_premise")
         }
-        for one, rows in by_network(record, "adapted_cosines"):
-            square = squares[one]
+        for net, rows in by_network(record, "adapted_cosines"):
+            square = squares[net]
             s = float(OMEGA.minimiser(math.sqrt(square)))
             pair = rows[(rows["first"] == "initial") & (rows["second"] == "residual")].iloc[0]
             weight = (s**2 - 1) / square / float(pair["ratio"])
             with_initial = cosine("average", "initial")(rows)
             with_label = cosine("average", "residual")(rows)
             summed = sum_cosine(with_initial, with_label, float(pair["cosine"]), weight)
-            yield Case(*one, summed - with_initial)
+            yield Case(*net, summed - with_initial)
 
 
 def closer_by_theorem_2(records: Sequence[Record]) -> Iterable[Case]:
     """Cosine of the adapted kernel with the relaxed model's less that with the initial one."""
     for record in records:
         relaxed = record.tables["relaxed_kernels"]
-        found = {
+        relaxed_cosines = {
             (str(task), int(str(seed))): float(rows["cosine"].iloc[0])
             for (task, seed), rows in relaxed[relaxed["other"] == "average"].groupby([TASK, "seed"])
         }
-        for one, rows in by_network(record, "adapted_cosines"):
-            yield Case(*one, found[one] - cosine("average", "initial")(rows))
+        for network, rows in by_network(record, "adapted_cosines"):
+            yield Case(*network, relaxed_cosines[network] - cosine("average", "initial")(rows))
 
 
 def rank_ratio(layer: str) -> Statistic:

@@ -48,8 +48,8 @@ def rest_prefers_residual(records: Sequence[Record]) -> Iterable[Case]:
     for record in records:
         examples, layers = record.tables["adapted_examples"], record.tables["adapted_layers"]
         for seed, rows in examples[examples[TASK] == SIGN].groupby("seed"):
-            own = layers[(layers[TASK] == SIGN) & (layers["seed"] == seed)]
-            yield Case("", int(str(seed)), of_the_rest(rows, own))
+            of_network = layers[(layers[TASK] == SIGN) & (layers["seed"] == seed)]
+            yield Case("", int(str(seed)), of_the_rest(rows, of_network))
 
 
 def of_the_rest(examples: pd.DataFrame, layers: pd.DataFrame) -> float:

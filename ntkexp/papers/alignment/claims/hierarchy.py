@@ -44,7 +44,7 @@ def ratio_rise(record: Record) -> float:
 
 
 def accuracy_delay(record: Record) -> float:
-    """How many times more iterations half of the difficult examples take than half of the easy."""
+    """The iterations to half of the difficult examples over those to half of the easy ones."""
     easy, difficult = (half_right(record, subset) for subset in ("easy", "difficult"))
     return (1 + difficult) / (1 + easy)
 
@@ -53,8 +53,8 @@ def half_right(record: Record, subset: str) -> float:
     """The first look at which the network has half of a subset right; nan if there is none."""
     evals = record.tables["evals"]
     chosen = evals[(evals["split"] == "train") & (evals["subset"] == subset)]
-    there = chosen[chosen["accuracy"] >= 0.5]["step"]
-    return float(there.min()) if len(there) else float("nan")
+    steps = chosen[chosen["accuracy"] >= 0.5]["step"]
+    return float(steps.min()) if len(steps) else float("nan")
 
 
 def behind(record: Record) -> float:

@@ -34,11 +34,11 @@ def to_the_letter(record: Record) -> Iterable[Case]:
     kappas, errors = record.tables["kappa_error"], record.tables["test_error"]
     letter = kappas[(kappas["kappa"] == "none") & (kappas["loss"] == "mean")]
     descent = errors[errors["algorithm"] == "gradient_descent"]
-    one, other = (
+    letter_errors, descent_errors = (
         frame[frame["step"] == frame["step"].max()].set_index("seed")["error"]
         for frame in (letter, descent)
     )
-    for seed, value in (one / other).items():
+    for seed, value in (letter_errors / descent_errors).items():
         yield Case("", int(str(seed)), float(value))
 
 

@@ -56,9 +56,9 @@ def ratio(slow: str, fast: str, value: Compared) -> Statistic:
         runs = {(record.experiment, record.seed): record for record in records}
         for seed in sorted({record.seed for record in records}):
             if (slow, seed) in runs and (fast, seed) in runs:
-                one, other = runs[slow, seed], runs[fast, seed]
-                common = min(one.iteration, other.iteration)
-                yield Case(PANELS[fast], seed, value(one, common) / value(other, common))
+                at_slow, at_fast = runs[slow, seed], runs[fast, seed]
+                common = min(at_slow.iteration, at_fast.iteration)
+                yield Case(PANELS[fast], seed, value(at_slow, common) / value(at_fast, common))
 
     return cases
 

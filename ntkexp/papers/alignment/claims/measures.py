@@ -69,7 +69,7 @@ def sweeps(records: Sequence[Record]) -> dict[tuple[str, int], pd.DataFrame]:
     order = list(PANELS)
     for record in sorted(records, key=lambda r: (order.index(r.experiment), r.seed, r.axis)):
         rows.setdefault((record.experiment, record.seed), []).append(measured(record))
-    return {key: pd.DataFrame(found) for key, found in rows.items()}
+    return {key: pd.DataFrame(networks) for key, networks in rows.items()}
 
 
 def loss_of(record: Record) -> float:
@@ -114,14 +114,14 @@ def agreements(measure: str, settings: Settings) -> list[float]:
 
 def others_that_follow(settings: Settings) -> float:
     """The number of other measures that follow the gap in every setting."""
-    found = [agreements(name, settings) for name in OTHERS]
-    return float(sum(bool(orders) and min(orders) >= FOLLOWS for orders in found))
+    all_orders = [agreements(name, settings) for name in OTHERS]
+    return float(sum(bool(orders) and min(orders) >= FOLLOWS for orders in all_orders))
 
 
 def lead(settings: Settings, of: Callable[[list[float]], float]) -> float:
     """C's agreement with the gap, over the settings, less the highest of the other measures'."""
-    found = [agreements(name, settings) for name in (*NEYSHABUR, *OTHERS)]
-    return of(agreements(OURS, settings)) - max(of(orders) for orders in found if orders)
+    others = [agreements(name, settings) for name in (*NEYSHABUR, *OTHERS)]
+    return of(agreements(OURS, settings)) - max(of(orders) for orders in others if orders)
 
 
 def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:

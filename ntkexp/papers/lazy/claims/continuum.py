@@ -42,12 +42,12 @@ def points(record: Record) -> Iterator[Point]:
     evals, linearity = record.tables["evals"], record.tables["linearity"]
     evals = evals[evals["split"] == "train"]
     linearity = linearity[linearity["split"] == "test"]
-    measured = {str(key): own.set_index("step") for key, own in linearity.groupby(keys)}
-    for key, own in evals.groupby(keys):
-        losses = own.pivot(index="step", columns="subset", values="loss")
+    measured = {str(key): rows.set_index("step") for key, rows in linearity.groupby(keys)}
+    for key, rows in evals.groupby(keys):
+        losses = rows.pivot(index="step", columns="subset", values="loss")
         looked = measured[str(key)]
         kernel, relus = (at_loss(losses["intact"], looked[name]) for name in ("kernel", "relus"))
-        alpha, seed = (float(str(one)) for one in key)
+        alpha, seed = (float(str(value)) for value in key)
         width = int(record.config["model.width"])
         yield Point(width, alpha, int(seed), onset(losses), kernel, relus)
 
@@ -66,23 +66,23 @@ def at_loss(losses: pd.Series, values: pd.Series) -> float:
     return at_level(-both[:, 0], both[:, 1], -CLEAN_LOSS)
 
 
-def means(records: Sequence[Record], what: str) -> pd.DataFrame:
+def means(records: Sequence[Record], column: str) -> pd.DataFrame:
     """Mean over seeds, (widths, alphas); not a number where a seed did not come so far."""
     frame = pd.DataFrame([point for record in records for point in points(record)])
     if not len(frame):
         return pd.DataFrame()
-    three = frame.groupby(["width", "alpha"])[what].apply(lambda of: of.mean(skipna=False))
+    three = frame.groupby(["width", "alpha"])[column].apply(lambda of: of.mean(skipna=False))
     return three.unstack("alpha")
 
 
-def along_alpha(what: str) -> Statistic:
+def along_alpha(column: str) -> Statistic:
     """Rank correlation with alpha, for every width, of the alphas that came so far."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for width, row in means(records, what).iterrows():
-            known = row.dropna()
-            if len(known) > 2:
-                rank = spearmanr(known.index.to_numpy(dtype=float), known).statistic
+        for width, row in means(records, column).iterrows():
+            reached = row.dropna()
+            if len(reached) > 2:
+                rank = spearmanr(reached.index.to_numpy(dtype=float), reached).statistic
                 yield Case(f"width {width}", 0, float(rank))
 
     return cases
@@ -93,7 +93,7 @@ def two_ends(records: Sequence[Record]) -> Iterable[Case]:
     widths of which every seed came so far."""
     onsets = {(p.width, p.alpha, p.seed): p.onset for record in records for p in points(record)}
     for width in sorted({width for width, *_ in onsets}):
-        seeds = sorted({seed for own, _, seed in onsets if own == width})
+        seeds = sorted({seed for w, _, seed in onsets if w == width})
         pairs = [[onsets.get((width, alpha, seed), np.nan) for alpha in (100.0, 1.0)]
                  for seed in seeds]  # fmt: skip
         gaps = [lazy - plain for lazy, plain in pairs]

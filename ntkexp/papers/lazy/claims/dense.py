@@ -27,12 +27,12 @@ LEVELS = (0.4, 0.3, 0.2, 0.1)
 
 def losses_of(record: Record) -> Iterator[tuple[float, int, pd.DataFrame]]:
     """alpha, seed, and the losses (steps, examples) of each network."""
-    seen = record.tables["snapshot"]
-    for (alpha, seed), own in seen.groupby(["transform.alpha", "seed"]):
+    snapshot = record.tables["snapshot"]
+    for (alpha, seed), rows in snapshot.groupby(["transform.alpha", "seed"]):
         yield (
             float(str(alpha)),
             int(str(seed)),
-            own.pivot(index="step", columns="example", values="loss"),
+            rows.pivot(index="step", columns="example", values="loss"),
         )
 
 
@@ -59,9 +59,9 @@ def order(alpha: float) -> Statistic:
     """Rank correlation of an example's number with the step at which its loss is halved."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in (one for one in records if example(one) == 1):
-            for own, seed, losses in losses_of(record):
-                if own == alpha:
+        for record in (r for r in records if example(r) == 1):
+            for network_alpha, seed, losses in losses_of(record):
+                if network_alpha == alpha:
                     halved = [first_below(loss, HALF * loss.iloc[0]) for _, loss in losses.items()]
                     rank = spearmanr(np.arange(len(halved)), halved).statistic
                     yield Case("", seed, float(rank))
@@ -73,11 +73,11 @@ def minority_later(number: int) -> Statistic:
     """Minority loss at equal majority loss, hasty less lazy, mean over the levels."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in (one for one in records if example(one) == number):
+        for record in (r for r in records if example(r) == number):
             few = int(record.config["data.q"])
-            found = {(alpha, seed): at_levels(of, few) for alpha, seed, of in losses_of(record)}
-            for seed in sorted({seed for _, seed in found}):
-                gap = found[HASTY, seed] - found[LAZY, seed]
+            curves = {(alpha, seed): at_levels(of, few) for alpha, seed, of in losses_of(record)}
+            for seed in sorted({seed for _, seed in curves}):
+                gap = curves[HASTY, seed] - curves[LAZY, seed]
                 yield Case("", seed, float(gap.mean()))
 
     return cases

@@ -38,9 +38,9 @@ def looks(record: Record) -> Iterator[tuple[float, int, pd.DataFrame]]:
     evals = keyed(record, record.tables["evals"])
     of = (evals["split"] == "train") & (evals["subset"] == progress)
     losses = evals[of].set_index(AT)["loss"]
-    found = keyed(record, record.tables["alignment"])
-    of = (found["split"] == "train") & (found["layer"] == "total") & (found["centring"] == "class")
-    wide = found[of].pivot_table(index=AT, columns="subset", values="cka")
+    ckas = keyed(record, record.tables["alignment"])
+    of = (ckas["split"] == "train") & (ckas["layer"] == "total") & (ckas["centring"] == "class")
+    wide = ckas[of].pivot_table(index=AT, columns="subset", values="cka")
     both = wide.join(losses, how="inner").reset_index()
     for key, frame in both.groupby(["alpha", "seed"]):
         alpha, seed = map(str, key)

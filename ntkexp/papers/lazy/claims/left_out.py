@@ -29,8 +29,8 @@ def agreement(rows: pd.DataFrame) -> float:
 
 def agreements(records: Sequence[Record]) -> Iterable[Case]:
     for record in records:
-        found = with_scores(record)
-        for step, rows in sorted(found.groupby("step")):
+        scores = with_scores(record)
+        for step, rows in sorted(scores.groupby("step")):
             when = "at the start" if step == 0 else "after training"
             yield Case(f"kernel {when}", record.seed, agreement(rows))
 

@@ -66,8 +66,8 @@ def has_learned(record: Record) -> bool:
 
 def has_left(record: Record) -> bool:
     """Says whether a measure of linearity fell below `NEAR_1` at alpha = 100, at any look."""
-    seen = keyed(record, record.tables["linearity"])
-    lazy = seen[(seen["alpha"] == 100) & (seen["split"] == "train")]
+    linearity = keyed(record, record.tables["linearity"])
+    lazy = linearity[(linearity["alpha"] == 100) & (linearity["split"] == "train")]
     return bool((lazy[[*MEASURES]] < NEAR_1).any(axis=None))
 
 

@@ -40,9 +40,9 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
     """The largest difference of an accuracy at equal clean losses, a rate and .01."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        seen = looks(records, WRONG_LABELS)
-        for rate in other_rates(seen):
-            for name, seed, gaps in differences(seen, column, at_rate(rate), PLAIN, levels):
+        all_looks = looks(records, WRONG_LABELS)
+        for rate in other_rates(all_looks):
+            for name, seed, gaps in differences(all_looks, column, at_rate(rate), PLAIN, levels):
                 yield Case(f"{title(name)}, rate {rate:g}", seed, furthest(gaps))
 
     return cases
@@ -51,33 +51,33 @@ def apart(column: str, levels: Sequence[float] = CLEAN) -> Statistic:
 def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
     """Change of an accuracy from alpha = 1 to alpha = 100, less the largest by any rate, at the
     clean losses that alpha = 100 comes to."""
-    seen = looks(records, WRONG_LABELS)
+    all_looks = looks(records, WRONG_LABELS)
     for column, told in ACCURACIES.items():
         of_rates: dict[tuple[str, int], list[np.ndarray]] = {}
-        for rate in other_rates(seen):
-            for name, seed, gaps in differences(seen, column, at_rate(rate), PLAIN):
+        for rate in other_rates(all_looks):
+            for name, seed, gaps in differences(all_looks, column, at_rate(rate), PLAIN):
                 of_rates.setdefault((name, seed), []).append(gaps)
-        for name, seed, gaps in differences(seen, column, LAZY, PLAIN):
-            there = ~np.isnan(gaps)
-            if by_rates := [of[there] for of in of_rates.get((name, seed), ())]:
+        for name, seed, gaps in differences(all_looks, column, LAZY, PLAIN):
+            reached = ~np.isnan(gaps)
+            if by_rates := [of[reached] for of in of_rates.get((name, seed), ())]:
                 further = furthest(gaps) - furthest(np.concatenate(by_rates))
                 yield Case(f"{title(name)}, {told}", seed, further)
 
 
 def more_linear(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure at a smaller rate less that at .01, at the lowest clean loss both reach."""
-    seen = looks(records, WRONG_LABELS)
-    for rate in other_rates(seen):
+    all_looks = looks(records, WRONG_LABELS)
+    for rate in other_rates(all_looks):
         for measure in MEASURES:
-            for name, seed, gaps in differences(seen, measure, at_rate(rate), PLAIN):
+            for name, seed, gaps in differences(all_looks, measure, at_rate(rate), PLAIN):
                 yield Case(f"{title(name)}, rate {rate:g}, {measure}", seed, lowest(gaps))
 
 
 def less_linear(records: Sequence[Record]) -> Iterable[Case]:
     """Each measure at alpha = 100 less that at rate 1e-6, at the lowest clean loss both reach."""
-    seen = looks(records, WRONG_LABELS)
+    all_looks = looks(records, WRONG_LABELS)
     for measure in MEASURES:
-        for name, seed, gaps in differences(seen, measure, LAZY, at_rate(SMALLEST)):
+        for name, seed, gaps in differences(all_looks, measure, LAZY, at_rate(SMALLEST)):
             yield Case(f"{title(name)}, {measure}", seed, lowest(gaps))
 
 
@@ -93,31 +93,32 @@ def at_rate(rate: float) -> dict[str, float]:
     return {"alpha": 1.0, "lr": rate}
 
 
-def other_rates(seen: pd.DataFrame) -> list[float]:
-    return [rate for rate in sorted(set(seen["lr"])) if not np.isclose(rate, RATE)]
+def other_rates(all_looks: pd.DataFrame) -> list[float]:
+    return [rate for rate in sorted(set(all_looks["lr"])) if not np.isclose(rate, RATE)]
 
 
 def differences(
-    seen: pd.DataFrame,
+    all_looks: pd.DataFrame,
     column: str,
     first: Mapping[str, float],
     second: Mapping[str, float],
     levels: Sequence[float] = CLEAN,
 ) -> Iterator[tuple[str, int, np.ndarray]]:
     """(experiment, seed, a column of the one network less that of the other at each clean loss)."""
-    for name, seed, *both in pairs(seen, first, second):
-        yield name, seed, np.subtract(*(at_losses(own, column, "clean", levels) for own in both))
+    for name, seed, *both in pairs(all_looks, first, second):
+        values = (at_losses(frame, column, "clean", levels) for frame in both)
+        yield name, seed, np.subtract(*values)
 
 
 def furthest(gaps: np.ndarray) -> float:
-    known = np.abs(gaps[~np.isnan(gaps)])
-    return float(known.max()) if len(known) else float("nan")
+    reached = np.abs(gaps[~np.isnan(gaps)])
+    return float(reached.max()) if len(reached) else float("nan")
 
 
 def lowest(gaps: np.ndarray) -> float:
     """At the lowest loss that was reached."""
-    known = gaps[~np.isnan(gaps)]
-    return float(known[-1]) if len(known) else float("nan")
+    reached = gaps[~np.isnan(gaps)]
+    return float(reached[-1]) if len(reached) else float("nan")
 
 
 CLAIMS = (

@@ -92,10 +92,10 @@ def fitted(looks: Looks) -> Looks | None:
     Where alpha = 100 has not come there the linearised network stands for it, which is its limit
     for large alpha and costs a tenth of its time.
     """
-    found = {alpha: looks[alpha] for alpha in (HASTY, PLAIN, LAZY) if alpha in looks}
-    if LINEARISED in looks and not (LAZY in found and _fits(found[LAZY])):
-        found[LAZY] = looks[LINEARISED]
-    return found if len(found) == 3 and all(map(_fits, found.values())) else None
+    by_alpha = {alpha: looks[alpha] for alpha in (HASTY, PLAIN, LAZY) if alpha in looks}
+    if LINEARISED in looks and not (LAZY in by_alpha and _fits(by_alpha[LAZY])):
+        by_alpha[LAZY] = looks[LINEARISED]
+    return by_alpha if len(by_alpha) == 3 and all(map(_fits, by_alpha.values())) else None
 
 
 def _fits(frame: pd.DataFrame) -> bool:
@@ -123,14 +123,14 @@ def gap_at_the_end(_: str, looks: Looks) -> float:
     return float(np.ptp([frame["test_all"].iloc[-1] for frame in three.values()]))
 
 
-def advantage(other: float) -> Statistic:
+def advantage(alpha: float) -> Statistic:
     """The last test accuracy for another alpha less that for alpha = 100."""
 
     def value(_: str, looks: Looks) -> float:
         three = fitted(looks)
         if three is None:
             return float("nan")
-        return float(three[other]["test_all"].iloc[-1] - three[LAZY]["test_all"].iloc[-1])
+        return float(three[alpha]["test_all"].iloc[-1] - three[LAZY]["test_all"].iloc[-1])
 
     return of_networks(value)
 

@@ -52,8 +52,8 @@ def _of_levels(
 ) -> Iterable[Case]:
     for record in records:
         areas = record.tables["yin_yang_areas"]
-        own = areas[areas["area"] == area]
-        for level, rows in sorted(own.groupby("level"), reverse=True):
+        of_area = areas[areas["area"] == area]
+        for level, rows in sorted(of_area.groupby("level"), reverse=True):
             yield Case(f"loss {level:g}", 0, value(rows["non_linear"] - rows["linear"]))
 
 
@@ -66,8 +66,8 @@ def speed_up(records: Sequence[Record]) -> Iterable[Case]:
         reached = record.tables["yin_yang_reached"]
         for level, rows in sorted(reached.groupby("level"), reverse=True):
             steps = rows.pivot(index="seed", columns="regime", values="step")
-            known = steps[steps["non_linear"].notna()].astype(float)
-            ratio = known["linear"].fillna(np.inf) / known["non_linear"]
+            comparable = steps[steps["non_linear"].notna()].astype(float)
+            ratio = comparable["linear"].fillna(np.inf) / comparable["non_linear"]
             yield Case(f"loss {level:g}", 0, float(ratio.median()))
 
 

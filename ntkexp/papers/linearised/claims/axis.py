@@ -21,25 +21,25 @@ def on(split: str, value: Callable[[Trained], float]) -> Statistic:
     """A case for each network, on images of a split."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for one in trained(records):
-            if one.split == split and len(one.ratios) > TEN_AXES:
-                yield Case(f"{one.title}, j = {one.task}", one.seed, value(one))
+        for net in trained(records):
+            if net.split == split and len(net.ratios) > TEN_AXES:
+                yield Case(f"{net.title}, j = {net.task}", net.seed, value(net))
 
     return cases
 
 
-def over_the_next(one: Trained) -> float:
+def over_the_next(net: Trained) -> float:
     """alpha_T / alpha_0 of the task over the largest of all others."""
-    return float(one.ratios[one.task] / one.others.max())
+    return float(net.ratios[net.task] / net.others.max())
 
 
-def over_most(one: Trained) -> float:
-    return float(one.ratios[one.task] / np.percentile(one.others, CENTILE))
+def over_most(net: Trained) -> float:
+    return float(net.ratios[net.task] / np.percentile(net.others, CENTILE))
 
 
-def rest(one: Trained, ratios: str) -> float:
-    """The median of the others."""
-    return float(getattr(one, ratios).drop(one.task).median())
+def other_median(net: Trained, ratios: str) -> float:
+    """The median of these ratios over all eigenfunctions but the task."""
+    return float(getattr(net, ratios).drop(net.task).median())
 
 
 claim = sharing(
@@ -77,7 +77,7 @@ CLAIMS = (
         says="The rest of the spectrum is little affected",
         paper="little affected",
         number="median of alpha_T / alpha_0 of the others, training images",
-        statistic=on("train", lambda one: rest(one, "ratios")),
+        statistic=on("train", lambda net: other_median(net, "ratios")),
         holds=between(0.5, 2.0),
         seen="this was written: it was 30 in a trial on an MLP",
     ),
@@ -86,7 +86,7 @@ CLAIMS = (
         says="Relative to its trace the rest of the kernel's spectrum is little affected",
         paper="little affected",
         number="median of alpha_T / alpha_0 of the others over tr K_T / tr K_0, training images",
-        statistic=on("train", lambda one: rest(one, "over_trace")),
+        statistic=on("train", lambda net: other_median(net, "over_trace")),
         holds=between(0.5, 2.0),
     ),
     claim(
@@ -96,9 +96,9 @@ CLAIMS = (
         "a factor and another task's axis",
         paper="a single functional axis",
         number="R² with the task's axis less that with another's, training images",
-        statistic=on("train", lambda one: float(one.axes["labels"] - one.axes["other"])),
+        statistic=on("train", lambda net: float(net.axes["labels"] - net.axes["other"])),
         holds=above(0.0),
         section=Section.ours,
-        also=("R² with the task's axis", on("train", lambda one: float(one.axes["labels"]))),
+        also=("R² with the task's axis", on("train", lambda net: float(net.axes["labels"]))),
     ),
 )

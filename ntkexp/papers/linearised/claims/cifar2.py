@@ -32,9 +32,9 @@ FEW, MANY = 256, 16_384
 
 def advantage(records: Sequence[Record]) -> Iterable[Case]:
     """Accuracy of each network less that of its linearisation, all of CIFAR2."""
-    found = {record.experiment: record for record in records}
+    by_experiment = {record.experiment: record for record in records}
     for record in records:
-        if (linear := found.get(record.experiment + LINEAR)) is not None:
+        if (linear := by_experiment.get(record.experiment + LINEAR)) is not None:
             gap = last_accuracy(record) - last_accuracy(linear)
             yield Case(NETS[net_of(record)], record.seed, gap)
 
@@ -81,8 +81,8 @@ def least_growth_of_distance(records: Sequence[Record]) -> Iterable[Case]:
     """By each net and seed the least growth of the network's distance from one size to the next."""
     frame = by_size(records)
     networks = frame[frame["whose"] == "network"]
-    for (net, seed), own in networks.groupby(["net", "seed"]):
-        distances = own.sort_values("size")["distance"].to_numpy()
+    for (net, seed), rows in networks.groupby(["net", "seed"]):
+        distances = rows.sort_values("size")["distance"].to_numpy()
         if len(distances) > 2:
             yield Case(NETS[str(net)], int(str(seed)), float(np.diff(distances).min()))
 
@@ -90,8 +90,8 @@ def least_growth_of_distance(records: Sequence[Record]) -> Iterable[Case]:
 def steps_alone(records: Sequence[Record]) -> Iterable[Case]:
     """The distance of 256 images trained for the updates of 4,096, over that of 4,096."""
     frame = by_size(records)
-    own = frame[(frame["net"] == "mlp") & (frame["whose"] == "network") & (frame["size"] == 4096)]
-    distances = own.set_index("seed")["distance"]
+    rows = frame[(frame["net"] == "mlp") & (frame["whose"] == "network") & (frame["size"] == 4096)]
+    distances = rows.set_index("seed")["distance"]
     for record in records:
         if record.experiment == STEPS and record.seed in distances.index:
             moved = record.tables["distance"].sort_values("step")["distance"].iloc[-1]

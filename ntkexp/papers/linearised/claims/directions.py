@@ -29,7 +29,7 @@ def mean_gap(records: Sequence[Record]) -> Iterable[Case]:
 
 
 def regression_gap(records: Sequence[Record]) -> Iterable[Case]:
-    """The same less the accuracy of kernel regression."""
+    """Test accuracy of the network less that of kernel regression, mean over learned tasks."""
     regression = by_task(records, "kernel_regression")
     if not len(regression):
         return

@@ -34,8 +34,8 @@ def each(models: Sequence[str], value: Callable[[pd.DataFrame, str], float]) -> 
 
 
 def share_of_steps(frame: pd.DataFrame, model: str) -> float:
-    """The steps to the loss over those of the early linearisation. Who never comes there is last;
-    where neither does nothing is said."""
+    """The steps to the loss over those of the early linearisation. A model that never comes there
+    takes infinitely many; where neither comes there it is not a number."""
     return float(frame["steps"][model]) / float(frame["steps"]["early"])
 
 
@@ -44,8 +44,8 @@ def less(other: str) -> Callable[[pd.DataFrame, str], float]:
 
 
 def largest_gain(records: Sequence[Record]) -> Iterable[Case]:
-    """Of the MLP and ResNet18 on CIFAR2 the largest accuracy of a late linearisation less that of
-    the early one; nothing where one of them is missing."""
+    """The largest accuracy of a late linearisation less that of the early one, of the MLP and
+    ResNet18 on CIFAR2; nothing where one of them is missing."""
     frame = ends(records, CIFAR2)
     early = [record for record in records if record.experiment == MLP + LINEAR]
     later = [record for record in records if record.experiment == MLP_LATE]

@@ -32,9 +32,9 @@ def alignment(experiment: str) -> Statistic:
     """alpha_0 of the tasks over that of the own kernel's eigenfunctions at the same j."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        found = alignments(records)
-        if {experiment, KERNEL} <= {*found.index}:
-            ratios = (found.loc[experiment] / found.loc[KERNEL]).dropna()
+        table = alignments(records)
+        if {experiment, KERNEL} <= {*table.index}:
+            ratios = (table.loc[experiment] / table.loc[KERNEL]).dropna()
             for j, ratio in zip(ratios.index, ratios.to_numpy(dtype=float), strict=True):
                 yield Case(f"j = {j}", 0, float(ratio))
 

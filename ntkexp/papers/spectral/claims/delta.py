@@ -34,9 +34,9 @@ def ends(experiment: str) -> Statistic:
     """H at the largest value less that at the smallest."""
 
     def cases(records: Sequence[Record]) -> Iterator[Case]:
-        own = of(experiment, records)
-        if len(own) > 1:
-            yield Case("", own[0].seed, gain(own[0], own[-1]))
+        runs = of(experiment, records)
+        if len(runs) > 1:
+            yield Case("", runs[0].seed, gain(runs[0], runs[-1]))
 
     return cases
 

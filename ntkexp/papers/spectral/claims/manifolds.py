@@ -18,8 +18,8 @@ def easier(pairs: Mapping[tuple[str, str], str]) -> Statistic:
     def cases(records: Sequence[Record]) -> Iterator[Case]:
         for record in records:
             evals = record.tables["evals"]
-            own = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
-            loss = own.pivot_table(index="seed", columns=["data.points", "step"], values="loss")
+            rows = evals[(evals["split"] == "train") & (evals["subset"] == "all")]
+            loss = rows.pivot_table(index="seed", columns=["data.points", "step"], values="loss")
             for (curved, flat), name in pairs.items():
                 for step in STEPS:
                     gap = loss[flat, step].to_numpy() - loss[curved, step].to_numpy()

@@ -20,8 +20,8 @@ COLUMNS = {"data.noise": "noise", "data.amplitude": "beta", "data.frequency": "k
 def errors(records: Sequence[Record], split: str = "test") -> pd.DataFrame:
     """By noise, beta and k: the mean squared error of a split by step, mean over networks."""
     evals = by_cell(records, "evals")
-    own = evals[(evals["split"] == split) & (evals["subset"] == "all")]
-    curves: pd.DataFrame = own.pivot_table(index=BY, columns="step", values="loss")
+    rows = evals[(evals["split"] == split) & (evals["subset"] == "all")]
+    curves: pd.DataFrame = rows.pivot_table(index=BY, columns="step", values="loss")
     return 2 * curves
 
 
@@ -78,7 +78,7 @@ def dip(record: Record) -> int:
 
 
 def high_noise_at_dip(record: Record) -> float:
-    """Of the upper half of n, |f - tau_0|^2 at the dip over the noise's."""
+    """|f - tau_0|^2 at the dip over that of the noise, both in the upper half of n."""
     table = record.tables["kernel_spectrum"]
     high = table[(table["step"] == dip(record)) & (table["n"] > table["n"].max() / 2)]
     return float(high["error"].sum() / high["noise"].sum())

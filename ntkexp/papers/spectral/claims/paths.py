@@ -16,8 +16,8 @@ def share(column: str, *, bent: bool) -> Statistic:
 
     def cases(records: Sequence[Record]) -> Iterator[Case]:
         for record in records:
-            own = record.tables["image_paths"]
-            chosen = own[~own["line_stays"]] if bent else own
+            table = record.tables["image_paths"]
+            chosen = table[~table["line_stays"]] if bent else table
             for ends, rows in chosen.groupby("ends"):
                 yield Case(str(ends), record.seed, float(rows[column].mean()))
 
@@ -25,7 +25,7 @@ def share(column: str, *, bent: bool) -> Statistic:
 
 
 def longer(records: Sequence[Record]) -> Iterator[Case]:
-    """How much longer paths are than straight lines, in mean."""
+    """The mean length of paths over that of straight lines, less 1."""
     for record in records:
         table: pd.DataFrame = record.tables["image_paths"]
         yield Case("", record.seed, float(table["length"].mean() - 1))

@@ -45,16 +45,16 @@ def neighbouring(value: Callable[[Record, int], float], combine: Callable[..., f
 
 def final_loss(record: Record, petals: int) -> float:
     """The training loss at the end, mean over networks."""
-    own = train(record)
-    last = own[(own[L] == petals) & (own["step"] == own["step"].max())]
+    evals = train(record)
+    last = evals[(evals[L] == petals) & (evals["step"] == evals["step"].max())]
     return float(last["loss"].mean())
 
 
 def high_when_low_is_reached(record: Record, petals: int) -> float:
-    """|f~_k| over the target's, mean over k = 120 to 200, when k = 20 to 100 first average 0.9."""
+    """Mean of |f~_k| over the target's at k = 120 to 200, when that at 20 to 100 is first 0.9."""
     fourier = record.tables["fourier"]
-    own = fourier[fourier[L] == petals]
-    high = own[(own["step"] == first_reached(own, LOW)) & own["k"].isin(HIGH)]
+    rows = fourier[fourier[L] == petals]
+    high = rows[(rows["step"] == first_reached(rows, LOW)) & rows["k"].isin(HIGH)]
     return float((high["magnitude"] / high["target"]).mean())
 
 
@@ -66,14 +66,14 @@ def train(record: Record) -> pd.DataFrame:
 
 def accuracies(record: Record) -> pd.DataFrame:
     """(k, L): accuracy on the training points, mean over the last looks and networks."""
-    own = train(record)
-    late = own[own["step"] > own["step"].max() - LAST_STEPS]
+    evals = train(record)
+    late = evals[evals["step"] > evals["step"].max() - LAST_STEPS]
     table: pd.DataFrame = late.pivot_table(index="data.frequency", columns=L, values="accuracy")
     return table
 
 
 def mean_rank_correlation(table: pd.DataFrame) -> float:
-    """Of L and accuracy, mean over k."""
+    """The rank correlation of L and accuracy, mean over k."""
     return float(np.mean([rank_correlation(row.index, row) for _, row in table.iterrows()]))
 
 
@@ -87,8 +87,8 @@ def gains(records: Sequence[Record]) -> Iterator[Case]:
 
 def on_curve(records: Sequence[Record]) -> Iterator[Case]:
     for record in records:
-        own = train(record)
-        for seed, accuracy in own.sort_values("step").groupby("seed")["accuracy"].last().items():
+        evals = train(record)
+        for seed, accuracy in evals.sort_values("step").groupby("seed")["accuracy"].last().items():
             yield Case("", int(str(seed)), float(accuracy))
 
 
@@ -100,16 +100,16 @@ def differing(record: Record) -> float:
 
 
 def flattest(points: str) -> Statistic:
-    """Of the numbers K >= 3 of neighbours, the least mean rank correlation of L and accuracy."""
+    """The least mean rank correlation of L and accuracy, over the numbers K >= 3 of neighbours."""
 
     def number(record: Record) -> float:
         table = record.tables["neighbour_accuracy"]
-        own = table[(table["points"] == points) & (table["neighbours"] >= 3)]
+        rows = table[(table["points"] == points) & (table["neighbours"] >= 3)]
         return min(
             mean_rank_correlation(
                 part.pivot_table(index="frequency", columns="petals", values="accuracy")
             )
-            for _, part in own.groupby("neighbours")
+            for _, part in rows.groupby("neighbours")
         )
 
     return each_run(number)
@@ -119,11 +119,11 @@ def zetas(records: Sequence[Record], kind: str) -> tuple[pd.Series, dict[int, pd
     """zeta by k, of the network and by number of neighbours."""
     (network,) = [run for run in records if run.experiment == SMOOTHNESS[0]]
     (others,) = [run for run in records if run.experiment == SMOOTHNESS[1]]
-    own = network.tables["radial_spectrum"]
+    spectrum = network.tables["radial_spectrum"]
     table = others.tables["neighbour_spectrum"]
     of_kind = table[table["map"] == kind]
     return (
-        own[own["map"] == kind].groupby("k")["zeta"].mean(),
+        spectrum[spectrum["map"] == kind].groupby("k")["zeta"].mean(),
         {
             int(str(K)): part.groupby("k")["zeta"].mean()
             for K, part in of_kind.groupby("neighbours")

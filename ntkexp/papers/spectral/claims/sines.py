@@ -25,12 +25,12 @@ def lowest_over_highest(record: Record) -> float:
 
 
 def growth_beside_control(records: Sequence[Record]) -> Iterator[Case]:
-    """Of each setting that has runs, over that of a control of its scale."""
-    grown = [(run, growth(run.tables["spectral_norms"], CONTROL_END)) for run in records]
-    for record, here in grown:
-        for control, there in grown if record.experiment != CONTROL else ():
+    """The growth of each setting that has runs, over that of a control of its scale."""
+    growths = [(run, growth(run.tables["spectral_norms"], CONTROL_END)) for run in records]
+    for record, value in growths:
+        for control, of_control in growths if record.experiment != CONTROL else ():
             if control.experiment == CONTROL and control.scale == record.scale:
-                yield Case(SETTINGS[record.experiment], record.seed, here / there)
+                yield Case(SETTINGS[record.experiment], record.seed, value / of_control)
 
 
 def at_middle_delta(column: str, value: Callable[[pd.Series], float]) -> Statistic:

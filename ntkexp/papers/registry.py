@@ -1,7 +1,7 @@
-"""The papers that there are: folders of `papers/`, here and in projects of one's own.
+"""All papers: the folders of `papers/`, here and in projects of one's own.
 
 A project of one's own that has claims or figures and no `papers/` folder is a paper by itself,
-under the name of its package. Asking what there is imports no claim and no script.
+under the name of its package. Listing the papers imports no claim and no script.
 """
 
 from __future__ import annotations
@@ -53,28 +53,28 @@ def names() -> list[str]:
 
 
 def paper(name: str) -> Paper:
-    """The paper of this name; one that nothing is known of bears its name as its title."""
+    """The paper of this name; the title of a paper that is not here is its name."""
     return _papers().get(name) or Paper(name, name, name)
 
 
-def known(name: str) -> Paper:
+def existing(name: str) -> Paper:
     """The paper of this name; a name that no paper has is refused."""
     if name not in _papers():
-        there = ", ".join(names())
-        raise UserError(f"--paper {name}: no such paper{meant(name, names())}; there are {there}")
+        every = ", ".join(names())
+        raise UserError(f"--paper {name}: no such paper{meant(name, names())}; there are {every}")
     return _papers()[name]
 
 
 @cache
 def _papers() -> dict[str, Paper]:
-    found: dict[str, Paper] = {}
-    for one in sorted(_everywhere(), key=lambda one: (one.name != MAIN, one.name)):
-        if one.name in found:
+    papers: dict[str, Paper] = {}
+    for paper in sorted(_everywhere(), key=lambda paper: (paper.name != MAIN, paper.name)):
+        if other := papers.get(paper.name):
             raise UserError(
-                f"{one.home}: {found[one.name].home} is a paper of this name; expected another name"
+                f"{paper.home}: {other.home} is a paper of this name; expected another name"
             )
-        found[one.name] = one
-    return found
+        papers[paper.name] = paper
+    return papers
 
 
 def _everywhere() -> Iterator[Paper]:
@@ -124,8 +124,8 @@ def natural(number: str | None) -> Place:
     """
     if number is None:
         return ((2, 0, ""),)
-    parts = re.findall(r"\d+|\D+", number)
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
+    pieces = re.findall(r"\d+|\D+", number)
+    return tuple((0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces)
 
 
 def named(number: str) -> str:
