@@ -19,9 +19,9 @@ def cosine(first: ArrayLike, second: ArrayLike) -> float:
     >>> cosine([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]])
     0.7071067811865475
     """
-    one, two = array(first), array(second)
-    norms = float(np.linalg.norm(one)) * float(np.linalg.norm(two))
-    return float(np.vdot(one, two)) / norms if 0 < norms < math.inf else math.nan
+    a, b = array(first), array(second)
+    norms = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
+    return float(np.vdot(a, b)) / norms if 0 < norms < math.inf else math.nan
 
 
 def norm_ratio(first: ArrayLike, second: ArrayLike) -> float:
@@ -56,20 +56,20 @@ class Fit:
     remainder: Array
 
 
-def fit(kernel: ArrayLike, parts: Mapping[str, ArrayLike]) -> Fit:
+def fit(kernel: ArrayLike, kernels: Mapping[str, ArrayLike]) -> Fit:
     """K = sum_k c_k K_k + remainder, of least |remainder|_F; the c_k may have any sign.
 
     Of a kernel that is not finite, as after weights so large that it overflows, no number is one.
     """
     K = array(kernel)
     if not np.isfinite(K).all():
-        return Fit(dict.fromkeys(parts, math.nan), math.nan, np.full_like(K, math.nan))
-    columns = np.stack([array(part).ravel() for part in parts.values()], axis=1)
+        return Fit(dict.fromkeys(kernels, math.nan), math.nan, np.full_like(K, math.nan))
+    columns = np.stack([array(matrix).ravel() for matrix in kernels.values()], axis=1)
     coefficients = np.linalg.lstsq(columns, K.ravel(), rcond=None)[0]
     remainder = K - (columns @ coefficients).reshape(K.shape)
     spread = float(np.sum((K - K.mean()) ** 2))
     r2 = 1.0 - float(np.sum(remainder**2)) / spread if spread > 0 else math.nan
-    return Fit(dict(zip(parts, map(float, coefficients), strict=True)), r2, array(remainder))
+    return Fit(dict(zip(kernels, map(float, coefficients), strict=True)), r2, array(remainder))
 
 
 def sum_cosine(with_first: float, with_second: float, between: float, weight: float) -> float:
@@ -128,9 +128,9 @@ def effective_rank(singular_values: ArrayLike) -> float:
 
 def correlation(first: ArrayLike, second: ArrayLike) -> float:
     """Pearson's correlation; not a number where one of the two does not vary."""
-    one, two = (array(x).ravel() - array(x).mean() for x in (first, second))
-    scale = np.linalg.norm(one) * np.linalg.norm(two)
-    return float(one @ two / scale) if scale > 0 else float("nan")
+    a, b = (array(x).ravel() - array(x).mean() for x in (first, second))
+    scale = np.linalg.norm(a) * np.linalg.norm(b)
+    return float(a @ b / scale) if scale > 0 else float("nan")
 
 
 def ranks(values: ArrayLike) -> Array:

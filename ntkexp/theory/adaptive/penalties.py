@@ -92,8 +92,8 @@ class Joint:
     second: Penalty
 
     def __call__(self, z: ArrayLike) -> Array:
-        one, two = self.split(z)
-        return array(self.first(one) + self.second(two))
+        z1, z2 = self.split(z)
+        return array(self.first(z1) + self.second(z2))
 
     def split(self, v: ArrayLike) -> tuple[Array, Array]:
         """(z, v / z): how the two sides share a factor v >= 1."""
@@ -127,14 +127,14 @@ class Joint:
 
     @property
     def _even(self) -> bool:
-        one, two = self._powers()
-        return one is not None and one == two and one >= 1
+        p, q = self._powers()
+        return p is not None and p == q and p >= 1
 
     def _powers(self) -> tuple[float | None, float | None]:
-        one, two = (
+        p, q = (
             float(side.p) if isinstance(side, Power) else None for side in (self.first, self.second)
         )
-        return one, two
+        return p, q
 
 
 def joint_penalty(B: ArrayLike, first: Penalty, second: Penalty) -> float:

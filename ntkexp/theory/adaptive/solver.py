@@ -173,9 +173,9 @@ def _adapted(B: Array, first: Penalty, second: Penalty) -> tuple[Array, Array, f
     """M_1 and M_2 of (14) for B, and Omega~(B)."""
     U, d, Vt = np.linalg.svd(B, full_matrices=False)
     joint = Joint(first, second)
-    one, two = joint.split(joint.minimiser(d))
+    z1, z2 = joint.split(joint.minimiser(d))
     least = float(np.sum(effective(joint, d)))
-    return _stretched(U, one), _stretched(array(Vt.T), two), least
+    return _stretched(U, z1), _stretched(array(Vt.T), z2), least
 
 
 def _stretched(basis: Array, s: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Whether a kernel has changed along one axis, that of its task.
+"""The fit of a kernel's change along one axis, that of its task.
 
 With V the first eigenfunctions, A_t = V^T K_t V and c = V^T y for the labels y of the task,
 
@@ -43,6 +43,6 @@ def one_axis(last: ArrayLike, first: ArrayLike, axis: ArrayLike | None = None) -
     # Columns of one length: an axis of labels and a kernel have other units.
     lengths = np.linalg.norm(design, axis=0)
     factors = np.linalg.lstsq(design / lengths, target.ravel(), rcond=None)[0] / lengths
-    rest = target.ravel() - design @ factors
-    r_squared = 1 - float(rest @ rest) / float(target.ravel() @ target.ravel())
+    residual = target.ravel() - design @ factors
+    r_squared = 1 - float(residual @ residual) / float(target.ravel() @ target.ravel())
     return Fit(float(factors[0]), float(factors[1]) if axis is not None else 0.0, r_squared)

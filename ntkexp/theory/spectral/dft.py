@@ -42,5 +42,5 @@ def coefficients(values: ArrayLike) -> Coefficients:
     [0.0, 0.0, 3.0, 0.0, 0.0]
     """
     f = array(values)
-    found: Coefficients = np.fft.rfft(f) * (2 / f.shape[-1])
-    return found
+    c: Coefficients = np.fft.rfft(f) * (2 / f.shape[-1])
+    return c

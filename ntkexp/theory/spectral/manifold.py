@@ -42,10 +42,10 @@ def overlap(k: ArrayLike, curve: ArrayLike) -> Array:
     `k` are angular frequencies (..., 2) of the plane. The larger of n and -n.
     """
     waves = np.exp(1j * array(k) @ array(curve).T)
-    found = np.abs(np.fft.fft(waves) / waves.shape[-1])
+    magnitudes = np.abs(np.fft.fft(waves) / waves.shape[-1])
     half = waves.shape[-1] // 2 + 1
-    mirrored = np.roll(found[..., ::-1], 1, axis=-1)
-    return array(np.maximum(found, mirrored)[..., :half])
+    mirrored = np.roll(magnitudes[..., ::-1], 1, axis=-1)
+    return array(np.maximum(magnitudes, mirrored)[..., :half])
 
 
 def lattice(side: int, half_width: float) -> Array:

@@ -48,17 +48,17 @@ class Pieces:
     def jumps(self, k: ArrayLike) -> NDArray[np.complex128]:
         """The part of the transform that the ends 0 and 1 make, at angular frequencies k > 0."""
         w = array(k)
-        found: NDArray[np.complex128] = (self.values[0] - self.values[-1] * np.exp(-1j * w)) / (
+        transform: NDArray[np.complex128] = (self.values[0] - self.values[-1] * np.exp(-1j * w)) / (
             1j * w
         )
-        return found
+        return transform
 
     def kinks(self, k: ArrayLike) -> NDArray[np.complex128]:
         """The part that the changes of slope make, those at the ends included."""
         w = array(k)
         slopes = np.concatenate([[0.0], self.slopes, [0.0]])
         changes = np.diff(slopes)
-        turned = np.array([np.exp(-1j * one * self.x) @ changes for one in w])
+        turned = np.array([np.exp(-1j * frequency * self.x) @ changes for frequency in w])
         return np.asarray(-turned / w**2, dtype=np.complex128)
 
     def transform(self, k: ArrayLike) -> NDArray[np.complex128]:

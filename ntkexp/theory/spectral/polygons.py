@@ -79,26 +79,26 @@ class Region:
         return array(self.corners.mean(axis=0))
 
     def then(self, W: Array, b: Array) -> Region:
-        """The same polygon with the functions that (W, b) makes of these."""
+        """This polygon with the functions y -> W y + b of those that it has."""
         return Region(self.corners, W @ self.W, W @ self.b + b)
 
 
 def _clipped(corners: Array, heights: Array) -> Array | None:
     """The part of a convex polygon where a function, affine between corners, is above 0."""
     kept: list[Array] = []
-    for here, there, a, b in zip(
+    for corner, following, a, b in zip(
         *(corners, np.roll(corners, -1, axis=0), heights, np.roll(heights, -1)), strict=True
     ):
         if a >= 0:
-            kept.append(here)
+            kept.append(corner)
         if (a > 0 > b) or (a < 0 < b):
-            kept.append(here + (there - here) * a / (a - b))
+            kept.append(corner + (following - corner) * a / (a - b))
     if len(kept) < 3:
         return None
-    found = array(np.array(kept))
-    x, y = (found - found[0]).T
+    polygon = array(np.array(kept))
+    x, y = (polygon - polygon[0]).T
     area = abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
-    return found if area > NEAR else None
+    return polygon if area > NEAR else None
 
 
 def square(half_width: float) -> Region:
@@ -112,10 +112,8 @@ def rectified(regions: Sequence[Region]) -> list[Region]:
     """Every function's ReLU: regions are cut where a function changes its sign."""
     functions = len(regions[0].b)
     for number in range(functions):
-        regions = [
-            part for one in regions for part in one.split(one.W[number], float(one.b[number]))
-        ]
-    return [_open(one) for one in regions]
+        regions = [part for r in regions for part in r.split(r.W[number], float(r.b[number]))]
+    return [_open(r) for r in regions]
 
 
 def _open(region: Region) -> Region:
@@ -127,9 +125,9 @@ def network_regions(layers: Layers, region: Region) -> list[Region]:
     """The regions of a ReLU network inside a region whose functions are the coordinates."""
     regions = [region]
     for W, b in layers[:-1]:
-        regions = rectified([one.then(W, b) for one in regions])
+        regions = rectified([part.then(W, b) for part in regions])
     W, b = layers[-1]
-    return [one.then(W, b) for one in regions]
+    return [part.then(W, b) for part in regions]
 
 
 def made_zero_outside(
@@ -142,28 +140,28 @@ def made_zero_outside(
     [-a, a]^2 if C (a - r) is at least max |f| there.
     """
     regions = [
-        Region(one.corners, np.vstack([one.W, np.eye(2)]), np.append(one.b, [0.0, 0.0]))
-        for one in network_regions(layers, square(half_width))
+        Region(region.corners, np.vstack([region.W, np.eye(2)]), np.append(region.b, [0.0, 0.0]))
+        for region in network_regions(layers, square(half_width))
     ]
     # f, x, y -> f+, f-, |x|, |y| by four ReLUs of +- each.
     signs = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
-    regions = rectified([one.then(signs.astype(float), np.zeros(6)) for one in regions])
+    regions = rectified([region.then(signs.astype(float), np.zeros(6)) for region in regions])
     sums = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0],
                      [0, 0, 1, 1, -1, -1], [0, 0, -1, -1, 1, 1]], dtype=float)  # fmt: skip
     # f+, f-, |x|, relu(|x| - |y|), relu(|y| - |x|); the largest of |x| and |y| is |x| + the last.
-    regions = rectified([one.then(sums, np.zeros(5)) for one in regions])
+    regions = rectified([region.then(sums, np.zeros(5)) for region in regions])
     rows = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 1]], dtype=float)
-    regions = rectified([one.then(rows, np.array([0, 0, -reach])) for one in regions])
+    regions = rectified([region.then(rows, np.array([0, 0, -reach])) for region in regions])
     cuts = np.array([[1, 0, -slope], [0, 1, -slope]])
-    regions = rectified([one.then(cuts, np.zeros(2)) for one in regions])
-    return [one.then(np.array([[1.0, -1.0]]), np.zeros(1)) for one in regions]
+    regions = rectified([region.then(cuts, np.zeros(2)) for region in regions])
+    return [region.then(np.array([[1.0, -1.0]]), np.zeros(1)) for region in regions]
 
 
 def transform(regions: Sequence[Region], k: ArrayLike) -> Complex:
     """f~(k) at k (..., 2), not 0, of a function that is continuous and zero where they end."""
     w = array(k)
     total = np.zeros(w.shape[:-1], dtype=np.complex128)
-    for one in regions:
-        if np.any(one.W):
-            total += (w @ one.W[0]) * indicator_transform(one.corners, w)
+    for region in regions:
+        if np.any(region.W):
+            total += (w @ region.W[0]) * indicator_transform(region.corners, w)
     return np.asarray(-1j * total / (w**2).sum(-1))

@@ -20,7 +20,7 @@ from ntkexp.theory.float64 import Array, array
 
 @dataclass(frozen=True)
 class Step:
-    """What is frozen: K (n, n), q and r (n,), eta, b1, and how many updates were made before."""
+    """The frozen state: K (n, n), q and r (n,), eta, b1, and the number of updates before it."""
 
     kernel: Array
     momentum: Array
@@ -39,13 +39,13 @@ def replay(at: Step, after: Sequence[int]) -> Array:
     """
     values, vectors = np.linalg.eigh(array(at.kernel))
     q, r = vectors.T @ at.momentum, vectors.T @ at.residual
-    found, wanted = [], set(after)
+    residuals, wanted = [], set(after)
     for number in range(1, max(after) + 1):
         q = at.beta * q + (1 - at.beta) * values * r / len(r)
         r = r - at.rate * q / (1 - at.beta ** (at.updates + number))
         if number in wanted:
-            found.append(vectors @ r)
-    return np.array(found)
+            residuals.append(vectors @ r)
+    return np.array(residuals)
 
 
 def edge(at: Step) -> float:
