@@ -43,7 +43,7 @@ WAIT_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class ArrayRecord:
-    """The facts by which a file is known again. Of a symmetric array the tiles on and below the
+    """The facts by which a file is recognised. Of a symmetric array the tiles on and below the
     diagonal are put; their mirror images are written with them."""
 
     description: str
@@ -215,9 +215,9 @@ class TiledArray:
         for key in ("description", "shape", "dtype", "symmetric"):
             before, now = getattr(record, key), getattr(wanted, key)
             if before != now:
-                what = "of something else" if key == "description" else f"{key} {before}, not {now}"
+                why = "of something else" if key == "description" else f"{key} {before}, not {now}"
                 raise UserError(
-                    f"{self.path}: the array begun there is {what}; remove it and {self._folder}, "
+                    f"{self.path}: the array begun there is {why}; remove it and {self._folder}, "
                     "or choose another path"
                 )
         return record

@@ -70,10 +70,10 @@ def refuse_changed(path: Path, sha256: str) -> None:
     """Refuse a file of a run that is not what was written; it need not fit into memory."""
     try:
         with path.open("rb") as file:
-            here = hashlib.file_digest(file, "sha256").hexdigest()
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise not_read(path, error) from error
-    if here != sha256:
+    if actual != sha256:
         raise DamagedRunError(path, "is damaged (its checksum is another)")
 
 

@@ -70,8 +70,8 @@ def packaged() -> Path | None:
 
 
 def roots(outputs: Path) -> list[Path]:
-    """Where runs are looked for unless told: a user's own first, then the reference."""
-    own, installed = outputs / REFERENCE, packaged()
-    if own.is_dir() or installed is None:
-        return [outputs, own]
+    """The folders that runs are read from unless told: a user's own first, then the reference."""
+    reference, installed = outputs / REFERENCE, packaged()
+    if reference.is_dir() or installed is None:
+        return [outputs, reference]
     return [outputs, installed]

@@ -59,24 +59,24 @@ def load(
                 frame[key] = configs[folder].get(key)
             frames.setdefault(name, []).append(frame)
     if folders and (absent := (wanted or set()).difference(frames)):
-        there = sorted({name for folder in folders for name in table_files(folder)})
+        present = sorted({name for folder in folders for name in table_files(folder)})
         raise UserError(
             f"no table {', '.join(sorted(absent))} in the runs under "
-            f"{', '.join(map(str, roots))}; they have {', '.join(there)}"
+            f"{', '.join(map(str, roots))}; they have {', '.join(present)}"
         )
-    return {name: pd.concat(parts, ignore_index=True) for name, parts in frames.items()}
+    return {name: pd.concat(of_runs, ignore_index=True) for name, of_runs in frames.items()}
 
 
 def _finished(paths: Iterable[Path | str] | Path | str) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The folders of finished runs, with their configs."""
-    seen: set[tuple[str, str]] = set()
+    yielded: set[tuple[str, str]] = set()
     for folder in runs(paths):
         try:
             status = read_status(folder)
             if status is None or status["state"] != "finished":
                 continue
             run = run_key(folder)
-            if run in seen:
+            if run in yielded:
                 continue
             _refuse_other_schema(folder, status)
             refuse_damaged(folder, status)
@@ -84,7 +84,7 @@ def _finished(paths: Iterable[Path | str] | Path | str) -> Iterator[tuple[Path, 
         except DamagedRunError as error:
             print(f"skipped: {error}", file=sys.stderr)
             continue
-        seen.add(run)
+        yielded.add(run)
         yield folder, config
 
 

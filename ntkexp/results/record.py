@@ -216,7 +216,7 @@ class Record:
 
 
 def _remade() -> ModuleType:
-    """Imported for who asks: reading results needs neither networks nor data."""
+    """Imported when asked for: reading results needs neither networks nor data."""
     return import_module("ntkexp.execution.remade")
 
 

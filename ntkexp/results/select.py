@@ -101,9 +101,9 @@ def _each_once(members: Iterable[Record]) -> list[Record]:
 
 
 def _same_images(records: Iterable[Record]) -> bool:
-    seen: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     return all(
-        seen.setdefault(file, checksum) == checksum
+        checksums.setdefault(file, checksum) == checksum
         for record in records
         for file, checksum in record.checksums.items()
     )

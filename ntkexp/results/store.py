@@ -91,7 +91,7 @@ class Run:
             self.folder.rmdir()
 
     def _refuse_links(self) -> None:
-        """Where files of the run are removed there must be no others."""
+        """Refuse symbolic links to other places where files of the run are removed."""
         for path in (self.folder / UNFINISHED, self.committed, self.folder / LOGS):
             if path.is_symlink():
                 raise UserError(f"{path} is a link; expected a folder of this run, or none")

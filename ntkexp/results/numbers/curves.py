@@ -38,7 +38,7 @@ def has_fitted(record: Record) -> bool:
 
 @cache
 def has_collapsed(record: Record) -> bool:
-    """True if a network lost again what it had learned: nine tenths of what its training loss had
+    """True if a network lost what it had learned: nine tenths of what its training loss had
     come down, as when all ReLUs of a layer die."""
     evals = record.tables.get("evals")
     if evals is None or not {"split", "subset", "loss"} <= {*evals}:

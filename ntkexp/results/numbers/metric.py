@@ -52,14 +52,14 @@ def parsed(path: str) -> Metric:
     >>> parsed("evals.test.loss.best")
     Metric(path='evals.test.loss.best', table='evals', chosen=('test',), column='loss', end='best')
     """
-    table, *rest = path.split(".")
-    end = rest.pop() if rest and rest[-1] in ENDS else "last"
-    if not table or not rest or not all(rest):
+    table, *words = path.split(".")
+    end = words.pop() if words and words[-1] in ENDS else "last"
+    if not table or not words or not all(words):
         raise UserError(
             f"{KEY}={path}: expected TABLE.COLUMN, with what chooses rows between them, such as "
             "evals.test.loss or evals.test.accuracy.best"
         )
-    *chosen, column = rest
+    *chosen, column = words
     metric = Metric(path, table, tuple(chosen), column, end)
     if end == "best" and not column.endswith((*LOWER, *HIGHER)):
         raise metric.refused(f"what is the best {column}? expected .min or .max")
@@ -80,8 +80,8 @@ def refuse_unknown(path: str, tables: Iterable[Table]) -> None:
     possible = [word for choices in words.values() for word in choices]
     for word in metric.chosen:
         if word not in possible and word.partition(":")[0] not in types:
-            there = "; ".join(f"{name}: {', '.join(choices)}" for name, choices in words.items())
-            raise metric.refused(f"no row of {metric.table} has {word}; expected one of {there}")
+            accepted = "; ".join(f"{name}: {', '.join(choices)}" for name, choices in words.items())
+            raise metric.refused(f"no row of {metric.table} has {word}; expected one of {accepted}")
 
 
 def value(path: str, tables: Mapping[str, pd.DataFrame]) -> float:
@@ -131,8 +131,8 @@ def _chosen_rows(metric: Metric, frame: pd.DataFrame) -> pd.DataFrame:
             if (column := _column_of(word, frame, words)) is not None:
                 break
         else:
-            there = _values(frame, [name for name in words if name not in used])
-            raise metric.refused(f"no row of {metric.table} has {left[0]}; there are {there}")
+            accepted = _values(frame, [name for name in words if name not in used])
+            raise metric.refused(f"no row of {metric.table} has {left[0]}; there are {accepted}")
         name, _, number = word.partition(":")
         frame = frame[frame[column] == (int(number) if column == name else word)]
         used.add(column)

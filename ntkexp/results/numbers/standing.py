@@ -40,7 +40,7 @@ def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
 
 
 def progress(run: Path) -> str:
-    """How far a run came, and its last numbers: `step 1,200 of 2,000; test loss 0.31 ...`."""
+    """The last step of a run, and its last numbers: `step 1,200 of 2,000; test loss 0.31 ...`."""
     tables = tables_of(run)
     step = last_step(tables)
     if step is None:
@@ -85,7 +85,7 @@ def last_means(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
 
 
 def _last_values(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.Series]]:
-    """Targets that are numbers have no accuracy, and it is not told."""
+    """The last losses and accuracies by name; no accuracy where targets are numbers."""
     frame = tables.get("evals")
     if frame is None or not len(frame):
         return
@@ -105,7 +105,7 @@ def _summary(values: pd.Series) -> str:
 
 
 def networks_of(tables: Mapping[str, pd.DataFrame]) -> int:
-    """How many networks a run trains: members have a column for each key in which they differ."""
+    """The number of networks that a run trains: members have a column for each key that differs."""
     frame = tables.get("evals")
     if frame is None:
         return 1
