@@ -48,8 +48,8 @@ class Study(Component):
         """The checksums of the data files that it reads, by name; a run keeps them, and is not
         resumed or taken for done with others. Here those of the data among its options."""
         options = [option for option, group in inside(type(self)).items() if group == "data"]
-        parts = [getattr(self, option) for option in options]
-        return {file: sha256 for part in parts if part for file, sha256 in part.files().items()}
+        data = filter(None, (getattr(self, option) for option in options))
+        return {file: sha256 for dataset in data for file, sha256 in dataset.files().items()}
 
     def work(self, place: Place) -> Work | None:
         """The work of a study that advances step by step (ntkexp/studies/stepped.py), such as two
@@ -77,7 +77,7 @@ class Study(Component):
 
         frames: dict[str, list[pd.DataFrame]] = {table.name: [] for table in self.tables}
         for part in self.parts():
-            for name, result in self.found_by(part).items():
+            for name, result in self.results_of(part).items():
                 if isinstance(result, pd.DataFrame):
                     frames[name].append(result)
         return {
@@ -87,19 +87,19 @@ class Study(Component):
             for table in self.tables
         }
 
-    def found_by(self, part: Part) -> Mapping[str, pd.DataFrame | NDArray[np.generic]]:
+    def results_of(self, part: Part) -> Mapping[str, pd.DataFrame | NDArray[np.generic]]:
         """The results of a part; refuses numbers that are not finite where they must be."""
         import numpy as np
 
         # An overflow on the way is judged by the results, not by a warning.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             try:
-                found = part()
+                computed = part()
             except np.linalg.LinAlgError as error:
                 raise UserError(f"study={self.name}: {error}; expected milder values") from error
         tables = {table.name: table for table in self.tables}
         results: dict[str, pd.DataFrame | NDArray[np.generic]] = {}
-        for name, result in found.items():
+        for name, result in computed.items():
             if isinstance(result, np.ndarray):
                 if not np.isfinite(result).all():
                     raise UserError(f"study={self.name}: {name} has values that are no numbers")

@@ -333,6 +333,6 @@ class Nets:
         return self._epochs[index][1][place * size : (place + 1) * size]
 
 
-def _share(which: Tensor, of: Tensor) -> np.ndarray:
-    shares: np.ndarray = (which.sum(1).double() / of.sum(1)).numpy()
+def _share(right: Tensor, of: Tensor) -> np.ndarray:
+    shares: np.ndarray = (right.sum(1).double() / of.sum(1)).numpy()
     return shares

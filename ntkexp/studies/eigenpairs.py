@@ -136,13 +136,13 @@ def extended(
     """Eigenvectors of training images with further rows for test images, by
     phi_j(x) = k(x, X) v_j / mu_j, as columns that phi_j is sqrt(n) times, n all images."""
     stored = StoredFactors.of(network, torch.cat([train, test]))
-    known, every = slice(0, len(train)), len(stored)
-    parts = [
-        stored.gram(slice(start, min(start + ROWS, every)), known) @ (vectors / values).to(train)
-        for start in range(len(train), every, ROWS)
+    of_train, count = slice(0, len(train)), len(stored)
+    blocks = [
+        stored.gram(slice(start, min(start + ROWS, count)), of_train) @ (vectors / values).to(train)
+        for start in range(len(train), count, ROWS)
     ]
-    whole = torch.cat([vectors, *(part.to(vectors) for part in parts)])
-    return whole.mul_((len(train) / every) ** 0.5)
+    whole = torch.cat([vectors, *(block.to(vectors) for block in blocks)])
+    return whole.mul_((len(train) / count) ** 0.5)
 
 
 def signs(vectors: Tensor) -> Tensor:

@@ -111,8 +111,8 @@ class ImagePaths(Study):
         return PathFinder(self, place.device)
 
     def most_pairs(self, label: int) -> int:
-        every = self.ends * (2 * self.ends - 1)
-        return min(every, (self.pairs if label else self.first_pairs) or every)
+        all_pairs = self.ends * (2 * self.ends - 1)
+        return min(all_pairs, (self.pairs if label else self.first_pairs) or all_pairs)
 
     @property
     def band(self) -> Band:
@@ -147,16 +147,16 @@ class PathFinder(SteppedWork):
     def update(self, step: int) -> Row:
         label, start = self.blocks[step]
         rows, points, adversarial = self.ends(label)
-        every = self.pairs(label, len(rows))
-        pairs = every[start : start + AT_ONCE]
+        all_pairs = self.pairs(label, len(rows))
+        pairs = all_pairs[start : start + AT_ONCE]
         if not len(pairs):
             return {}
         ends = points[pairs.to(self.device)]  # (B, 2, pixels)
-        path = auto_neb(lambda some: -self.scores(some)[:, label], ends, self.study.band)
+        path = auto_neb(lambda images: -self.scores(images)[:, label], ends, self.study.band)
         line_is, line_chance = self.seen(filled(ends, LINE), label)
         path_is, path_chance = self.seen(filled(path), label)
         first, second = rows[pairs].T
-        kinds = adversarial[every].sum(1)
+        kinds = adversarial[all_pairs].sum(1)
         self.write(
             IMAGE_PATHS.name,
             {
@@ -205,10 +205,10 @@ class PathFinder(SteppedWork):
         """The ends of a class: rows in the training file, points (n, pixels), which of them are
         adversarials. Fewer than asked for, of a network that hardly takes an image for it."""
         if label not in self._ends:
-            own = self.labels[self.order] == label
-            images = self.taken_for(label, self.order[own], lambda points: points)
+            of_class = self.labels[self.order] == label
+            images = self.taken_for(label, self.order[of_class], lambda points: points)
             others = self.taken_for(
-                label, self.order[~own], lambda points: self.attacked(points, label)
+                label, self.order[~of_class], lambda points: self.attacked(points, label)
             )
             rows, points = (torch.cat(both) for both in zip(images, others, strict=True))
             self._ends[label] = rows, points, torch.arange(len(rows)) >= len(images[0])
@@ -222,18 +222,18 @@ class PathFinder(SteppedWork):
         wanted, taken, points = self.study.ends, rows[:0], self.images(rows[:0])
         for start in range(0, TRIED * wanted, wanted):
             if len(taken) < wanted:
-                some = rows[start : start + wanted]
-                images = made(self.images(some))
+                batch = rows[start : start + wanted]
+                images = made(self.images(batch))
                 right = self.scores(images).argmax(1) == label
-                taken = torch.cat([taken, some[right.cpu()]])[:wanted]
+                taken = torch.cat([taken, batch[right.cpu()]])[:wanted]
                 points = torch.cat([points, images[right]])[:wanted]
         return taken, points
 
     def pairs(self, label: int, ends: int) -> Tensor:
         """(pairs, 2): the pairs of a class, in the seed's order."""
-        every = torch.triu_indices(ends, ends, 1).T
-        order = torch.randperm(len(every), generator=generator(self.seed, "pairs", label))
-        return every[order[: self.study.most_pairs(label)]]
+        all_pairs = torch.triu_indices(ends, ends, 1).T
+        order = torch.randperm(len(all_pairs), generator=generator(self.seed, "pairs", label))
+        return all_pairs[order[: self.study.most_pairs(label)]]
 
     def images(self, rows: Tensor) -> Tensor:
         """(n, pixels): images of the training file."""

@@ -199,10 +199,10 @@ def _outputs(network: nn.Module, inputs: Tensor) -> int:
 
 
 def on_device(split: Split, device: torch.device) -> Split:
-    parts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: getattr(split, name).to(device)
         for name in ("inputs", "targets", "clean_targets", "corrupted", "difficult")
     }
     if isinstance(split, Numbered):
-        parts["whole"] = mapped(split.whole, lambda part: part.to(device))
-    return replace(split, **parts)
+        fields["whole"] = mapped(split.whole, lambda part: part.to(device))
+    return replace(split, **fields)

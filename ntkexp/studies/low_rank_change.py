@@ -214,6 +214,6 @@ def distance(network: nn.Module, weights: Weights) -> float:
 
 
 def _with(network: nn.Module, weights: Weights) -> nn.Module:
-    other = copy.deepcopy(network)
-    other.load_state_dict(weights)
-    return other
+    copied = copy.deepcopy(network)
+    copied.load_state_dict(weights)
+    return copied

@@ -113,16 +113,16 @@ def predictions(
     )
     with torch.no_grad():
         start = [_array(network(split.inputs)[:, 0]) for split in (train, test)]
-    here, there = (layers_of(network, split.inputs) for split in (train, test))
+    of_train, of_test = (layers_of(network, split.inputs) for split in (train, test))
     r = _array(train.targets) - start[0]
-    two_sided: list[tuple[Penalty, Penalty]] = [(SQUARE, SQUARE) for _ in here]
+    two_sided: list[tuple[Penalty, Penalty]] = [(SQUARE, SQUARE) for _ in of_train]
     two_sided[-1] = (FIXED, SQUARE)
-    one_step = [(FIXED, FIXED) for _ in here]
+    one_step = [(FIXED, FIXED) for _ in of_train]
     for name, sides in (("linearised", one_step), ("relaxed", two_sided)):
         # With 8,000 points this takes minutes; reporting progress lets a signal stop it.
         with Progress(name, config.iterations, shown=False) as told:
             solution = adapt(
-                [*here.values()],
+                [*of_train.values()],
                 r,
                 sides,
                 iterations=config.iterations,
@@ -136,7 +136,7 @@ def predictions(
                     for layer, B in zip(layers.values(), solution.B, strict=True)
                 )
             )
-            for layers in (here, there)
+            for layers in (of_train, of_test)
         ]
         yield name, array(start[0] + added[0]), array(start[1] + added[1])
 

@@ -200,14 +200,14 @@ class Path:
 
 
 def of_algorithm(config: Supernat, problem: Problem, name: str, kappa: Kappa | None) -> Found:
-    every, sparse = np.arange(config.iterations + 1), recorded_steps(config)
+    all_steps, sparse = np.arange(config.iterations + 1), recorded_steps(config)
     constants: dict[str, object] = {"algorithm": name}
     path = descend(problem, config, kappa, config.loss)
     errors, eigs = problem.test_errors(path.residuals), path.eigs[sparse]
     return {
-        ERRORS.name: tidy(every, constants, config.seed, error=errors),
+        ERRORS.name: tidy(all_steps, constants, config.seed, error=errors),
         EIGENVALUES.name: tidy(sparse, constants, config.seed, eigenvalue=eigs),
-        ALIGNMENT.name: tidy(every, constants, config.seed, **alignments(path, problem)),
+        ALIGNMENT.name: tidy(all_steps, constants, config.seed, **alignments(path, problem)),
     }
 
 

@@ -123,8 +123,8 @@ def at_levels(run: RunOfMembers) -> dict[float, pd.DataFrame]:
     crossed, snapshot = reached(run), run.snapshot.table("seed", "step", "example", "loss")
     losses = {}
     for level, rows in crossed.groupby("level"):
-        seen = rows.merge(snapshot, on=["seed", "step"])
-        losses[float(str(level))] = seen.pivot(index="seed", columns="example", values="loss")
+        looks = rows.merge(snapshot, on=["seed", "step"])
+        losses[float(str(level))] = looks.pivot(index="seed", columns="example", values="loss")
     return losses
 
 
@@ -156,7 +156,7 @@ def compared(
             "runs": runs,
         }
     )
-    every = {"all": torch.ones(len(points), dtype=torch.bool), **groups(points)}
+    masks = {"all": torch.ones(len(points), dtype=torch.bool), **groups(points)}
     areas = [
         pd.DataFrame(
             {
@@ -167,7 +167,7 @@ def compared(
                 "linear": second[:, mask.numpy()].mean(1),
             }
         )
-        for name, mask in every.items()
+        for name, mask in masks.items()
     ]
     return map_, pd.concat(areas)
 
@@ -176,6 +176,6 @@ def progress(steps: pd.DataFrame) -> pd.DataFrame:
     """Centiles over runs of the training loss, a run that has ended at its last one."""
     losses = steps.pivot(index="step", columns="seed", values="train_loss").ffill()
     places = np.geomspace(1, len(losses), min(CURVE_STEPS, len(losses))).round().astype(int) - 1
-    shown = losses.iloc[np.unique(places)]
-    centiles = {name: shown.quantile(share, axis=1) for name, share in CENTILES.items()}
+    sampled = losses.iloc[np.unique(places)]
+    centiles = {name: sampled.quantile(share, axis=1) for name, share in CENTILES.items()}
     return pd.DataFrame(centiles).reset_index()

@@ -86,7 +86,7 @@ class Parts(SteppedWork):
         super().__init__(last=len(self.parts))
 
     def update(self, step: int) -> Row:
-        for name, result in self.study.found_by(self.parts[step]).items():
+        for name, result in self.study.results_of(self.parts[step]).items():
             if isinstance(result, np.ndarray):
                 self.keep(name, result)
             else:

@@ -41,7 +41,7 @@ def test_pairs_are_those_of_the_kernel_of_all_images(
     """By Krylov iteration as by all eigenpairs. T2 of the paper's inventory is among it."""
     monkeypatch.setattr(eigenpairs, "DENSE", most)
     study = Eigenpairs(images="mnist", network=SMALL, seed=3, count=20)
-    found = study.found_by(study.compute)
+    found = study.results_of(study.compute)
     table, vectors = found["eigenpairs"], found["vectors"]
     assert isinstance(table, pd.DataFrame) and isinstance(vectors, np.ndarray)
     network = models.build(SMALL, (1, 28, 28), 1, seed=3).double()
@@ -60,7 +60,7 @@ def test_norms_have_their_first_statistics_and_small_eigenvalues_are_exact() -> 
     """Float32 is off by more than 1e-5 of the last of these pairs."""
     config = Resnet18(base=4, init=Init.lecun, residual_scale=ResidualScale.zero)
     study = Eigenpairs(images="mnist", network=config, count=60)
-    found = study.found_by(study.compute)
+    found = study.results_of(study.compute)
     network = models.build(config, (1, 28, 28), 1, seed=0).double().eval()
     gram = tangent_kernel(network, images().double(), layers=False).gram.numpy()
     values = np.linalg.eigvalsh(gram)[::-1][:60]
@@ -76,7 +76,7 @@ def test_eigenfunctions_of_training_images_are_extended_to_others(
     """phi_j(x) = k(x, X) v_j / mu_j, and where x is a training image it is phi_j of it."""
     monkeypatch.setattr(eigenpairs, "ROWS", 25)
     study = Eigenpairs(images="mnist", network=SMALL, count=15, extended=True)
-    found = study.found_by(study.compute)
+    found = study.results_of(study.compute)
     vectors, table = found["vectors"], found["eigenpairs"]
     assert isinstance(table, pd.DataFrame) and isinstance(vectors, np.ndarray)
     network = models.build(SMALL, (1, 28, 28), 1, seed=0).double()
