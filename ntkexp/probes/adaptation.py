@@ -85,21 +85,21 @@ class Adaptation:
         return label_kernel(vectors[name])
 
     def fit(self, label: str, *, linear: bool = False) -> Fit:
-        parts = {"a": self.kernel("initial"), "b": self.label(label)}
+        kernels = {"a": self.kernel("initial"), "b": self.label(label)}
         if linear:
             assert self.linear is not None
-            parts["c"] = label_kernel(self.linear)
-        return fit(self.kernel("average"), parts)
+            kernels["c"] = label_kernel(self.linear)
+        return fit(self.kernel("average"), kernels)
 
 
 def at(network: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
     """A copy of the network with other weights."""
-    other = copy.deepcopy(network)
+    copied = copy.deepcopy(network)
     with torch.no_grad():
-        for name, parameter in other.named_parameters():
+        for name, parameter in copied.named_parameters():
             if name in weights:
                 parameter.copy_(weights[name])
-    return other
+    return copied
 
 
 def changes(trained: Adaptation) -> dict[str, Array]:
@@ -116,8 +116,8 @@ def distance(trained: Adaptation, layer: str | None = None) -> float:
     """The norm of the change of the weights, of one layer or of all."""
     names = [name for name in trained.start if layer is None or name.rpartition(".")[0] == layer]
     ends = dict(trained.network.named_parameters())
-    parts = [(ends[name].detach() - trained.start[name]).double().square().sum() for name in names]
-    return float(torch.stack(parts).sum().sqrt())
+    changes = [(ends[name].detach() - trained.start[name]).double() for name in names]
+    return float(torch.stack([change.square().sum() for change in changes]).sum().sqrt())
 
 
 def numbers(values: Tensor) -> Array:

@@ -371,6 +371,6 @@ def angles(trained: Adaptation, count: int) -> Iterable[tuple[object, ...]]:
             for name, weight in trained.start.items()
         }
         K = numbers(tangent_kernel(at(trained.network, between), trained.inputs, layers=False).gram)
-        here = principal_directions(K - initial, count)
-        for index, value in enumerate(principal_cosines(here, average), start=1):
+        directions = principal_directions(K - initial, count)
+        for index, value in enumerate(principal_cosines(directions, average), start=1):
             yield float(t), index, float(value)

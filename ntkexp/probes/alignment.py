@@ -89,8 +89,8 @@ class Alignment(Probe):
 def _alignments(
     kernel: TangentKernel, labels: NDArray[np.float64], clean: NDArray[np.float64] | None
 ) -> Iterator[tuple[str, int, str, float]]:
-    parts = {"total": kernel.gram, **kernel.layers}
-    for index, (layer, gram) in enumerate(parts.items(), start=-1):
+    grams = {"total": kernel.gram, **kernel.layers}
+    for index, (layer, gram) in enumerate(grams.items(), start=-1):
         K = gram.double().cpu().numpy()
         for centring, value in label_ckas(K, labels).items():
             yield layer, index, centring, value

@@ -142,5 +142,5 @@ class Complexity(Probe):
         return self._shared
 
 
-def _signs(seen: Forward | Update) -> torch.Generator:
-    return generator(seen.seed, "complexity", seen.step)
+def _signs(moment: Forward | Update) -> torch.Generator:
+    return generator(moment.seed, "complexity", moment.step)

@@ -70,10 +70,11 @@ class DecisionMap(Probe):
         points = torch.from_numpy(lattice(self.grid, self.half_width)).float()
         device = next(network.parameters()).device
         with torch.no_grad():
-            parts = [network(part.to(device))[:, 0] for part in torch.split(points, POINTS_AT_ONCE)]
-        logits = torch.cat(parts).double().cpu().view(self.grid, self.grid)
-        shown = logits[:: self.kept, :: self.kept].clamp(-30, 30).numpy().round(2)
-        side = len(shown)
+            blocks = torch.split(points, POINTS_AT_ONCE)
+            outputs = torch.cat([network(block.to(device))[:, 0] for block in blocks])
+        logits = outputs.double().cpu().view(self.grid, self.grid)
+        coarse = logits[:: self.kept, :: self.kept].clamp(-30, 30).numpy().round(2)
+        side = len(coarse)
         maps = {"probability": logits.sigmoid().numpy(), "class": (logits > 0).double().numpy()}
         spectra = {name: radial_spectrum(values) for name, values in maps.items()}
         k = np.arange(1, len(spectra["class"]) + 1)
@@ -81,7 +82,7 @@ class DecisionMap(Probe):
             "decision_map": {
                 "row": np.repeat(np.arange(side), side),
                 "column": np.tile(np.arange(side), side),
-                "logit": shown.ravel(),
+                "logit": coarse.ravel(),
             },
             "radial_spectrum": {
                 "map": np.repeat([*spectra], len(k)),

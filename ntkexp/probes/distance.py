@@ -36,9 +36,9 @@ class Distance(RemembersStart):
     def measure(self, view: View) -> Measured:
         self.remember(view)
         squares = [0.0, 0.0, 0.0]  # |theta_0|^2, |theta_t|^2, |theta_t - theta_0|^2
-        here = dict(view.network().named_parameters())
+        weights = dict(view.network().named_parameters())
         for name, first in self.start().items():
-            start, now = first.double(), here[name].detach().double()
+            start, now = first.double(), weights[name].detach().double()
             for place, part in enumerate((start, now, now - start)):
                 squares[place] += part.square().sum().item()
         start_norm, norm, distance = (square**0.5 for square in squares)

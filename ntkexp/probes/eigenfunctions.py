@@ -122,13 +122,13 @@ def _signed(vectors: np.ndarray) -> np.ndarray:
 
 
 def _points(view: View) -> dict[str, np.ndarray]:
-    parts = {name: view.examples(name) for name in ("train", "test")}
+    splits = {name: view.examples(name) for name in ("train", "test")}
     return {
-        "split": np.concatenate([np.full(_size(part), name) for name, part in parts.items()]),
-        "point": np.concatenate([np.arange(_size(part)) for part in parts.values()]),
-        "x": np.concatenate([part.inputs[:, 0].cpu().numpy() for part in parts.values()]),
-        "y": np.concatenate([part.inputs[:, 1].cpu().numpy() for part in parts.values()]),
-        "label": np.concatenate([part.targets.cpu().numpy() for part in parts.values()]),
+        "split": np.concatenate([np.full(_size(part), name) for name, part in splits.items()]),
+        "point": np.concatenate([np.arange(_size(part)) for part in splits.values()]),
+        "x": np.concatenate([part.inputs[:, 0].cpu().numpy() for part in splits.values()]),
+        "y": np.concatenate([part.inputs[:, 1].cpu().numpy() for part in splits.values()]),
+        "label": np.concatenate([part.targets.cpu().numpy() for part in splits.values()]),
     }
 
 

@@ -67,7 +67,7 @@ class EnergyConcentration(Probe):
         block = max(1, self.count // BLOCKS)
         basis = BASIS * self.count // block * block
         if len(gram) <= basis:
-            every: Tensor = torch.linalg.eigh(gram.double())[1].cpu()
-            return every[:, -self.count :]
+            vectors: Tensor = torch.linalg.eigh(gram.double())[1].cpu()
+            return vectors[:, -self.count :]
         first = torch.randn(len(gram), block, generator=drawn).to(gram)
         return leading_pairs(gram.matmul, first, self.count, basis).vectors.double().cpu()

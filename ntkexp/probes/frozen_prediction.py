@@ -108,8 +108,8 @@ class FrozenPrediction(Probe):
         for split, expected in predicted.items():
             begun = kept[split].double().cpu().numpy()
             now = self._outputs(view, split).double().cpu().numpy()
-            parts = (now - begun, expected - begun, now - expected)
-            rows.append((split, *(float(np.sqrt(np.mean(part**2))) for part in parts)))
+            gaps = (now - begun, expected - begun, now - expected)
+            rows.append((split, *(float(np.sqrt(np.mean(gap**2))) for gap in gaps)))
         return {"frozen_prediction": columns(FROZEN_PREDICTION, rows)}
 
     def _freeze(self, view: View) -> None:
@@ -124,8 +124,8 @@ class FrozenPrediction(Probe):
     def _eigenvectors(self) -> FrozenKernel:
         """The eigenvectors of the frozen kernel, computed once in a process."""
         if self._frozen is None:
-            parts = (self._kept[name].double().cpu() for name in ("kernel", "train", "labels"))
-            self._frozen = FrozenKernel.of(*(part.numpy() for part in parts))
+            tensors = (self._kept[name].double().cpu() for name in ("kernel", "train", "labels"))
+            self._frozen = FrozenKernel.of(*(tensor.numpy() for tensor in tensors))
         return self._frozen
 
     def _outputs(self, view: View, split: str) -> Tensor:

@@ -92,10 +92,10 @@ class FunctionAlignment(RemembersStart):
         begins = 0
         for split in SPLITS:
             examples = view.examples(split)
-            shown = min(self.examples, len(examples))
-            phi = self.functions(begins, shown, begins + len(examples))
+            n = min(self.examples, len(examples))
+            phi = self.functions(begins, n, begins + len(examples))
             begins += len(examples)
-            inputs, targets = examples.inputs[:shown], examples.targets[:shown]
+            inputs, targets = examples.inputs[:n], examples.targets[:n]
             (before, trace_before), (after, trace) = (
                 projected(net, inputs, phi) for net in (first, network)
             )
@@ -105,15 +105,15 @@ class FunctionAlignment(RemembersStart):
                 alignments.append((split, j, start, end, trace / trace_before))
             labels = 2.0 * targets.cpu().double() - 1
             for axis, y in zip(AXES, (None, labels, phi[self.other - 1].sign()), strict=True):
-                c = None if y is None else (phi @ y / shown).numpy()
+                c = None if y is None else (phi @ y / n).numpy()
                 axes.append((split, axis, *one_axis(after.numpy(), before.numpy(), c)))
         return {
             ALIGNMENT.name: columns(ALIGNMENT, alignments),
             ONE_AXIS.name: columns(ONE_AXIS, axes),
         }
 
-    def functions(self, start: int, shown: int, stop: int) -> Tensor:
-        """(k, shown): phi_j on the first images of a split, which has the columns start to stop."""
+    def functions(self, start: int, n: int, stop: int) -> Tensor:
+        """(k, n): phi_j on the first n images of a split, which has the columns start to stop."""
         vectors = self.pairs.array()
         if stop > vectors.shape[1]:
             raise UserError(f"{self.pairs.path} is about {vectors.shape[1]:,} images, not {stop:,}")
@@ -122,7 +122,7 @@ class FunctionAlignment(RemembersStart):
                 f"probe.{self.name}.other={self.other}: {self.pairs.path} has {len(vectors)} "
                 "eigenfunctions"
             )
-        part: Tensor = torch.from_numpy(vectors[:, start : start + shown].copy()).double()
+        part: Tensor = torch.from_numpy(vectors[:, start : start + n].copy()).double()
         return part.mul_(vectors.shape[1] ** 0.5)
 
 

@@ -62,20 +62,20 @@ class KernelRegression(Probe):
 
 def regression(network: nn.Module, *splits: tuple[Tensor, Tensor], ridge: float) -> list[float]:
     """The accuracy on each split of the regression on the first; targets are 0 and 1."""
-    inputs, targets = (torch.cat(parts) for parts in zip(*splits, strict=True))
+    inputs, targets = (torch.cat(tensors) for tensors in zip(*splits, strict=True))
     count = len(splits[0][0])
     refuse_beyond(f"{count:,} training examples", "their kernel", 16 * count**2, available_bytes())
     stored = StoredFactors.of(network, inputs)
-    known = slice(0, count)
-    gram = stored.gram(known, known).double()
+    train = slice(0, count)
+    gram = stored.gram(train, train).double()
     gram.diagonal().add_(ridge * gram.diagonal().mean())
     start = outputs_of(network, inputs)[:, 0].double()
     labels = 2.0 * targets.double() - 1
     factor = torch.linalg.cholesky(gram, out=gram)
-    weights = torch.cholesky_solve((labels - start)[known, None], factor)[:, 0]
-    parts = [
-        stored.gram(slice(at, min(at + ROWS, len(inputs))), known).double() @ weights
+    weights = torch.cholesky_solve((labels - start)[train, None], factor)[:, 0]
+    outputs = [
+        stored.gram(slice(at, min(at + ROWS, len(inputs))), train).double() @ weights
         for at in range(0, len(inputs), ROWS)
     ]
-    right = (start + torch.cat(parts)) * labels > 0
+    right = (start + torch.cat(outputs)) * labels > 0
     return [float(part.double().mean()) for part in torch.split(right, [len(x) for x, _ in splits])]

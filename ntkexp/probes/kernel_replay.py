@@ -59,11 +59,11 @@ class KernelReplay(Probe):
     def check(self, config: Any = None) -> None:
         adam = {name: getattr(config.optim, name, None) for name in ("beta1", "beta2", "epsilon")}
         descent = {"beta1": getattr(config.optim, "momentum", None)}
-        known = descent if adam["beta1"] is None else adam
-        for name, value in {"lr": config.optim.lr, **known}.items():
+        hyperparameters = descent if adam["beta1"] is None else adam
+        for name, value in {"lr": config.optim.lr, **hyperparameters}.items():
             if getattr(self, name) != value:
                 raise UserError(f"probe.kernel_replay.{name}: expected optim's, {value}")
-        if known is adam and 0 in self.starts:
+        if hyperparameters is adam and 0 in self.starts:
             raise UserError("probe.kernel_replay.starts: Adam has no scales at step 0")
 
     def measure(self, view: View) -> Rows:
@@ -71,14 +71,14 @@ class KernelReplay(Probe):
             return {}
         at = self.frozen(view)
         residuals = np.stack([at.residual, *replay(at, self.after)])
-        found = np.abs(coefficients(residuals))
-        k = np.array(self.frequencies or range(1, found.shape[1]))
-        k = k[k < found.shape[1]]
+        magnitudes = np.abs(coefficients(residuals))
+        k = np.array(self.frequencies or range(1, magnitudes.shape[1]))
+        k = k[k < magnitudes.shape[1]]
         return {
             "kernel_replay": {
                 "after": np.repeat([0, *self.after], len(k)),
                 "k": np.tile(k, len(residuals)),
-                "residual": found[:, k].ravel(),
+                "residual": magnitudes[:, k].ravel(),
                 "edge": edge(at),
             }
         }

@@ -66,8 +66,8 @@ class KernelSpectrum(Probe):
         functions = {"network": f, "target": y, "clean": clean, "error": f - clean,
                      "noise": y - clean}  # fmt: skip
         edges = np.linspace(0, len(f), min(GROUPS, len(f)) + 1).astype(int)
-        parts = {
+        energies = {
             name: np.add.reduceat((values @ self._vectors) ** 2, edges[:-1]) / len(f)
             for name, values in functions.items()
         }
-        return {"kernel_spectrum": {"n": edges[1:], **parts}}
+        return {"kernel_spectrum": {"n": edges[1:], **energies}}

@@ -49,11 +49,11 @@ class LinearPieces(Probe):
             return {}
         layers = layers_of(view.network())
         weights = [W for W, _ in layers]
-        found = pieces(layers)
+        function = pieces(layers)
         return {
             "linear_pieces": {
-                "regions": found.regions,
-                "lipschitz": found.lipschitz,
+                "regions": function.regions,
+                "lipschitz": function.lipschitz,
                 "product": product_bound(weights),
                 "max_norm": max_norm_bound(weights),
             }

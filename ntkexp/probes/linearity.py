@@ -65,11 +65,11 @@ def state_of(network: nn.Module, inputs: Tensor) -> dict[str, Tensor]:
     opened: list[Tensor] = []
     representations: list[Tensor] = []
 
-    def on_relu(module: nn.Module, given: Any, outputs: Tensor) -> None:
+    def on_relu(module: nn.Module, args: Any, outputs: Tensor) -> None:
         opened.append((outputs > 0).flatten())
 
-    def on_linear(module: nn.Module, given: tuple[Tensor, ...]) -> None:
-        representations[:] = [given[0].flatten(1)]
+    def on_linear(module: nn.Module, args: tuple[Tensor, ...]) -> None:
+        representations[:] = [args[0].flatten(1)]
 
     with ExitStack() as stack:
         for module in network.modules():
@@ -92,7 +92,7 @@ def compared(now: Mapping[str, Tensor], start: Mapping[str, Tensor]) -> dict[str
     }
 
 
-def alignment(K: Tensor, other: Tensor) -> float:
+def alignment(K: Tensor, L: Tensor) -> float:
     """Tr[K L] / (|K|_F |L|_F) of symmetric kernels, not a number where one is zero or empty."""
-    first, second = K.double(), other.to(K.device).double()
+    first, second = K.double(), L.to(K.device).double()
     return float((first * second).sum() / (first.norm() * second.norm()))

@@ -89,5 +89,5 @@ def spectrum(
     network: nn.Module, weights: Mapping[str, Tensor], inputs: Tensor, k: np.ndarray
 ) -> np.ndarray:
     outputs: Tensor = functional_call(network, dict(weights), (inputs,))
-    found: np.ndarray = coefficients(outputs[:, 0].double().cpu().numpy())[k]
-    return found
+    c: np.ndarray = coefficients(outputs[:, 0].double().cpu().numpy())[k]
+    return c

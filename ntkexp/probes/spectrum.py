@@ -49,8 +49,8 @@ class Spectrum(Probe):
         centrings = dict.fromkeys([self.centring, *(["none"] if self.uncentred else [])])
         for split in ("train", "test"):
             kernel = view.kernel(split)
-            parts = {"total": kernel.gram, **(kernel.layers if self.layers else {})}
-            for (layer, gram), centring in product(parts.items(), centrings):
+            grams = {"total": kernel.gram, **(kernel.layers if self.layers else {})}
+            for (layer, gram), centring in product(grams.items(), centrings):
                 values = eigenvalues(centre(gram.double().cpu().numpy(), kernel.outputs, centring))
                 columns["split"].append(np.full(len(values), split))
                 columns["layer"].append(np.full(len(values), layer))

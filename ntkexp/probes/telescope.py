@@ -66,8 +66,10 @@ class Telescope(RemembersStart):
             outputs = view.outputs(split).double()
             moved = outputs - self._start.setdefault(split, outputs).to(outputs.device)
             added = self._sum.get(split, torch.zeros_like(outputs)).to(outputs.device)
-            parts = (moved, added, moved - added)
-            rows.append((split, *(part.square().mean().sqrt().item() for part in parts)))
+            differences = (moved, added, moved - added)
+            rows.append(
+                (split, *(difference.square().mean().sqrt().item() for difference in differences))
+            )
         return {"telescope": columns(TELESCOPE, rows)}
 
     def state(self) -> dict[str, Any]:
