@@ -22,33 +22,33 @@ from ntkexp.usage import parsed
 
 def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     """Paper by paper a line an experiment, and below it one a run; or one experiment's runs."""
-    given = parsed("list", words)
-    if len(given.names) > 1:
-        raise UserError(f"ntkexp list takes one experiment, got {' '.join(given.names)}")
-    name = given.names[0].removeprefix("+exp=") if given.names else None
-    configs: Path | None = given.config_dir
+    arguments = parsed("list", words)
+    if len(arguments.names) > 1:
+        raise UserError(f"ntkexp list takes one experiment, got {' '.join(arguments.names)}")
+    name = arguments.names[0].removeprefix("+exp=") if arguments.names else None
+    configs: Path | None = arguments.config_dir
     listed = [*experiments(), *(experiments_of(configs) if configs else ())]
-    outputs = roots(outputs)[1] if given.reference else outputs
-    there: dict[str, list[Path]] = {}
+    outputs = roots(outputs)[1] if arguments.reference else outputs
+    runs_of: dict[str, list[Path]] = {}
     for run in runs(outputs):
-        there.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
-    if given.json or given.sort or given.where:
-        return _rows(given, [*there.values()] if name is None else [_runs_of(name, listed, there)])
+        runs_of.setdefault(run.parent.relative_to(outputs).as_posix(), []).append(run)
+    if arguments.json or arguments.sort or arguments.where:
+        groups = [*runs_of.values()] if name is None else [_runs_of(name, listed, runs_of)]
+        return _rows(arguments, groups)
     if name is not None:
-        return fitted(_one(name, listed, there))
-    first = max(len(experiment.line) for experiment in listed)
-    second = max(len(_figures(experiment)) for experiment in listed)
+        return fitted(_of_experiment(name, listed, runs_of))
+    line_width = max(len(experiment.line) for experiment in listed)
+    figures_width = max(len(_figures(experiment)) for experiment in listed)
     lines = []
     for name in dict.fromkeys(experiment.paper for experiment in listed):
         lines += ["", paper(name).citation]
         for experiment in listed:
             if experiment.paper != name:
                 continue
-            lines.append(
-                f"{experiment.line:<{first}}  {_figures(experiment):<{second}}  {experiment.about}"
-            )
-            lines += [f"    {line}" for line in _state_lines(there.pop(experiment.name, []))]
-    for folder, others in there.items():
+            line = f"{experiment.line:<{line_width}}  {_figures(experiment):<{figures_width}}"
+            lines.append(f"{line}  {experiment.about}")
+            lines += [f"    {line}" for line in _state_lines(runs_of.pop(experiment.name, []))]
+    for folder, others in runs_of.items():
         states = list(_state_lines(others))
         if states:
             lines += ["", f"{outputs / folder}  (no experiment of this name here)"]
@@ -56,30 +56,32 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
     return fitted("\n".join(lines[1:]))
 
 
-def _rows(given: Namespace, folders: Iterable[Sequence[Path]]) -> str:
+def _rows(arguments: Namespace, groups: Iterable[Sequence[Path]]) -> str:
     # pandas is half a second: only here is it worth it.
     from ntkexp.run_table import as_json, as_text, table
 
-    frame = table([run for some in folders for run in some], given.where, given.sort)
-    return as_json(frame) if given.json else as_text(frame, get_terminal_size().columns)
+    frame = table([run for group in groups for run in group], arguments.where, arguments.sort)
+    return as_json(frame) if arguments.json else as_text(frame, get_terminal_size().columns)
 
 
 def _runs_of(
-    name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[Path]]
+    name: str, listed: Sequence[Experiment], runs_of: Mapping[str, Sequence[Path]]
 ) -> Sequence[Path]:
     """The runs of an experiment, which there must be."""
-    names = [*(experiment.name for experiment in listed), *there]
+    names = [*(experiment.name for experiment in listed), *runs_of]
     if name not in names:
         guess = meant(name, names)
         raise UserError(f"ntkexp list {name}: no such experiment{guess} (ntkexp list has all)")
-    return there.get(name, ())
+    return runs_of.get(name, ())
 
 
-def _one(name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[Path]]) -> str:
+def _of_experiment(
+    name: str, listed: Sequence[Experiment], runs_of: Mapping[str, Sequence[Path]]
+) -> str:
     """An experiment and its runs, with how far they came and their last numbers."""
     from ntkexp.results.numbers.standing import progress
 
-    in_folder = _runs_of(name, listed, there)
+    in_folder = _runs_of(name, listed, runs_of)
     named = [experiment for experiment in listed if experiment.name == name]
     lines = [
         f"{experiment.line}  {_figures(experiment)}  {experiment.about}" for experiment in named
@@ -89,12 +91,11 @@ def _one(name: str, listed: Sequence[Experiment], there: Mapping[str, Sequence[P
         for experiment in named
         if experiment.stands_in_for
     ]
-    apart = distinguishing_keys(in_folder)
-    for run, (line,) in zip(
-        in_folder, (list(_state_lines([run])) or [""] for run in in_folder), strict=True
-    ):
+    keys_of = distinguishing_keys(in_folder)
+    for run in in_folder:
+        line = next(_state_lines([run]), "")
         lines.append(line)
-        lines += [f"    {apart[run]}"] if apart.get(run) else []
+        lines += [f"    {keys_of[run]}"] if keys_of.get(run) else []
         try:
             lines.append(f"    {progress(run)}".rstrip())
         except UserError as error:
@@ -112,7 +113,7 @@ def _figures(experiment: Experiment) -> str:
 
 def _state_lines(folders: Sequence[Path]) -> Iterator[str]:
     """A line a run: where it lies, how it stands, and in which keys it differs from the others."""
-    apart = distinguishing_keys(folders)
+    keys_of = distinguishing_keys(folders)
     for run in folders:
         try:
             status = read_status(run)
@@ -124,7 +125,7 @@ def _state_lines(folders: Sequence[Path]) -> Iterator[str]:
             continue
         if status is not None:
             reason = f"  {status['reason']}" if "reason" in status else ""
-            keys = f"  {apart[run]}" if apart.get(run) else ""
+            keys = f"  {keys_of[run]}" if keys_of.get(run) else ""
             yield f"{run}  {_state(run, status)}  {status.get('time', '')}{keys}{reason}"
 
 
@@ -136,14 +137,15 @@ def _state(run: Path, status: dict[str, Any]) -> str:
 
 def show(words: Sequence[str]) -> str:
     """One run, or two to compare."""
-    given = parsed("show", words)
-    if len(given.names) not in (1, 2):
+    arguments = parsed("show", words)
+    if len(arguments.names) not in (1, 2):
         raise UserError("ntkexp show takes one run or two, to compare: folders or ids")
-    if given.json:
+    if arguments.json:
         from ntkexp.run_table import as_json, table
 
-        return as_json(table([_find(name, OUTPUTS) for name in given.names]))
-    return fitted(describe(given.names[0]) if len(given.names) == 1 else differences(given.names))
+        return as_json(table([_find(name, OUTPUTS) for name in arguments.names]))
+    one_run = len(arguments.names) == 1
+    return fitted(describe(arguments.names[0]) if one_run else differences(arguments.names))
 
 
 def describe(name: str, outputs: Path = OUTPUTS) -> str:
