@@ -94,13 +94,13 @@ def average_features(
     budget_bytes: int | None = None,
     check: Check = True,
 ) -> AverageFeatures:
-    """The average features of `inputs` from the weights `start` to those that the model has.
+    """Phi = integral of grad f_theta_t dt at `inputs`, from the weights `start` to the model's.
 
     Args:
         start: a tensor for every trainable parameter, by name. Everything else, running
             statistics too, is as in `model` at every point.
-        rule: what the kernel is integrated by; the identity is checked for all `compared`.
-        budget_bytes: memory for summed features; what does not fit at once takes further passes.
+        rule: integrates the kernel; the identity is checked for all `compared`.
+        budget_bytes: memory for summed features; where not all fit at once, it takes more passes.
         check: as in `tangent_kernel`, at the start.
 
     >>> net = nn.Linear(1, 1, bias=False)
@@ -118,7 +118,7 @@ def average_features(
     for t in sorted({t for times in rules.values() for t in times}):
         features = path.at(t)
         if t in weights:
-            _sum(sums, features, weights[t])
+            _add_factors(sums, features, weights[t])
         for layer, moved in path.moved(features).items():
             for name in (name for name in rules if t in rules[name]):
                 moves[name][layer] = moves[name].get(layer, 0) + rules[name][t] * moved
@@ -127,7 +127,7 @@ def average_features(
     for group in further:
         sums = {name: MeanFeature() for name in group}
         for t, weight in weights.items():
-            _sum(sums, path.at(t), weight)
+            _add_factors(sums, path.at(t), weight)
         kernel.add(sums)
     return AverageFeatures(kernel.finished(), moves, path.change())
 
@@ -215,7 +215,7 @@ class _Kernel:
             add_layer(gram, layer, {name: factor}, None, self.workspace)
 
     def finished(self) -> TangentKernel:
-        # A layer of which some product is there by half has its lower half whole.
+        # The lower half of every layer is complete, the upper half may not be.
         for gram in self.grams.values():
             mirror(gram)
         layers = {name: self.grams[name] for name in self.like.layers if name in self.grams}
@@ -223,9 +223,9 @@ class _Kernel:
         return TangentKernel(total, layers, self.like.outputs, self.like.fallback)
 
 
-def _sum(sums: Mapping[Name, MeanFeature], features: Features, weight: float) -> None:
+def _add_factors(sums: Mapping[Name, MeanFeature], features: Features, weight: float) -> None:
     for (layer, name), mean in sums.items():
-        # What is not there has no gradient at this point.
+        # A parameter without a factor has no gradient at this point.
         if (factor := features.layers[layer].get(name)) is not None:
             mean.add(factor if isinstance(factor, Direct) else replace(factor, bias=""), weight)
 

@@ -1,8 +1,8 @@
 """Backwards of activations: the gradients of several outputs at places inside the network.
 
-No parameter is among the places, so autograd computes the gradient of none. Its gradients by
-parameters are what factors are compared with: for a random cotangent a, the gradient of
-sum_ic a_ic f_ic must be sum_ic a_ic grad f_ic as the factor gives it, up to rounding.
+No parameter is among the places, so autograd computes the gradient of none. Factors are compared
+with its gradients by parameters: for a random cotangent a, the gradient of sum_ic a_ic f_ic must be
+sum_ic a_ic grad f_ic as the factor gives it, up to rounding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ntkexp.tangent.graph import passed_through
 from ntkexp.tangent.operations import Operation
 from ntkexp.tangent.positions import Patches
 
-# Whose inputs a comparison cuts out of their images together.
+# Examples whose patches a comparison cuts out of their images at once.
 AT_ONCE = 8
 # Relative error allowed in a parameter's gradient, and in units of the gradient of all parameters:
 # a gradient that is zero in exact arithmetic is nothing but rounding.
@@ -153,8 +153,8 @@ class Truth:
         patches = isinstance(factor, Outer) and isinstance(factor.u, Patches)
         step = AT_ONCE if patches else len(coefficients)
         for start in range(0, len(coefficients), step):
-            some = slice(start, min(start + step, len(coefficients)))
-            total += factor.part(some).pulled_back(coefficients[some])
+            examples = slice(start, min(start + step, len(coefficients)))
+            total += factor.part(examples).pulled_back(coefficients[examples])
         relative, of_all = TOLERANCE.get(truth.dtype, TOLERANCE_LOW)
         if in_tf32(truth):
             relative, of_all = TOLERANCE_TF32

@@ -46,10 +46,10 @@ class Batch:
     def of(cls, inputs: Inputs, first: int = 0) -> Batch:
         tensors = parts_of(inputs)
         if not tensors or any(part.dim() == 0 or len(part) == 0 for part in tensors):
-            given = [tuple(part.shape) for part in tensors] or type(inputs).__name__
+            forms = [tuple(part.shape) for part in tensors] or type(inputs).__name__
             raise UserError(
                 f"a tensor of at least one input, or a tuple or dict of such tensors, is needed, "
-                f"not {given}"
+                f"not {forms}"
             )
         if len({len(part) for part in tensors}) > 1:
             shapes = [tuple(part.shape) for part in tensors]
@@ -62,8 +62,8 @@ class Batch:
     def several(cls, inputs: Sequence[Inputs]) -> list[Batch]:
         """Batches of one request; their indices go on from one to the next."""
         batches, first = [], 0
-        for some in inputs:
-            batches.append(cls.of(some, first))
+        for tensors in inputs:
+            batches.append(cls.of(tensors, first))
             first += len(batches[-1])
         return batches
 
@@ -97,10 +97,12 @@ class Batch:
 def parts_of(inputs: Inputs) -> list[Tensor]:
     if isinstance(inputs, Tensor):
         return [inputs]
-    some = [*inputs.values()] if isinstance(inputs, Mapping) else inputs
-    if not isinstance(some, list | tuple) or not all(isinstance(one, Tensor) for one in some):
+    tensors = [*inputs.values()] if isinstance(inputs, Mapping) else inputs
+    if not isinstance(tensors, list | tuple) or not all(
+        isinstance(part, Tensor) for part in tensors
+    ):
         return []
-    return [*some]
+    return [*tensors]
 
 
 def mapped(inputs: Inputs, function: Callable[[Tensor], Tensor]) -> Inputs:
@@ -162,7 +164,7 @@ def chosen(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
 
 
 def check_finite(gram: Tensor) -> None:
-    """Gradients of finite outputs may be too large to be multiplied."""
+    """Refuse a kernel that is not finite: gradients of finite outputs may be too large for it."""
     if not isfinite(gram.sum().item()) and not bool(torch.isfinite(gram).all()):
         raise UserError(
             f"entries of the kernel are not finite: too large for {gram.dtype}; a wider type may "
@@ -191,7 +193,7 @@ def select(raw: Any, outputs: Outputs, indices: Tensor) -> Tensor:
 
 
 def _matrix(values: Tensor) -> Tensor:
-    """(n,) is one output."""
+    """The values as (n, k); (n,) is one output."""
     return values.unsqueeze(1) if values.dim() == 1 else values
 
 

@@ -37,7 +37,7 @@ def summed_kernel(
     budget_bytes: int | None = None,
     parameters: Sequence[str] | None = None,
 ) -> TangentKernel:
-    """The kernel summed over outputs, (n, n'); `mean` divides by their number, as `trace_axes` of
+    """sum_c K[(i,c),(j,c)], (n, n'); `mean` divides by the number of outputs, as `trace_axes` of
     neural-tangents does. A few outputs are in memory at a time.
 
     >>> net = nn.Linear(2, 3, bias=False)
@@ -51,7 +51,7 @@ def summed_kernel(
     for start in range(0, count, OUTPUTS_AT_ONCE):
         features = TangentFeatures(
             model,
-            outputs=_some(outputs, slice(start, start + OUTPUTS_AT_ONCE)),
+            outputs=_columns(outputs, slice(start, start + OUTPUTS_AT_ONCE)),
             budget_bytes=budget_bytes,
             check=total is None,
             parameters=parameters,
@@ -66,12 +66,14 @@ def summed_kernel(
     return total.times(1 / count) if mean else total
 
 
-def _some(outputs: Outputs, columns: slice) -> Callable[[Any, Tensor], Tensor]:
+def _columns(outputs: Outputs, columns: slice) -> Callable[[Any, Tensor], Tensor]:
     return lambda raw, indices: select(raw, outputs, indices)[:, columns]
 
 
 def tangent_blocks(model: nn.Module, inputs: Inputs, **options: Any) -> Tensor:
-    """(n, c, c): of each example the kernel of its outputs. Options: those of `TangentFeatures`.
+    """K[(i,c),(i,c')], (n, c, c), the kernel of each example's outputs.
+
+    The options are those of `TangentFeatures`.
 
     >>> tangent_blocks(nn.Linear(2, 2, bias=False), torch.tensor([[3.0, 4.0]]))
     tensor([[[25.,  0.],
@@ -88,7 +90,7 @@ def tangent_blocks(model: nn.Module, inputs: Inputs, **options: Any) -> Tensor:
 
 
 def tangent_diagonal(model: nn.Module, inputs: Inputs, **options: Any) -> Tensor:
-    """(n, c): |grad f_c(x_i)|^2. Options: those of `TangentFeatures`.
+    """K[(i,c),(i,c)] = |grad f_c(x_i)|^2, (n, c). The options are those of `TangentFeatures`.
 
     >>> tangent_diagonal(nn.Linear(2, 2, bias=False), torch.tensor([[3.0, 4.0]]))
     tensor([[25., 25.]])
@@ -104,16 +106,16 @@ def tangent_diagonal(model: nn.Module, inputs: Inputs, **options: Any) -> Tensor
 
 
 def _added(
-    model: nn.Module, inputs: Inputs, of: Callable[[Factor], Tensor], options: dict[str, Any]
+    model: nn.Module, inputs: Inputs, values: Callable[[Factor], Tensor], options: dict[str, Any]
 ) -> Tensor:
-    features = TangentFeatures(model, **options)
-    return torch.cat([reduce(torch.add, map(of, some)) for some in features.in_blocks(inputs)])
+    blocks = TangentFeatures(model, **options).in_blocks(inputs)
+    return torch.cat([reduce(torch.add, map(values, factors)) for factors in blocks])
 
 
 def _gradients(factor: Factor) -> Iterator[Tensor]:
-    """The gradients of some examples after others, (b, k, p): all would be the Jacobian."""
+    """The gradients (b, k, p) of a few examples at a time: all at once would be the Jacobian."""
     like = factor.v if isinstance(factor, Outer) else factor.values
-    each = like.shape[1] * factor.parameters * like.element_size()
-    step = max(1, CPU_BYTES // each)
+    bytes_each = like.shape[1] * factor.parameters * like.element_size()
+    step = max(1, CPU_BYTES // bytes_each)
     for start in range(0, len(like), step):
         yield factor.part(slice(start, start + step)).jacobian()

@@ -21,7 +21,11 @@ CUDA_BYTES = 512 * 2**20
 
 @dataclass
 class Direct:
-    """The gradients themselves, (n, k, p): biases, scales, and whatever has no structure."""
+    """The gradients themselves, (n, k, p): biases, scales, and whatever has no structure.
+
+    >>> Direct(torch.ones(2, 1, 3)).pulled_back(torch.tensor([[1.0], [2.0]]))
+    tensor([3., 3., 3.])
+    """
 
     values: Tensor
 
@@ -53,6 +57,12 @@ class Outer:
     with v (n, k, G, O, D) the gradients of the outputs and u (n, G, K, D) the inputs. A weight
     stored with the inputs' axis first (transposed convolutions) is `swapped`. `bias` names the
     parameter whose gradient is sum_d v_icd, as if the inputs had one more feature, always 1.
+    (Goodfellow, "Efficient per-example gradient computations", 2015.)
+
+    >>> from ntkexp.tangent.positions import Columns
+    >>> u, v = torch.tensor([3.0, 4.0]), torch.tensor([2.0])
+    >>> Outer(Columns(u.view(1, 1, 2, 1)), v.view(1, 1, 1, 1, 1)).jacobian()        # v u^T
+    tensor([[[6., 8.]]])
     """
 
     u: Positions

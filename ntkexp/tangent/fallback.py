@@ -15,9 +15,9 @@ from ntkexp.tangent.batch import Batch
 from ntkexp.tangent.factors import Direct
 from ntkexp.tangent.function import NetworkFunction
 
-# Of the budget, for the gradients that vmap has under way at once.
+# The share of the budget for the gradients that vmap has under way at once.
 SHARE = 1 / 16
-# How often vmap holds them at once, on their way to the result.
+# The copies of them that vmap holds at once, on their way to the result.
 UNDER_WAY = 4
 # Examples that are compared with autograd at once: their graph stands beside everything else.
 COMPARED = 8
@@ -44,10 +44,10 @@ def jacobians(
         values = function(part)
         cotangent = random_cotangent(values)
         truth = Truth(values, {name: function.parameters[name] for name in names}, cotangent)
-        here = slice(start, start + COMPARED)
-        if not all(truth.agrees(name, row.part(here), cotangent) for name, row in rows.items()):
-            for name, right in _one_by_one(function, part, names).items():
-                rows[name].values[here] = right.values
+        examples = slice(start, start + COMPARED)
+        if not all(truth.agrees(name, row.part(examples), cotangent) for name, row in rows.items()):
+            for name, by_autograd in _one_by_one(function, part, names).items():
+                rows[name].values[examples] = by_autograd.values
     return rows
 
 
@@ -55,22 +55,22 @@ def _by_vmap(
     function: NetworkFunction, batch: Batch, names: Sequence[str], budget_bytes: int
 ) -> dict[str, Direct]:
     """A few examples at a time, so that beside the results no second copy of them is needed."""
-    some = {name: function.parameters[name].detach() for name in names}
+    weights = {name: function.parameters[name].detach() for name in names}
     gradients = vmap(jacrev(function.of_one_example), in_dims=(None, 0, 0))
     whole: dict[str, Tensor] = {}
     done, step = 0, 1
     while done < len(batch):
         part = batch[done : done + step]
-        rows = gradients(some, part.inputs, part.indices)
+        rows = gradients(weights, part.inputs, part.indices)
         for name, values in rows.items():
             if name not in whole:
-                size = (len(batch), values.shape[1], some[name].numel())
+                size = (len(batch), values.shape[1], weights[name].numel())
                 whole[name] = values.detach().new_empty(size)
             whole[name][done : done + step] = values.detach().reshape(*values.shape[:2], -1)
         done += step
         # The first example alone tells how much the others take.
-        each = UNDER_WAY * sum(values[0].nbytes for values in rows.values())
-        step = max(1, int(SHARE * budget_bytes) // max(1, each))
+        bytes_each = UNDER_WAY * sum(values[0].nbytes for values in rows.values())
+        step = max(1, int(SHARE * budget_bytes) // max(1, bytes_each))
     return {name: Direct(values) for name, values in whole.items()}
 
 

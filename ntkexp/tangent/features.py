@@ -54,11 +54,11 @@ class Features:
 
     def part(self, examples: slice) -> Features:
         """The features of some examples."""
-        parts = {
+        layers = {
             layer: {name: factor.part(examples) for name, factor in factors.items()}
             for layer, factors in self.layers.items()
         }
-        return replace(self, layers=parts, examples=len(range(self.examples)[examples]))
+        return replace(self, layers=layers, examples=len(range(self.examples)[examples]))
 
     def summed(self) -> Features:
         """Features of one output, whose kernel is the sum of this one over outputs."""
@@ -89,8 +89,8 @@ class Sizes:
 
     def is_small(self, examples: int) -> bool:
         """True where starting operations takes longer than doing them: gradients fit the cache."""
-        few = SMALL_BYTES_CUDA if on_gpu(self.like.device) else SMALL_BYTES_CPU
-        return examples * self.bytes_per_example <= few
+        limit = SMALL_BYTES_CUDA if on_gpu(self.like.device) else SMALL_BYTES_CPU
+        return examples * self.bytes_per_example <= limit
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Findings:
     """Facts about a function on inputs of one form, which are found out once.
 
     sizes, few    of a forward of a few examples: sizes, and the outline of its graph
-    independent   whether examples have been found not to interact
+    independent   True once examples have been found not to interact
     names, axes   of the graph of a batch, and the axes that count its examples
     moving        True where rows may stand in another order than the examples
     compared      the parameters that were compared with autograd; of these are
@@ -203,7 +203,7 @@ class Reading:
         for name, factor in self.factors.items():
             if isinstance(factor, Outer) and factor.bias not in self.factors:
                 self.factors[name] = replace(factor, bias="")
-        # What the graph does not show may be used all the same.
+        # A parameter that the graph does not show may be used all the same.
         hidden = {n for n, grad in truth.gradients.items() if n not in leaves and grad.any()}
         findings.slow = (leaves.keys() - self.factors.keys()) | hidden
         findings.compared |= leaves.keys()
@@ -211,8 +211,8 @@ class Reading:
     def _find_time_first(
         self, leaves: Mapping[str, Node], random_sum: Tensor, truth: Truth, rows: int
     ) -> None:
-        """Rows that count examples and time may have either first: one backward tells, before
-        there are as many as outputs."""
+        """Note the parameters whose rows count examples and time with the time first: one backward
+        tells, before those of all outputs."""
         counting_time = {
             name: leaves[name]
             for name, uses in self._uses(leaves, 1).items()
@@ -237,7 +237,7 @@ def _share_biases(factors: dict[str, Factor], uses: Mapping[str, Sequence[Use]])
 
 
 class CheckedFeatures:
-    """The features of the batches of one request. What has been found out is not checked again."""
+    """The features of the batches of one request. Nothing that `findings` has is checked again."""
 
     def __init__(
         self,

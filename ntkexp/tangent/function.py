@@ -24,7 +24,7 @@ from ntkexp.tangent.operations import output_shape
 from ntkexp.tangent.state import Watch, layer_at_work
 
 WAY_OUT = "call model.eval() first, or ask for batch_function=True"
-# What a forward may end with.
+# The errors that a forward may end with.
 FAILURES = (RuntimeError, ValueError, TypeError, IndexError, AssertionError)
 CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
@@ -84,11 +84,11 @@ class NetworkFunction:
         """The model's outputs; an error is raised again as one line with layer and reason."""
         try:
             with self._lstm:
-                words = dict(inputs) if isinstance(inputs, Mapping) else {}
-                given = (inputs,) if isinstance(inputs, Tensor) else () if words else tuple(inputs)
+                kwargs = dict(inputs) if isinstance(inputs, Mapping) else {}
+                args = (inputs,) if isinstance(inputs, Tensor) else () if kwargs else tuple(inputs)
                 if parameters is None:
-                    return self.model(*given, **words)
-                return functional_call(self.model, dict(parameters), given, words)
+                    return self.model(*args, **kwargs)
+                return functional_call(self.model, dict(parameters), args, kwargs)
         except UserError:
             raise
         except FAILURES as error:
@@ -123,17 +123,17 @@ def _mend_batches_of_one(outputs: Tensor) -> None:
             return None
         return grads[0].clone(memory_format=CHANNELS_LAST[grads[0].dim()]), *grads[1:]
 
-    def wants(node: Node) -> bool:
+    def takes_one_example(node: Node) -> bool:
         shape = output_shape(node)
         return len(shape) in CHANNELS_LAST and shape[0] == 1
 
     for node in walk(outputs):
-        if node.name() == "NativeBatchNormBackward0" and wants(node):
+        if node.name() == "NativeBatchNormBackward0" and takes_one_example(node):
             node.register_prehook(usual_strides)
 
 
 def refuse_unsupported(model: nn.Module) -> None:
-    """Models whose forwards cannot be recorded, or whose weights have no real gradients."""
+    """Refuse models whose forwards cannot be recorded, or whose weights have no real gradients."""
     for name, module in model.named_modules():
         where = f"layer {name or type(module).__name__}"
         if isinstance(module, torch.jit.ScriptModule):
@@ -171,21 +171,21 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
 
 @contextmanager
 def only_these(model: nn.Module, names: Sequence[str] | None) -> Iterator[None]:
-    """Inside the block only these parameters are trained: names of parameters or of modules."""
+    """Inside the block only these parameters are trainable: names of parameters or of modules."""
     if names is None:
         yield
         return
-    every = [(name, p) for name, p in model.named_parameters(remove_duplicate=False)]
+    named = [(name, p) for name, p in model.named_parameters(remove_duplicate=False)]
     wanted: set[int] = set()
-    for asked in [names] if isinstance(names, str) else names:
-        some = {id(p) for name, p in every if f"{name}.".startswith(f"{asked}.")}
-        if not some:
-            parts = dict.fromkeys(name.partition(".")[0] for name, _ in every)
+    for choice in [names] if isinstance(names, str) else names:
+        ids = {id(p) for name, p in named if f"{name}.".startswith(f"{choice}.")}
+        if not ids:
+            modules = dict.fromkeys(name.partition(".")[0] for name, _ in named)
             raise UserError(
-                f"parameters={asked!r}: no parameter or module of this name in "
-                f"{', '.join(parts)}{meant(asked, [name for name, _ in every])}"
+                f"parameters={choice!r}: no parameter or module of this name in "
+                f"{', '.join(modules)}{meant(choice, [name for name, _ in named])}"
             )
-        wanted |= some
+        wanted |= ids
     others = [p for p in trainable(model).values() if id(p) not in wanted]
     for parameter in others:
         parameter.requires_grad_(False)
@@ -197,21 +197,21 @@ def only_these(model: nn.Module, names: Sequence[str] | None) -> Iterator[None]:
 
 
 def check_shapes(
-    what: str, given: Mapping[str, object], parameters: Mapping[str, nn.Parameter]
+    argument: str, tensors: Mapping[str, object], parameters: Mapping[str, nn.Parameter]
 ) -> None:
     """Refuse a tensor of another shape than its parameter: torch might stretch or turn it."""
-    for name, value in given.items():
+    for name, value in tensors.items():
         shape = tuple(value.shape) if isinstance(value, Tensor) else f"a {type(value).__name__}"
         if shape != (wanted := tuple(parameters[name].shape)):
-            raise UserError(f"{what} of {name} is {shape}; expected a tensor of shape {wanted}")
+            raise UserError(f"{argument} of {name} is {shape}; expected a tensor of shape {wanted}")
 
 
 def check_examples_independent(model: nn.Module) -> None:
     """Refuse batch statistics and active dropout in one line.
 
     With either, an example's output depends on the batch or on noise, and gradients of sums over
-    examples are no longer sums of per-example gradients. What no module announces is found by
-    comparing outputs (independence.py).
+    examples are no longer sums of per-example gradients. Coupling that no module announces is found
+    by comparing outputs (independence.py).
     """
     refuse_coupling(coupling_modules(model))
 
@@ -229,7 +229,7 @@ def coupling_modules(model: nn.Module) -> dict[str, nn.Module]:
 
 
 def refuse_coupling(modules: dict[str, nn.Module]) -> None:
-    """Refuse those of `coupling_modules` that are active now."""
+    """Refuse the modules, found by `coupling_modules`, that are active now."""
     for name, module in modules.items():
         where = f"layer {name or type(module).__name__}"
         if isinstance(module, _BatchNorm):

@@ -36,8 +36,8 @@ class Outline(NamedTuple):
     examples: int
 
     def axes(self, other: Outline) -> Axes | None:
-        """By node, from the same model's graph of another number of examples; None if it is not
-        the same graph."""
+        """The axis of examples by node, from the same model's graph of another number of examples;
+        None if that is not the same graph."""
         if self.examples == other.examples or self.names != other.names:
             return None
         return tuple(
@@ -155,9 +155,8 @@ def passed_through(values: Tensor, nodes: Sequence[Node]) -> list[bool]:
 
 
 class Use(NamedTuple):
-    """A parameter as input number `argument` of an operation: itself, `turned`, or through others.
-
-    `shared` is the edge of the graph at which the tensor computed from it alone comes out.
+    """A parameter as input number `argument` of an operation: itself, `turned` (transposed), or a
+    tensor computed from it alone, which leaves the graph's edge `shared`.
     """
 
     operation: Operation
@@ -210,7 +209,7 @@ def _uses(
             if taken != output:
                 continue
             if axes[consumer] == SHARED:
-                for result in {given for _, _, given in graph.consumers[consumer]}:
+                for result in {used for _, _, used in graph.consumers[consumer]}:
                     if (consumer, result) not in seen:
                         seen.add((consumer, result))
                         waiting.append((consumer, result, output_shape(consumer, result)))

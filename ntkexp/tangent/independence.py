@@ -117,12 +117,12 @@ class Trial:
 
     def coupling(self) -> float:
         """The distance of the outputs of the halves from those of the whole batch."""
-        parts = [order.to(self.whole.device) for order in orders(len(self.batch))]
-        halves = torch.cat([self._outputs(self.batch[part]) for part in parts])
-        return _difference(halves, self.whole[torch.cat(parts)])
+        halves = [order.to(self.whole.device) for order in orders(len(self.batch))]
+        outputs = torch.cat([self._outputs(self.batch[half]) for half in halves])
+        return _difference(outputs, self.whole[torch.cat(halves)])
 
     def cause(self) -> str:
-        """Chance, the choice of outputs, or the model itself."""
+        """The line that names the cause: chance, the choice of outputs, or the model itself."""
         if _difference(self._outputs(self.batch), self.whole) > LIMIT:
             return f"the outputs of two forwards of the same inputs differ: {RANDOM}"
         outputs = self.function.outputs

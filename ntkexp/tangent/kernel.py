@@ -33,9 +33,9 @@ LEAST_ROWS = 128
 
 @dataclass(frozen=True)
 class Step:
-    """One product of a plan: what, in which way, at which cost.
+    """One product of a plan: of which layer, in which way, at which cost.
 
-    `half` says that of a symmetric matrix only what is on and below the diagonal was computed.
+    `half`: of a symmetric matrix only the part on and below the diagonal was computed.
     """
 
     layer: str
@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def halved(self) -> set[str]:
-        """The layers of which some product is there by half."""
+        """The layers of which some product was computed by half."""
         return {step.layer for step in self.steps if step.half}
 
 
@@ -65,7 +65,7 @@ class TangentKernel:
     """K[(i,y),(j,z)] = <grad_w f_w(x_i)[y], grad_w f_w(x_j)[z]>, rows example-major: i c + y.
 
     `layers` holds the part of each module's own parameters, in the order of the forward; they sum
-    to `gram`. `fallback` names the parameters no fast rule covered; `plan` says what was done.
+    to `gram`. `fallback` names the parameters no fast rule covered; `plan` lists the products.
     """
 
     gram: Tensor
@@ -92,7 +92,7 @@ class TangentKernel:
 
 
 class KernelBuilder:
-    """Makes kernels of what `features` gives, in blocks that fit into memory."""
+    """Makes kernels from `features`, in blocks that fit into memory."""
 
     def __init__(self, features: CheckedFeatures | Summed, layers: bool) -> None:
         self.features, self.layers = features, layers
@@ -102,11 +102,11 @@ class KernelBuilder:
     def symmetric(self, batches: list[Batch]) -> list[TangentKernel]:
         """The kernel of each batch with itself; of several that fit, from one forward."""
         self._refuse_beyond_memory([(len(batch), len(batch)) for batch in batches])
-        parts = self._blocks(sum(map(len, batches)))
-        if len(parts) > 1 and len(batches) > 1:
+        ranges = self._blocks(sum(map(len, batches)))
+        if len(ranges) > 1 and len(batches) > 1:
             return [self.symmetric([batch])[0] for batch in batches]
-        if len(parts) > 1:
-            return [self._blockwise(batches[0], parts)]
+        if len(ranges) > 1:
+            return [self._blockwise(batches[0], ranges)]
         features = self.features.of(Batch.joined(batches))
         kernels = [self._empty(len(batch), len(batch), features) for batch in batches]
         start = 0
@@ -116,14 +116,14 @@ class KernelBuilder:
             start += len(batch)
         return [self._finished(kernel, kernel.plan.halved) for kernel in kernels]
 
-    def _blockwise(self, batch: Batch, parts: list[slice]) -> TangentKernel:
+    def _blockwise(self, batch: Batch, ranges: list[slice]) -> TangentKernel:
         """The lower half of a kernel, block by block; features are computed for each pair."""
         kernel: TangentKernel | None = None
-        for index, rows in enumerate(parts):
+        for index, rows in enumerate(ranges):
             left = self.features.of(batch[rows])
             kernel = kernel or self._empty(len(batch), len(batch), left)
             self._add(kernel, left, None, rows, rows)
-            for columns in parts[:index]:
+            for columns in ranges[:index]:
                 right = self.features.of(batch[columns])
                 self._add(kernel, left, right, rows, columns)
         assert kernel is not None
@@ -132,14 +132,14 @@ class KernelBuilder:
     def cross(self, batch: Batch, other: Batch) -> TangentKernel:
         """The kernel of one batch, its rows, with another."""
         self._refuse_beyond_memory([(len(batch), len(other))])
-        parts = self._blocks(len(batch) + len(other))
-        if len(parts) == 1:
+        ranges = self._blocks(len(batch) + len(other))
+        if len(ranges) == 1:
             features = self.features.of(Batch.joined([batch, other]))
             kernel = self._empty(len(batch), len(other), features)
             split = len(batch)
             self._add(kernel, features.part(slice(0, split)), features.part(slice(split, None)))
             return self._finished(kernel)
-        size = parts[0].stop
+        size = ranges[0].stop
         result: TangentKernel | None = None
         for rows in _ranges(len(batch), size):
             left = self.features.of(batch[rows])
@@ -184,7 +184,7 @@ class KernelBuilder:
             kernel.plan.steps += add_layer(gram, name, factors, others, self.workspace)
 
     def _finished(self, kernel: TangentKernel, halved: Collection[str] = ()) -> TangentKernel:
-        """Mirror the layers of which the lower half alone is there, and add up the total."""
+        """Mirror the layers of which only the lower half was computed, and add up the total."""
         if not kernel.layers and halved:
             mirror(kernel.gram)
         for name, gram in kernel.layers.items():
@@ -195,8 +195,8 @@ class KernelBuilder:
         return kernel
 
 
-def _ranges(examples: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, examples)) for start in range(0, examples, size)]
+def _ranges(length: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
 def cheapest(shape: Shape, device: torch.device) -> type[Way]:
@@ -265,12 +265,12 @@ def batch_kernel(
     weights = sum(parameter.numel() for parameter in function.parameters.values())
     budget = budget_or_default(budget_bytes, values.device)
     step = max(1, budget // (2 * weights * values.element_size()))
-    parts = [slice(start, min(start + step, size)) for start in range(0, size, step)]
+    ranges = _ranges(size, step)
     names = dict.fromkeys(map(layer_of, function.parameters))
     grams = {name: values.new_zeros(size, size).detach() for name in names}
-    for index, rows in enumerate(parts):
+    for index, rows in enumerate(ranges):
         left = _rows(function, values, rows)
-        for columns in parts[: index + 1]:
+        for columns in ranges[: index + 1]:
             right = None if columns == rows else _rows(function, values, columns)
             for name, gram in grams.items():
                 others = None if right is None else right[name]

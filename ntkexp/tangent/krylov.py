@@ -60,30 +60,30 @@ def leading_pairs(
     q[:, :block] = torch.linalg.qr(first)[0]
     with Progress("eigenpairs", basis + count, shown=False) as bar:
         for start in range(0, basis, block):
-            known, here = q[:, : start + block], slice(start, start + block)
-            new = product(q[:, here])
+            q_so_far, newest = q[:, : start + block], slice(start, start + block)
+            w = product(q[:, newest])
             for _ in range(2):
-                coefficients = known.t() @ new
-                new -= known @ coefficients
-                projected[: start + block, here] += coefficients
+                coefficients = q_so_far.t() @ w
+                w -= q_so_far @ coefficients
+                projected[: start + block, newest] += coefficients
             bar.advance(block)
             if start + block < basis:
-                q[:, start + block : start + 2 * block] = torch.linalg.qr(new)[0]
+                q[:, start + block : start + 2 * block] = torch.linalg.qr(w)[0]
         # Only the columns' upper blocks are filled; the matrix is symmetric.
         values, vectors = torch.linalg.eigh(projected, UPLO="U")
         chosen = vectors[:, -count:].flip(1).to(q)
         leading = values[-count:].flip(0)
-        found = q @ chosen
+        ritz = q @ chosen
         del q
         residuals = torch.cat(
             [
-                (product(found[:, part]) - found[:, part] * leading[part].to(found)).norm(dim=0)
-                for part in _parts(count, block)
+                (product(ritz[:, part]) - ritz[:, part] * leading[part].to(ritz)).norm(dim=0)
+                for part in _ranges(count, block)
             ]
         )
         bar.advance(count)
-    return Pairs(leading, found, residuals.double())
+    return Pairs(leading, ritz, residuals.double())
 
 
-def _parts(count: int, block: int) -> list[slice]:
+def _ranges(count: int, block: int) -> list[slice]:
     return [slice(start, min(start + block, count)) for start in range(0, count, block)]

@@ -46,16 +46,16 @@ def lstm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The output of the last layer at all steps, and the last states of all layers."""
     directions = 2 if both_ways else 1
-    each = len(weights) // (layers * directions)
+    count = len(weights) // (layers * directions)
     x = x.transpose(0, 1) if batch_first else x  # (T, n, K)
     hs, cs = [], []
     for layer in range(layers):
         outs = []
         for direction in range(directions):
             at = layer * directions + direction
-            mine = weights[at * each : (at + 1) * each]
+            of_direction = weights[at * count : (at + 1) * count]
             sequence = x.flip(0) if direction else x
-            out, h, c = _one_layer(sequence, state[0][at], state[1][at], mine, biases)
+            out, h, c = _one_layer(sequence, state[0][at], state[1][at], of_direction, biases)
             outs.append(out.flip(0) if direction else out)
             hs.append(h)
             cs.append(c)

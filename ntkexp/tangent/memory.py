@@ -18,7 +18,7 @@ from ntkexp.machine import available_bytes, free_gpu_bytes, on_gpu
 
 CPU_BUDGET_BYTES = 5 * 2**30
 CUDA_SHARE = 0.6
-# What a pass leaves for activations and gradients; the rest is workspace for products.
+# The share of the budget for activations and gradients; the rest is workspace for products.
 PASS_SHARE = 0.8
 # Asking a container for its memory takes 0.6 ms, a kernel of a small network 2: one that any
 # machine has room for is not asked about.
@@ -35,13 +35,13 @@ def default_budget(device: torch.device) -> int:
     return min(CPU_BUDGET_BYTES, machine // 2)
 
 
-def budget_or_default(asked: int | None, device: torch.device) -> int:
-    """`budget_bytes` as it was asked for, or what there is."""
-    if asked is None:
+def budget_or_default(budget: int | None, device: torch.device) -> int:
+    """The budget that was asked for, or the device's default if it is None."""
+    if budget is None:
         return default_budget(device)
-    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-        raise UserError(f"budget_bytes={asked!r}: expected a whole number of bytes, 1 or more")
-    return asked
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise UserError(f"budget_bytes={budget!r}: expected a whole number of bytes, 1 or more")
+    return budget
 
 
 def refuse_beyond_memory(rows: int, columns: int, layers: int, like: Tensor) -> None:
@@ -52,9 +52,9 @@ def refuse_beyond_memory(rows: int, columns: int, layers: int, like: Tensor) -> 
     on_device = on_gpu(like.device)
     free = free_gpu_bytes(like.device) if on_device else available_bytes()
     if needed > free:
-        parts = f" and as much for each of {layers} layers" if layers else ""
+        extra = f" and as much for each of {layers} layers" if layers else ""
         raise UserError(
-            f"a kernel of {rows:,} x {columns:,} numbers{parts} takes {needed / 2**30:,.1f} GiB of "
+            f"a kernel of {rows:,} x {columns:,} numbers{extra} takes {needed / 2**30:,.1f} GiB of "
             f"memory, there are {free / 2**30:.1f}: layers=False leaves out the layers, outputs= "
             "takes fewer outputs, tangent_kernel_tiles writes it to a file"
         )

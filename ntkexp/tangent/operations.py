@@ -24,7 +24,7 @@ from ntkexp.tangent.factors import Direct, Factor, Outer
 from ntkexp.tangent.memory import in_huge_pages
 from ntkexp.tangent.positions import Columns, Indices, Patches, Positions, everything
 
-# The sign of the second term.
+# The sign of the operation's second term.
 SUMS = {"AddBackward0": 1.0, "SubBackward0": -1.0}
 NORMS = ("NativeBatchNormBackward0", "CudnnBatchNormBackward0", "NativeGroupNormBackward0")
 
@@ -83,8 +83,8 @@ class Operation:
         """Operations of the product in the forward, and in each backward that goes on below it."""
         for rule in self.rules.values():
             if isinstance(rule, Outers) and not isinstance(rule.u, Indices):
-                given, _ = self.node.next_functions[1 if self.saved("mat1") is not None else 0]
-                passes = 1 + (self.outputs if given is not None else 0)
+                below, _ = self.node.next_functions[1 if self.saved("mat1") is not None else 0]
+                passes = 1 + (self.outputs if below is not None else 0)
                 return 2.0 * self.shape.numel() * rule.u.features * passes
         return 0.0
 
@@ -230,7 +230,7 @@ class Outers:
 
 
 class Sums:
-    """g times `scale`, summed over each example's part of what S is stretched along."""
+    """g times `scale`, summed within each example over the axes along which S is stretched."""
 
     def __init__(
         self, operation: Operation, shape: Sequence[int], scale: Any = None, sign: float = 1.0

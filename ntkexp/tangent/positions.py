@@ -115,8 +115,8 @@ class Patches(Positions):
         n, _, *space = self.image.shape
         image = self.image.reshape(n, self.blocks, -1, *space)[:, groups, channels]
         blocks = image.shape[1]
-        seen = self._windows(image.flatten(1, 2))
-        return seen.reshape(n, blocks, -1, prod(self.output))
+        windows = self._windows(image.flatten(1, 2))
+        return windows.reshape(n, blocks, -1, prod(self.output))
 
     def _windows(self, image: Tensor) -> Tensor:
         """A view (n, C, *kernel, *output) of the padded image: no copy but for the padding."""
@@ -165,20 +165,20 @@ class Indices(Positions):
         return replace(self, index=self.index[examples])
 
 
-def side_by_side(parts: list[Positions]) -> Positions:
+def side_by_side(uses: list[Positions]) -> Positions:
     """The positions of several uses of one weight, one after the other."""
-    first = parts[0]
-    if isinstance(first, Indices) and all(isinstance(part, Indices) for part in parts):
-        indices = [part.index for part in parts if isinstance(part, Indices)]
+    first = uses[0]
+    if isinstance(first, Indices) and all(isinstance(use, Indices) for use in uses):
+        indices = [use.index for use in uses if isinstance(use, Indices)]
         return replace(first, index=torch.cat(indices, dim=1))
-    return Columns(torch.cat([everything(part) for part in parts], dim=3))
+    return Columns(torch.cat([everything(use) for use in uses], dim=3))
 
 
-def everything(part: Positions) -> Tensor:
+def everything(positions: Positions) -> Tensor:
     """All vectors, (n, G, K, D)."""
-    if isinstance(part, Columns):
-        return part.values
-    return part.columns(slice(0, part.groups), slice(0, part.features))
+    if isinstance(positions, Columns):
+        return positions.values
+    return positions.columns(slice(0, positions.groups), slice(0, positions.features))
 
 
 def split_features(features: int, unit: int, most: int) -> list[tuple[int, int]]:

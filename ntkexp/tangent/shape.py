@@ -1,4 +1,4 @@
-"""The numbers that decide a layer's way, and a symmetric matrix cut into few large blocks."""
+"""The sizes that decide how a layer is multiplied, and a symmetric matrix in few large blocks."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Shape:
         return self.left * (self.left + 1) / 2 if self.symmetric else self.left * self.right
 
 
-# What starting one tensor operation costs, about 5 microseconds, in floating point operations; and
-# one small product within a batch of them.
+# The cost of starting one tensor operation, about 5 microseconds, in floating point operations; and
+# that of one small product within a batch of them.
 OPERATION = 7e5
 SMALL_PRODUCT = 5e4
 

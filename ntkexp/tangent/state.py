@@ -89,7 +89,7 @@ class Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes who draws random numbers in a forward; refuses half precision among weights of more.
 
     drew     the layer that drew random numbers
-    coarse   whether anything was computed in less than float64
+    coarse   True once anything was computed in less than float64
     stirred  moves what is drawn, so that it shows wherever it is used
     """
 

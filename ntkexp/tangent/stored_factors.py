@@ -27,7 +27,7 @@ from ntkexp.tangent.positions import everything
 from ntkexp.tangent.tangent_features import TangentFeatures
 
 EXAMPLES_AT_ONCE = 500
-# Of the free memory.
+# The share of the free memory that they may take.
 SHARE = 0.8
 
 
@@ -102,15 +102,16 @@ class StoredFactors:
 
     def at(self, numbers: Tensor | slice) -> StoredFactors:
         """The factors of some examples."""
-        linear = tuple(replace(of, u=of.u[numbers], v=of.v[numbers]) for of in self.linear)
+        layers = self.linear
+        linear = tuple(replace(layer, u=layer.u[numbers], v=layer.v[numbers]) for layer in layers)
         return replace(self, linear=linear, d=self.d[numbers])
 
     def gram(self, rows: slice, columns: slice) -> Tensor:
         """The kernel of examples `rows` with `columns`."""
         total = self.d[rows] @ self.d[columns].t()
-        for of in self.linear:
-            inputs = of.u[rows] @ of.u[columns].t()
-            total.addcmul_(inputs.add_(1 if of.bias else 0), of.v[rows] @ of.v[columns].t())
+        for layer in self.linear:
+            inputs = (layer.u[rows] @ layer.u[columns].t()).add_(1 if layer.bias else 0)
+            total.addcmul_(inputs, layer.v[rows] @ layer.v[columns].t())
         return total
 
     def push(self, changes: Mapping[str, Tensor]) -> Tensor:
@@ -120,11 +121,11 @@ class StoredFactors:
         total = self.d.new_zeros(len(self), many)
         if self.direct:
             total += self.d @ torch.cat([changes[name].flatten(1) for name in self.direct], 1).t()
-        for of in self.linear:
-            moved = (of.u @ changes[of.weight].flatten(0, 1).t()).view(len(self), many, -1)
-            if of.bias:
-                moved += changes[of.bias]
-            total += torch.bmm(moved, of.v.unsqueeze(2)).squeeze(2)
+        for layer in self.linear:
+            moved = (layer.u @ changes[layer.weight].flatten(0, 1).t()).view(len(self), many, -1)
+            if layer.bias:
+                moved += changes[layer.bias]
+            total += torch.bmm(moved, layer.v.unsqueeze(2)).squeeze(2)
         return total.t()
 
     def pull(self, slopes: Tensor) -> dict[str, Tensor]:
@@ -134,12 +135,12 @@ class StoredFactors:
             parts = torch.split(slopes @ self.d, [prod(shape) for shape in self.direct.values()], 1)
             for (name, shape), part in zip(self.direct.items(), parts, strict=True):
                 summed[name] = part.reshape(many, *shape)
-        for of in self.linear:
-            weighted = slopes.t().unsqueeze(2) * of.v.unsqueeze(1)  # (n, M, O)
-            products = weighted.flatten(1).t() @ of.u
-            summed[of.weight] = products.view(many, of.v.shape[1], of.u.shape[1])
-            if of.bias:
-                summed[of.bias] = weighted.sum(0)
+        for layer in self.linear:
+            weighted = slopes.t().unsqueeze(2) * layer.v.unsqueeze(1)  # (n, M, O)
+            products = weighted.flatten(1).t() @ layer.u
+            summed[layer.weight] = products.view(many, layer.v.shape[1], layer.u.shape[1])
+            if layer.bias:
+                summed[layer.bias] = weighted.sum(0)
         return summed
 
 
@@ -149,12 +150,12 @@ def _room(like: Tensor, examples: int) -> Tensor:
 
 def _matrices(features: Features, shapes: Mapping[str, tuple[int, ...]]) -> StoredFactors:
     """The factors of some examples as matrices."""
-    factors = {name: of for layer in features.layers.values() for name, of in layer.items()}
-    weights = {n: of for n, of in factors.items() if isinstance(of, Outer) and _is_linear(of)}
-    biases = {of.bias for of in weights.values() if of.bias}
+    factors = {name: f for layer in features.layers.values() for name, f in layer.items()}
+    weights = {n: f for n, f in factors.items() if isinstance(f, Outer) and _is_linear(f)}
+    biases = {f.bias for f in weights.values() if f.bias}
     linear = tuple(
-        Linear(name, of.bias, everything(of.u).flatten(1).contiguous(), of.v.flatten(1))
-        for name, of in weights.items()
+        Linear(name, f.bias, everything(f.u).flatten(1).contiguous(), f.v.flatten(1))
+        for name, f in weights.items()
     )
     direct = [name for name in factors if name not in weights and name not in biases]
     gradients = [factors[name].jacobian().flatten(1) for name in direct]

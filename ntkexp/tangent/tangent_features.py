@@ -145,7 +145,7 @@ class TangentFeatures:
 
 
 def _form(function: NetworkFunction, batch: Batch) -> Hashable:
-    """Where this is the same, findings hold: modes, what is trained, the form of the inputs."""
+    """The modes, the trained parameters and the form of the inputs: findings hold while they do."""
     modes = tuple(module.training for module in function.model.modules())
     inputs = tuple((part.shape[1:], part.dtype) for part in batch.parts())
     trained = tuple((name, p.dtype) for name, p in function.parameters.items())

@@ -39,12 +39,12 @@ def tangent_kernel_tiles(
     progress: bool = True,
     check: Check = True,
 ) -> npt.NDArray[np.floating]:
-    """The kernel of many inputs as a memory map of `path` (.npy), (n k, n k), rows i k + c.
+    """K = Phi Phi^T of many inputs as a memory map of `path` (.npy), (n k, n k), rows i k + c.
 
     Inputs may lie anywhere; a tile at a time is moved to the model. A second call goes on where
-    the first stopped, or works beside it; it returns at once when nothing is left. What is there
-    must be of the same weights and inputs, and the kernel of three examples, computed anew, must
-    be the one on disk: that sees another choice of outputs, and other code of the model.
+    the first stopped, or works beside it; it returns at once when nothing is left. A kernel on disk
+    must be of the same weights and inputs. Its entries for three examples are compared with new
+    ones: they differ for another choice of outputs, and for other code of the model.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +68,7 @@ def tangent_kernel_tiles(
 
 
 class _Tiles:
-    """The tiles of one kernel: what is in them, and how many examples each has."""
+    """The tiles of one kernel, each of `step` examples by as many."""
 
     def __init__(
         self, function: NetworkFunction, batch: Batch, budget_bytes: int | None, check: Check
@@ -108,14 +108,14 @@ class _Tiles:
         few = self._moved(torch.tensor(examples, device=self.batch.indices.device))
         gram = self._product(self.features.of(few), None)
         k, size = self.sizes.outputs, float(gram.abs().max()) + 1e-30
-        for one, i in enumerate(examples):
-            for two, j in enumerate(examples[: one + 1]):
+        for at_i, i in enumerate(examples):
+            for at_j, j in enumerate(examples[: at_i + 1]):
                 tile = i // self.step, j // self.step
                 if tile not in done:
                     continue
                 r, c = i % self.step * k, j % self.step * k
                 kept = torch.as_tensor(store.read(tile)[r : r + k, c : c + k]).to(gram)
-                new = gram[one * k : (one + 1) * k, two * k : (two + 1) * k]
+                new = gram[at_i * k : (at_i + 1) * k, at_j * k : (at_j + 1) * k]
                 if (kept - new).abs().max() > AGREEMENT.get(gram.dtype, AGREEMENT_LOW) * size:
                     raise UserError(
                         "the kernel on disk is of another function: its entries for examples "
@@ -152,8 +152,8 @@ class _Tiles:
 def description(function: NetworkFunction, *inputs: Tensor) -> str:
     """A digest of weights, buffers, inputs and classes; code is compared by its numbers."""
     digest = hashlib.sha256()
-    given = [("inputs", part) for part in inputs]
-    for name, value in [*sorted(function.model.state_dict().items()), *given]:
+    named = [*sorted(function.model.state_dict().items()), *(("inputs", part) for part in inputs)]
+    for name, value in named:
         if not isinstance(value, Tensor):
             continue
         digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())

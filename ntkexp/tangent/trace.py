@@ -39,10 +39,11 @@ def tangent_trace(
 
     Args:
         estimate: None is exact, c backwards of activations and per-example norms.
-            "signs" is sum_i |sum_c s_ic grad f_ic|^2 with random signs s_ic: unbiased, one
+            "signs" is sum_i |sum_c s_ic grad f_ic|^2 with random signs s_ic (Hutchinson, "A
+            stochastic estimator of the trace of the influence matrix", 1989): unbiased, one
             backward. Only the c x c diagonal blocks of K enter its variance,
             2 sum_i sum_{c != c'} K_{ic,ic'}^2.
-        generator: what the estimate draws its signs from.
+        generator: the source of the estimate's signs.
         check: as in `tangent_kernel`.
 
     >>> net = nn.Linear(1, 2, bias=False)
@@ -106,7 +107,7 @@ class SharedForward:
                 return self._trace(self._function(batch), batch, generator)
 
     def trace(self, raw: object, inputs: Inputs, generator: torch.Generator | None) -> Tensor:
-        """The estimate for the shared forward: `raw` is what the model returned for `inputs`."""
+        """The estimate for the shared forward, in which the model returned `raw` for `inputs`."""
         batch = Batch.of(inputs)
         values = chosen(raw, self._function.outputs, batch.indices)
         return self._trace(values, batch, generator)

@@ -57,7 +57,7 @@ class Way(Protocol):
 
     @staticmethod
     def add(gram: Tensor, left: Outer, right: Outer | None, workspace: Workspace) -> None:
-        """Do it, with temporary tensors of about the workspace's limit."""
+        """gram += the products, with temporary tensors of about the workspace's limit."""
 
 
 class Jacobians:
@@ -161,8 +161,8 @@ class Pairs:
         for group in range(left.u.groups):
             rows = _apart(left, group)
             columns = rows if right is None else _apart(right, group)
-            for block, one, two in product(blocks, rows, columns):
-                _add_block(gram, block, left.u, one, two, workspace)
+            for block, row, column in product(blocks, rows, columns):
+                _add_block(gram, block, left.u, row, column, workspace)
 
 
 def _blocks(left: Outer, right: Outer | None, workspace: Workspace) -> list[tuple[slice, slice]]:
