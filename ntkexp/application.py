@@ -40,11 +40,11 @@ KEYS_OF_FLAGS = {
     "--retry-failed": "launcher.retry_failed",
     "--with-parents": "with_parents",
 }
-# Flags that say nothing of a sweep.
+# Flags that a single run takes as well; each of the others makes a sweep.
 OF_ANY_RUN = ("--rerun", "--with-parents")
-SHOWN = ("job", "hydra", "all")
+CFG = ("job", "hydra", "all")
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
-# What is done with the config; Hydra does one of them.
+# Flags for what Hydra does with the config: one at a time.
 WAYS = ("multirun", "run", "cfg", "info")
 
 
@@ -155,9 +155,9 @@ def flags_and_overrides(words: Sequence[str]) -> tuple[list[str], list[str]]:
     >>> flags_and_overrides(["optim.lr=0.1,0.2", "-m", "seed=1"])
     (['--multirun'], ['optim.lr=0.1,0.2', 'seed=1'])
     """
-    given, overrides = flag_parser().parse_known_args(words)
+    arguments, overrides = flag_parser().parse_known_args(words)
     flags, of_sweeps = [], False
-    for flag, value in vars(given).items():
+    for flag, value in vars(arguments).items():
         name = f"--{flag.replace('_', '-')}"
         if not value:
             continue
@@ -167,17 +167,17 @@ def flags_and_overrides(words: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             flags += [name] if value is True else [name, value]
     # The flags of sweeps make a sweep, even of one job.
-    if of_sweeps and not given.multirun:
-        given.multirun, flags = True, ["--multirun", *flags]
+    if of_sweeps and not arguments.multirun:
+        arguments.multirun, flags = True, ["--multirun", *flags]
     for word in overrides:
         if word.startswith("-"):
             accepted = [flag for flag in all_flags() if flag.startswith("--")]
             raise UserError(
                 f"{word}: no such flag{meant(word, accepted)}\naccepted are: {', '.join(accepted)}"
             )
-    if len(ways := [f"--{way}" for way in WAYS if getattr(given, way)]) > 1:
+    if len(ways := [f"--{way}" for way in WAYS if getattr(arguments, way)]) > 1:
         raise UserError(f"{' and '.join(ways)}: expected one of them")
-    if given.resolve and not given.cfg:
+    if arguments.resolve and not arguments.cfg:
         raise UserError("--resolve: says how --cfg prints; expected --cfg job beside it")
     return flags, overrides
 
@@ -189,7 +189,7 @@ def flag_parser() -> CommandParser:
         parser.add_argument(flag, action="store_true")
     parser.add_argument("-m", "--multirun", action="store_true")
     parser.add_argument("-r", "--run", action="store_true")
-    parser.add_argument("-c", "--cfg", choices=SHOWN)
+    parser.add_argument("-c", "--cfg", choices=CFG)
     parser.add_argument("-i", "--info", choices=INFO)
     parser.add_argument("-p", "--package")
     parser.add_argument("-cd", "--config-dir")

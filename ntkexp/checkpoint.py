@@ -1,4 +1,4 @@
-"""Turns tensors and arrays into bytes and back. The same always give the same bytes."""
+"""Turns tensors and arrays into bytes and back. Equal ones always give equal bytes."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def on_device(content: Any, device: torch.device) -> Any:
 def stacked(contents: Sequence[bytes]) -> bytes | None:
     """Stack the tensors of the same name from several files: the first dimension counts the files.
     None where their names or shapes differ."""
-    parts = [restored(content) for content in contents]
-    shapes = [{name: tensor.shape for name, tensor in part.items()} for part in parts]
-    if any(other != shapes[0] for other in shapes):
+    states = [restored(content) for content in contents]
+    shapes = [{name: tensor.shape for name, tensor in state.items()} for state in states]
+    if any(shape != shapes[0] for shape in shapes):
         return None
-    return saved({name: torch.stack([part[name] for part in parts]) for name in parts[0]})
+    return saved({name: torch.stack([state[name] for state in states]) for name in states[0]})

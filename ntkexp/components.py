@@ -70,8 +70,8 @@ class Component:
         """The largest value of each option under the config node `scale`."""
         tiny = {**cls.small, **cls.tiny}
         limits = {"small": cls.small, "tiny": tiny}.get(scale["name"], {})
-        set_there = {key: scale[key] for key in tiny if scale.get(key) is not None}
-        return {**limits, **set_there}
+        of_scale = {key: scale[key] for key in tiny if scale.get(key) is not None}
+        return {**limits, **of_scale}
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ def find(group: str, name: str, *, importing: bool = True) -> type[Component]:
 
 def unknown(group: str, name: str) -> str:
     """The message that there is no such component, with those that exist."""
-    there = names(group)
-    return f"no such {group}{meant(name, there)}; there are {', '.join(there)}"
+    existing = names(group)
+    return f"no such {group}{meant(name, existing)}; there are {', '.join(existing)}"
 
 
 def node_of(group: str, name: str) -> DictConfig:

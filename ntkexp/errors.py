@@ -41,8 +41,8 @@ class RunFailed(Exception):
 class DamagedRunError(UserError):
     """A file of a run is not what the run wrote."""
 
-    def __init__(self, path: Path, what: str) -> None:
-        super().__init__(f"{path} {what}; --rerun does the run again from its beginning")
+    def __init__(self, path: Path, fault: str) -> None:
+        super().__init__(f"{path} {fault}; --rerun does the run again from its beginning")
 
 
 class UnreadableRunError(DamagedRunError):

@@ -21,7 +21,7 @@ from ntkexp.errors import UserError
 
 # The paper whose experiments have bare names, and lie in configs/exp itself.
 MAIN = "alignment"
-# Of one run, of a study, and of the networks of one run.
+# The keys of seeds: of a run, of a study, and of the networks of one run.
 SEEDS = ("seed", "study.seed", "members.seed")
 
 

@@ -95,23 +95,23 @@ Draw = Callable[[Script], Outcome]
 
 def figures(words: Sequence[str]) -> int:
     """Draw what is asked for. Returns 1 if a script failed; missing runs are no failure."""
-    given = parsed("figures", words)
-    out: Path = given.out or FIGURES
-    for folder in given.runs:
+    arguments = parsed("figures", words)
+    out: Path = arguments.out or FIGURES
+    for folder in arguments.runs:
         if not folder.is_dir():
             raise UserError(f"--runs {folder}: no such folder")
     refuse_unwritable(out)
-    if given.exp:
-        return _of_ones_own(given, out)
-    if given.columns or given.width or given.style or given.csv:
+    if arguments.exp:
+        return _of_ones_own(arguments, out)
+    if arguments.columns or arguments.width or arguments.style or arguments.csv:
         raise UserError("--columns, --width, --style and --csv are for --exp: runs of one's own")
-    record = Drawn(out, given.runs or roots(OUTPUTS))
-    wanted = chosen(given.names, given.paper)
-    wanted = [script for script in wanted if not (given.changed and record.stands(script))]
+    record = Drawn(out, arguments.runs or roots(OUTPUTS))
+    wanted = chosen(arguments.names, arguments.paper)
+    wanted = [script for script in wanted if not (arguments.changed and record.stands(script))]
     if not wanted:
         print("every figure is as its runs are")
         return 0
-    return _draw(wanted, given.runs, out, record)
+    return _draw(wanted, arguments.runs, out, record)
 
 
 def draw(
@@ -136,15 +136,15 @@ def draw(
     return drawn
 
 
-def _of_ones_own(given: Namespace, out: Path) -> int:
-    wanted = chosen(given.names, given.paper)
+def _of_ones_own(arguments: Namespace, out: Path) -> int:
+    wanted = chosen(arguments.names, arguments.paper)
     papers = {script.paper for script in wanted}
     if len(papers) > 1 or wanted == chosen([], *papers):
-        raise UserError(f"--exp {given.exp}: of which figures? for example alignment 2 3")
-    keys = given.columns.split(",") if given.columns else ()
+        raise UserError(f"--exp {arguments.exp}: of which figures? for example alignment 2 3")
+    keys = arguments.columns.split(",") if arguments.columns else ()
     for path in _own().save(
-        wanted, given.exp.split(","), given.runs, out,
-        columns=keys, width=given.width, style=given.style, csv=given.csv,
+        wanted, arguments.exp.split(","), arguments.runs, out,
+        columns=keys, width=arguments.width, style=arguments.style, csv=arguments.csv,
     ):  # fmt: skip
         print(path, flush=True)
     return 0
@@ -157,18 +157,18 @@ def _own() -> ModuleType:
 
 def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
     """The scripts of a paper, or of all; of these by number or by name."""
-    there = scripts()
-    papers = list(dict.fromkeys(script.paper for script in there))
+    existing = scripts()
+    papers = list(dict.fromkeys(script.paper for script in existing))
     names = list(names)
     if paper is None and (paper := next((name for name in names if name in papers), None)):
         # The first time alone: it may be part of a figure's name as well.
         names.remove(paper)
     if paper is not None and paper not in papers:
-        there_are = ", ".join(papers)
+        accepted = ", ".join(papers)
         raise UserError(
-            f"--paper {paper}: no figures{meant(paper, papers)}; expected one of {there_are}"
+            f"--paper {paper}: no figures{meant(paper, papers)}; expected one of {accepted}"
         )
-    of_paper = [script for script in there if paper in (None, script.paper)]
+    of_paper = [script for script in existing if paper in (None, script.paper)]
     numbers = {script.figure for script in of_paper}
     picked: list[Script] = []
     for name in names:
@@ -186,10 +186,10 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
 
 def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Drawn) -> int:
     drawn, missing, broken = [], [], []
-    for script, (code, said, errors) in _outcomes(wanted, partial(_run, runs=runs, out=out)):
+    for script, (code, output, errors) in _outcomes(wanted, partial(_run, runs=runs, out=out)):
         if code == 0:
             drawn.append(script)
-            path = next((word for word in said.split() if word.endswith(".pdf")), "")
+            path = next((word for word in output.split() if word.endswith(".pdf")), "")
             print(f"{script.name:<32} {path}", flush=True)
         elif code == MISSING_RUNS:
             missing.append((script, errors.strip()))
@@ -230,12 +230,12 @@ def _alone(draw: Draw, script: Script) -> Outcome:
 def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
     """Run a script, in a process that has run others before, so that matplotlib is imported
     already."""
-    said, errors = io.StringIO(), io.StringIO()
+    output, errors = io.StringIO(), io.StringIO()
     sys.argv = [str(script.path), "--out", str(folder_of(script.paper, out))]
     if runs:
         sys.argv += ["--runs", *map(str, runs)]
     code: object = 0
-    with redirect_stdout(said), redirect_stderr(errors):
+    with redirect_stdout(output), redirect_stderr(errors):
         try:
             runpy.run_path(str(script.path), run_name="__main__")
         except SystemExit as end:
@@ -243,4 +243,8 @@ def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
         except Exception:
             traceback.print_exc()
             code = 1
-    return (code if isinstance(code, int) else int(bool(code))), said.getvalue(), errors.getvalue()
+    return (
+        (code if isinstance(code, int) else int(bool(code))),
+        output.getvalue(),
+        errors.getvalue(),
+    )

@@ -38,7 +38,8 @@ def options(words: Sequence[str]) -> str:
     """The groups, or the options of the groups and components that are named."""
     names = parsed("options", words).names
     if names:
-        return "\n\n".join("\n".join(_chapter(*one)) for name in names for one in named(name))
+        subjects = [subject for name in names for subject in named(name)]
+        return "\n\n".join("\n".join(_chapter(*subject)) for subject in subjects)
     return "\n".join([*groups(), "", "and a run itself", *_table(rows(TrainConfig, ""))])
 
 
@@ -61,16 +62,16 @@ def named(name: str) -> Iterator[tuple[str, type, str]]:
     """Title, class and key of what `GROUP` or `GROUP=NAME` means."""
     group, _, chosen = name.partition("=")
     if group in GROUPS:
-        for one in [chosen] if chosen else components.names(group):
-            key = f"{group}.{components.key_of(one)}" if GROUPS[group].many else group
-            yield f"{group}={one}", components.find(group, one), key
+        for component in [chosen] if chosen else components.names(group):
+            key = f"{group}.{components.key_of(component)}" if GROUPS[group].many else group
+            yield f"{group}={component}", components.find(group, component), key
         return
-    if name not in (known := config_groups()):
-        there = [*GROUPS, *known]
+    if name not in (nested := config_groups()):
+        accepted = [*GROUPS, *nested]
         raise UserError(
-            f"options {name}: no such group{meant(name, there)}; expected {', '.join(there)}"
+            f"options {name}: no such group{meant(name, accepted)}; expected {', '.join(accepted)}"
         )
-    yield name, known[name], group
+    yield name, nested[name], group
 
 
 def summary(kind: type) -> str:
@@ -81,7 +82,7 @@ def summary(kind: type) -> str:
 
 
 def rows(kind: type, key: str) -> Iterator[Row]:
-    """The options of a dataclass below `key`, those of nested ones too where it has a key."""
+    """The options of a dataclass below `key`; if `key` is not empty, of nested dataclasses too."""
     hints = get_type_hints(kind)
     for option in fields(kind):
         if issubclass(kind, Component) and option.name == "name":
@@ -135,8 +136,8 @@ def _table(listed: Iterable[Row]) -> Iterator[str]:
     keys = max((len(row.key) for row in listed), default=0)
     defaults = max((len(row.default) for row in listed if len(row.default) < 20), default=0)
     for row in listed:
-        said = f"{row.about} ({row.accepted})" if row.accepted else row.about
-        yield from _entry(f"  {row.key:<{keys}}  {row.default}", said, keys + defaults + 6)
+        sentence = f"{row.about} ({row.accepted})" if row.accepted else row.about
+        yield from _entry(f"  {row.key:<{keys}}  {row.default}", sentence, keys + defaults + 6)
 
 
 def _entry(call: str, about: str, column: int) -> Iterator[str]:

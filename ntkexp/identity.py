@@ -80,27 +80,27 @@ def hashed(config: Mapping[str, Any]) -> dict[str, Any]:
 def component(group: str, options: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
     """A component by name and version, with the options in which it is not neutral.
 
-    `name` is that of a component whose options do not say it. Components among its options stand
-    there in the same way, whatever its defaults are.
+    `name` serves where the options do not say it. Components among its options stand there in the
+    same way, also where they are the default.
     """
     name = str(options.get("name", name))
     chosen = find(group, name, importing=False)
-    given = {key: v for key, v in options.items() if key != "name" and key not in chosen.how}
-    parts = {
-        key: component(part, given.pop(key))
-        for key, part in inside(chosen).items()
-        if given.get(key) is not None
+    values = {key: v for key, v in options.items() if key != "name" and key not in chosen.how}
+    nested = {
+        key: component(nested_group, values.pop(key))
+        for key, nested_group in inside(chosen).items()
+        if values.get(key) is not None
     }
-    not_neutral = differing(given, neutral_of(chosen), group)
-    return {"is": f"{name}@{chosen.version}"} | not_neutral | parts
+    not_neutral = differing(values, neutral_of(chosen), group)
+    return {"is": f"{name}@{chosen.version}"} | not_neutral | nested
 
 
 def differing(
-    given: Mapping[str, Any], neutral: Mapping[str, Any], where: str = ""
+    values: Mapping[str, Any], neutral: Mapping[str, Any], where: str = ""
 ) -> dict[str, Any]:
-    """The values in `given` that differ from `neutral`, node by node."""
+    """The part of `values` that differs from `neutral`, node by node."""
     different: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in values.items():
         if f"{where}.{key}".removeprefix(".") in NOT_HASHED:
             continue
         usual = neutral.get(key)

@@ -1,4 +1,4 @@
-"""What this machine has, asked before any work: cores, memory, GPUs.
+"""The cores, the memory and the GPUs of this machine, asked before any work.
 
 PyTorch is imported to compute on a GPU only.
 """
@@ -25,7 +25,7 @@ _given = False
 
 
 def cores() -> int:
-    """How many cores this process may keep busy: by its affinity and its container's quota."""
+    """The number of cores this process may keep busy, by its affinity and its container's quota."""
     if sys.platform == "linux":
         allowed = len(os.sched_getaffinity(0))
     else:

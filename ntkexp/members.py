@@ -19,7 +19,7 @@ from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
 Columns = Mapping[str, object]
 RANGE = re.compile(r"range\((-?\d+)(?:,\s*(-?\d+))?(?:,\s*(-?\d+))?\)")
 MOST_MEMBERS = 100_000
-# What all networks of a run have in common.
+# Keys that all networks of a run have in common.
 SHARED = (
     *EXECUTION_KEYS,
     *DESCRIPTION_KEYS,
@@ -87,8 +87,8 @@ def _set(config: DictConfig, key: str, value: Any) -> None:
     parent, _, leaf = key.rpartition(".")
     node = OmegaConf.select(config, parent) if parent else config
     if not isinstance(node, DictConfig) or leaf not in node:
-        there = [str(name) for name in node] if isinstance(node, DictConfig) else []
-        raise UserError(f"members.{unknown_key(key, parent, there)}")
+        choices = [str(name) for name in node] if isinstance(node, DictConfig) else []
+        raise UserError(f"members.{unknown_key(key, parent, choices)}")
     try:
         OmegaConf.update(config, key, value)
     except Exception as error:

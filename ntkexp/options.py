@@ -75,14 +75,14 @@ def neutral_of(kind: type) -> Mapping[str, Any]:
     return _neutral[kind]
 
 
-def whole(least: int, most: int, what: str, null: str | None = None) -> Rule:
-    text = f"{least:,} to {most:,} {what}"
+def whole(least: int, most: int, noun: str, null: str | None = None) -> Rule:
+    text = f"{least:,} to {most:,} {noun}"
     return Rule(lambda number: least <= number <= most, text + _null(null))
 
 
-def count(what: str, null: str | None = None, *, most: int = MANY) -> Rule:
+def count(noun: str, null: str | None = None, *, most: int = MANY) -> Rule:
     """1 or more, up to what no run could need."""
-    return whole(1, most, what, null)
+    return whole(1, most, noun, null)
 
 
 def positive(most: float = LARGEST, null: str | None = None, least: float = 0.0) -> Rule:
@@ -96,8 +96,8 @@ def not_negative(most: float = LARGEST) -> Rule:
     return Rule(lambda number: 0 <= number <= most, f"a number from 0 to {most:g}")
 
 
-def share(what: str) -> Rule:
-    return Rule(lambda number: 0 <= number <= 1, f"{what} from 0 to 1")
+def share(noun: str) -> Rule:
+    return Rule(lambda number: 0 <= number <= 1, f"{noun} from 0 to 1")
 
 
 def one_of(*choices: object) -> Rule:
@@ -169,9 +169,9 @@ def check_value(key: str, value: Any, rule: Rule | None) -> None:
 
 def _brief(value: object) -> str:
     """A value on one short line."""
-    shown = str(value)
-    shown = repr(shown) if not shown.isprintable() or not shown else shown
-    return shown if len(shown) <= 100 else f"{shown[:100]}..."
+    text = str(value)
+    text = repr(text) if not text.isprintable() or not text else text
+    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def _finite(value: object) -> bool:

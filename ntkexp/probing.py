@@ -20,42 +20,42 @@ def probe(words: Sequence[str]) -> int:
     from ntkexp import application
     from ntkexp.compose.words import words_of
 
-    given, overrides = parser().parse_known_args(words)
+    arguments, overrides = parser().parse_known_args(words)
     if wrong := [word for word in overrides if "=" not in word or word.startswith("-")]:
         raise UserError(f"probe: {wrong[0]}: no such flag, and no option key=value")
     # Networks and data of one's own lie where one works.
     sys.path.insert(0, str(Path.cwd()))
     options = {
-        "name": given.name,
+        "name": arguments.name,
         "study": "checkpoints",
-        "study.model": given.model,
-        "study.checkpoints": _files(given.checkpoints, ordered=given.steps is not None),
-        "study.data": given.data,
-        "study.objective": given.objective,
-        "study.outputs": given.outputs,
-        "study.steps": _steps(given.steps),
-        "study.allow": given.allow.split(",") if given.allow else [],
-        "study.trust": given.trust,
+        "study.model": arguments.model,
+        "study.checkpoints": _files(arguments.checkpoints, ordered=arguments.steps is not None),
+        "study.data": arguments.data,
+        "study.objective": arguments.objective,
+        "study.outputs": arguments.outputs,
+        "study.steps": _steps(arguments.steps),
+        "study.allow": arguments.allow.split(",") if arguments.allow else [],
+        "study.trust": arguments.trust,
         "probe": ["spectrum", "alignment"],
         "probing.spacing": "linear",
         "probing.every": 1,
-        "probing.examples": given.examples,
+        "probing.examples": arguments.examples,
     }
     code = application.run("study", [*words_of(options), *overrides])
     if code == 0:
-        print(f"ntkexp figures alignment 2 3 --exp {given.name}    draws them")
+        print(f"ntkexp figures alignment 2 3 --exp {arguments.name}    draws them")
     return code
 
 
 def _files(patterns: Sequence[str], *, ordered: bool) -> list[str]:
     files = []
     for pattern in patterns:
-        found = sorted(glob.glob(pattern)) or [pattern]  # noqa: PTH207 - absolute ones as well
-        if ordered and len(found) > 1:
+        matches = sorted(glob.glob(pattern)) or [pattern]  # noqa: PTH207 - absolute ones as well
+        if ordered and len(matches) > 1:
             raise UserError(
                 f"--checkpoints {pattern}: with --steps name the files one by one, in their order"
             )
-        files += found
+        files += matches
     return files
 
 
@@ -67,14 +67,14 @@ def _steps(given: str | None) -> list[int]:
 
 
 def parser() -> CommandParser:
-    arguments = CommandParser("probe")
+    command = CommandParser("probe")
     for flag in ("--model", "--data", "--name"):
-        arguments.add_argument(flag, required=True)
-    arguments.add_argument("--checkpoints", required=True, nargs="+")
-    arguments.add_argument("--objective", default="usual")
-    arguments.add_argument("--examples", type=int, default=100)
-    arguments.add_argument("--steps")
-    arguments.add_argument("--outputs", default="all")
-    arguments.add_argument("--allow")
-    arguments.add_argument("--trust", action="store_true")
-    return arguments
+        command.add_argument(flag, required=True)
+    command.add_argument("--checkpoints", required=True, nargs="+")
+    command.add_argument("--objective", default="usual")
+    command.add_argument("--examples", type=int, default=100)
+    command.add_argument("--steps")
+    command.add_argument("--outputs", default="all")
+    command.add_argument("--allow")
+    command.add_argument("--trust", action="store_true")
+    return command

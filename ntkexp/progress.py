@@ -74,10 +74,10 @@ class Progress:
         for listener in _listeners:
             listener(self)
 
-    def doing(self, what: str) -> None:
+    def doing(self, part: str) -> None:
         """Name the current part of the work (a probe, a checkpoint); empty when it is over."""
         if self._bar is not None:
-            self._bar.set_description(f"{self.label}: {what}" if what else self.label)
+            self._bar.set_description(f"{self.label}: {part}" if part else self.label)
 
     def say(self, line: str) -> None:
         """Print a line, if there is one, above the bar where there is a bar."""

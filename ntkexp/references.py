@@ -67,18 +67,18 @@ class FromRun:
 
         return flat_config(Path(self.folder))
 
-    def refuse_other_data(self, here: Mapping[str, str]) -> None:
-        """Refuse a file about other images than those of `here`, file -> sha256. Where that run
-        kept no checksums, or there are none here, nothing is compared."""
+    def refuse_other_data(self, sums: Mapping[str, str]) -> None:
+        """Refuse a file about other images than those of `sums`, file -> sha256. Where that run
+        kept no checksums, or `sums` has none, nothing is compared."""
         from ntkexp.results.status import read_card
 
         card = read_card(Path(self.folder))
         kept = card.facts.get("data", {}) if card else {}
-        there = {sum_ for name, sum_ in kept.items() if not name.startswith("run ")}
-        if there and here and there.isdisjoint(here.values()):
+        other_sums = {sum_ for name, sum_ in kept.items() if not name.startswith("run ")}
+        if other_sums and sums and other_sums.isdisjoint(sums.values()):
             raise UserError(
                 f"{self.path} is about other data ({', '.join(sorted(kept))}) than "
-                f"{', '.join(sorted(here))}; expected the data of that run"
+                f"{', '.join(sorted(sums))}; expected the data of that run"
             )
 
     def checked(self, suffix: str) -> Path:
@@ -149,8 +149,8 @@ def references(config: DictConfig, where: str = "") -> Iterator[tuple[str, DictC
             if node.run is not None:
                 yield key, node
             elif node != (usual := _unset(owner, name, kind)):
-                other = next(word for word in map(str, node) if node[word] != usual[word])
-                raise UserError(f"{key}.{other}: says more of a run; expected {key}.run=... too")
+                first = next(word for word in map(str, node) if node[word] != usual[word])
+                raise UserError(f"{key}.{first}: says more of a run; expected {key}.run=... too")
         else:
             yield from references(node, key)
 
@@ -181,7 +181,7 @@ def hashed_reference(value: Mapping[str, Any]) -> Any:
     'run:3fa9/weights.pt'
     """
     source = f"run:{value['id']}/{value['file']}"
-    options = {k: given for k, given in value.items() if k not in KEYS and given}
+    options = {k: set_to for k, set_to in value.items() if k not in KEYS and set_to}
     return {"from": source, **options} if options else source
 
 
@@ -197,6 +197,6 @@ def checksum(folder: Path, file: str) -> str:
     status = read_status(folder)
     files = status.get("files", {}) if status and status["state"] == "finished" else {}
     if file not in files:
-        there = ", ".join(sorted(name for name in files if name not in ("config.yaml", "run.json")))
-        raise UserError(f"{folder} has no file {file}; it has {there or 'none that are listed'}")
+        names = ", ".join(sorted(name for name in files if name not in ("config.yaml", "run.json")))
+        raise UserError(f"{folder} has no file {file}; it has {names or 'none that are listed'}")
     return str(files[file]["sha256"])

@@ -57,7 +57,7 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def as_json(frame: pd.DataFrame) -> str:
-    """A list of objects; what a run has no value for is left out."""
+    """A list of objects; a key for which a run has no value is left out."""
     rows = [
         {key: value for key, value in row.items() if value == value}  # NaN is where there is none
         for row in frame.to_dict("records")
@@ -83,5 +83,5 @@ def as_text(frame: pd.DataFrame, width: int) -> str:
         columns.append(column)
         used += 2 + len(column[0])
     lines = ["  ".join(cells) for cells in zip(*columns, strict=True)]
-    rest = [f"left out for want of width: {', '.join(left_out)}"] if left_out else []
-    return "\n".join([*lines, *rest])
+    note = [f"left out for want of width: {', '.join(left_out)}"] if left_out else []
+    return "\n".join([*lines, *note])

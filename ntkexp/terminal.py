@@ -1,4 +1,4 @@
-"""What lines look like in a terminal: as wide as it is, with a colour for the state of a run."""
+"""Lines as a terminal shows them: wrapped at its width, with a colour for the state of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATE = re.compile(rf"(?<=  )({'|'.join(COLOURS)})\b")
 
 
 def fitted(text: str) -> str:
-    """Lines wrapped at words, what goes on indented further; elsewhere than in a terminal as is."""
+    """The lines wrapped at words, the rest of each indented; unchanged outside of a terminal."""
     if not sys.stdout.isatty():
         return text
     width = get_terminal_size().columns
@@ -34,4 +34,4 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _coloured(line: str) -> str:
-    return STATE.sub(lambda found: f"\x1b[{COLOURS[found[0]]}m{found[0]}\x1b[0m", line, count=1)
+    return STATE.sub(lambda match: f"\x1b[{COLOURS[match[0]]}m{match[0]}\x1b[0m", line, count=1)

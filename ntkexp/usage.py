@@ -11,17 +11,17 @@ from typing import NamedTuple, NoReturn
 from ntkexp.errors import UserError
 
 TITLE = "ntkexp: watch what a neural network's tangent features do while it learns"
-# Where what a command does begins, on the page of all commands.
+# On the page of all commands: the column where the sentence on a command begins, and the width.
 COLUMN, WIDTH = 43, 96
 RUNS = "runs in these folders alone; without it one's own and the reference runs"
 
 
 class Usage(NamedTuple):
-    """How a command is called, what it does, and what each of its flags is for.
+    """The call of a command, a sentence on it, and one on each of its flags.
 
-    `short`: what of it stands on the page of all commands, where that is not all of it. `names`:
-    whether it takes words beside its flags. A flag is followed by what it takes: a NAME, a FILE, a
-    DIR, INCHES; several with dots.
+    `short`: the call as the page of all commands shows it, where that is shorter. `names`: true if
+    it takes words beside its flags. A flag is followed by the value it takes: a NAME, a FILE, a
+    DIR, INCHES; with dots it takes several.
     """
 
     words: str

@@ -21,7 +21,7 @@ import torch
 from omegaconf import OmegaConf
 from torch import Tensor, nn
 
-from ntkexp import probes as known
+from ntkexp import probes as all_probes
 from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.foreign.examples import inputs_of, splits_of
@@ -77,15 +77,16 @@ class Watch:
         self.idle = torch.distributed.is_available() and torch.distributed.is_initialized() and (
             torch.distributed.get_rank() != 0)  # fmt: skip
         self.looks = frozenset(log_steps(MANY))
-        self.probes: dict[str, Probe] = known.build({name: {"name": name} for name in probes})
+        self.probes: dict[str, Probe] = all_probes.build({name: {"name": name} for name in probes})
         self._losses: list[tuple[int, Any]] = []
         if self.idle:
             return
         device = next(self.network.parameters()).device
         if missing := {"train", "test"} - batches.keys():
             raise UserError(f"batches: no {' and '.join(sorted(missing))}; expected train and test")
-        whole = splits_of("batches", batches)
-        splits = {name: on_device(split, device) for name, split in whole.items()}
+        splits = {
+            name: on_device(split, device) for name, split in splits_of("batches", batches).items()
+        }
         self.work = LookedAt(
             self.network,
             splits,
@@ -155,13 +156,13 @@ class Watch:
         self.loop.commit()
 
     def _kept(self) -> dict[str, Any]:
-        """What the folder has up to the step from which training goes on."""
-        there = (self.out / "status.json").exists()
+        """The tables of the folder, up to the step from which training goes on."""
+        holds_run = (self.out / "status.json").exists()
         if self.resume is None:
-            if there:
+            if holds_run:
                 raise UserError(f"{self.out}: holds a run; resume=STEP goes on with it")
             return {}
-        if not there:
+        if not holds_run:
             raise UserError(f"resume={self.resume}: {self.out} holds no run")
         refuse_damaged(self.out, read_status(self.out) or {})
         before = flat_config(self.out)
@@ -176,7 +177,7 @@ watch = Watch
 
 
 def _bare(model: nn.Module) -> nn.Module:
-    """The network inside of what spreads it over processes or compiles it."""
+    """The network inside the modules that spread it over processes or compile it."""
     while (inside := WRAPPERS.get(type(model).__name__)) is not None:
         model = getattr(model, inside)
     sharded = any(type(module).__name__.startswith("FullySharded") for module in model.modules())
