@@ -1,4 +1,4 @@
-"""On which device a run computes, and with what precision."""
+"""The device on which a run computes, and its precision."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ CUBLAS_WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
 def resolve(name: str) -> torch.device:
     """`auto` means CUDA where there is a GPU; any other name is used as it is."""
-    there = torch.cuda.is_available()
+    available = torch.cuda.is_available()
     if name == "auto":
-        if not there and visible_gpus() and not built_for_gpus():
+        if not available and visible_gpus() and not built_for_gpus():
             print(f"device=auto: computes on the CPU: {_built_without()}", file=sys.stderr)
-        return torch.device("cuda" if there else "cpu")
+        return torch.device("cuda" if available else "cpu")
     try:
         device = torch.device(name)
     except RuntimeError as error:
         raise UserError(f"device={name}: expected auto, cpu, cuda or cuda:N") from error
     if device.type not in ("cpu", "cuda"):
         raise UserError(f"device={name}: expected auto, cpu, cuda or cuda:N")
-    if device.type == "cuda" and not there:
+    if device.type == "cuda" and not available:
         why = "this machine has no CUDA device" if built_for_gpus() else _built_without()
         raise UserError(f"device={name}: {why}; expected auto or cpu")
     if device.type == "cuda" and was_given():
@@ -55,7 +55,7 @@ def threads_or_gpu(device: torch.device) -> str:
 
 
 def set_precision(device: torch.device, *, tf32: bool, deterministic: bool) -> None:
-    """TF32 keeps ten bits of the mantissa: off unless asked. Kernels are computed without it.
+    """Set TF32, which keeps ten bits of the mantissa. Kernels are computed without it.
 
     `deterministic` takes algorithms that give the same bits every time; on a GPU torch warns of an
     operation that has none. cuBLAS reads its variable when it first computes.

@@ -55,7 +55,7 @@ def prepare(
     device = devices.resolve(config.device)
     devices.set_precision(device, tf32=config.tf32, deterministic=config.deterministic)
     prepared = network_on_data(config, built, device)
-    # Asked for here, since what is not there is refused before the run begins.
+    # Looked up here: a subset or metric that does not exist is refused before the run begins.
     for name in config.evaluate.subsets:
         subset_of(prepared.dataset.train, name, f"evaluate.subsets={name}:")
     of_objective(prepared.objective, config.evaluate.metrics)

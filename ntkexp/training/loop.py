@@ -22,12 +22,12 @@ StopAsked = Callable[[], bool]
 
 
 class Loop:
-    """Advances `work` to its end and writes what happens to `run`.
+    """Advances `work` to its end and writes its rows, files and commits to `run`.
 
     `probes` has the probes for each of the work's views. At the steps `keep_at` the work's files
     are kept. `after_commit` is called after every commit; the end of a run is then a commit, too.
     `keep_work` names a file for all that a longer run needs to go on (execution/going_on.py).
-    What probes remember goes on on `device`.
+    The state of probes is restored on `device`.
     """
 
     def __init__(

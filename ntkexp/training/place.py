@@ -1,4 +1,4 @@
-"""What a work is made with: the config of its run, the device, data, and what probes look at."""
+"""The place of a work: its run's config, the device, data, and the examples that probes look at."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ CPU = torch.device("cpu")
 class NetworkOnData:
     """A network, its data and its objective, and the probes with the batches that they look at.
 
-    `model` is what is trained: the network, or what a transform made of it; `batches` are those of
-    the probes.
+    `model` is trained: the network, or the module that a transform made of it. `batches` are those
+    of the probes.
     """
 
     config: TrainConfig
@@ -65,8 +65,8 @@ class Ready:
 
 
 def check_of(config: ExperimentConfig) -> Check:
-    """What kernels do about a network that couples examples; those of ntkexp do not, and are not
-    checked."""
+    """The check that kernels make for coupled examples; False for networks of ntkexp, which couple
+    none."""
     kinds = (getattr(config, "model", None), getattr(config, "transform", None))
     foreign = isinstance(kinds[0], Torch)
     if not foreign and all(type(kind).__module__.startswith("ntkexp.") for kind in kinds):

@@ -26,11 +26,11 @@ class Price:
         self.told = False
 
     @contextmanager
-    def of(self, what: str) -> Iterator[None]:
+    def of(self, activity: str) -> Iterator[None]:
         """Time what is done inside: a look, or steps."""
         began = time.monotonic()
         yield
-        self.seconds[what] += time.monotonic() - began
+        self.seconds[activity] += time.monotonic() - began
 
     def looked(self, rows: Mapping[str, pd.DataFrame]) -> None:
         """Count a look; `rows` are those of the first."""
@@ -44,11 +44,11 @@ class Price:
             return ""
         self.told = True
         steps = looks.steps if looks.every is None else range(0, last, looks.every)
-        rest = sum(step < look < last for look in steps) + 1  # the last step has one
-        seconds = rest * self.seconds["look"] / self.looks
+        looks_left = sum(step < look < last for look in steps) + 1  # the last step has one
+        seconds = looks_left * self.seconds["look"] / self.looks
         seconds += (last - step) * self.seconds["step"] / max(step, 1)
         if seconds < WORTH_A_LINE_SECONDS:
             return ""
-        time = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
-        megabytes = (self.looks + rest) * self.look_bytes / 1e6
-        return f"about {time} to go; tables of about {max(megabytes, 1):.0f} MB"
+        left = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+        megabytes = (self.looks + looks_left) * self.look_bytes / 1e6
+        return f"about {left} to go; tables of about {max(megabytes, 1):.0f} MB"

@@ -37,7 +37,7 @@ MEMORY = 0.9
 
 
 class Recorder:
-    """Collects what updates bring, and makes rows of it: of every `every`-th update."""
+    """Collects the figures of updates, and makes a row of every `every`-th update."""
 
     def __init__(self, every: int = 1) -> None:
         self.every = every

@@ -1,4 +1,4 @@
-"""When: the steps at which probes look, and the learning rate of every step."""
+"""The steps at which probes look, and the learning rate of every step."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def last_step(config: Optimiser, steps_per_epoch: int) -> int:
 
 
 def limit_that_holds(config: Optimiser, steps_per_epoch: int) -> str:
-    """The limit that comes first of two, as one types it; "" where there is one.
+    """The limit that comes first of two, as one types it; "" where there is only one.
 
     >>> limit_that_holds(Optimiser(epochs=3, steps=100), steps_per_epoch=20)
     'optim.epochs=3'

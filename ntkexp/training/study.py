@@ -1,5 +1,5 @@
-"""From a checked config of a study to what the loop brings to its end: its parts, none of which
-depends on another, or a work of its own."""
+"""From a checked config of a study to the work that the loop brings to its end: its parts, none of
+which depends on another, or a work of its own."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
 
 
 def refuse_without_steps(tables: Sequence[Table], study: str) -> None:
-    """By steps the rows of many are in one order, whenever a run was cut short."""
+    """Refuse tables without a column step: it keeps the rows of many in one order, whenever a run
+    was cut short."""
     for table in tables:
         if "step" not in table.columns:
             raise UserError(

@@ -50,9 +50,8 @@ ROUTES: Mapping[str, MakeLearner] = {NetworkLearner.route: NetworkLearner}
 
 
 class Supervised:
-    """Trains `prepared.model` until it has fitted the training set, has been looked at at every
-    loss of `probing.losses` where `optim.stop_after_losses` asks for no more, or has reached the
-    limit of steps.
+    """Trains `prepared.model` until it has fitted the training set or reached the limit of steps;
+    with `optim.stop_after_losses`, until every loss of `probing.losses` has had its look.
 
     Updates are made by one of `routes`: the one named `route` or, in a run that goes on, the one by
     which it began.
@@ -65,8 +64,8 @@ class Supervised:
             "metric": tuple(config.evaluate.metrics),
         }
         evals, metrics = (table.with_choices(words) for table in (EVALS, METRICS))
-        asked = ((EVENTS, config.probing.losses), (metrics, config.evaluate.metrics))
-        return [STEPS, evals, *(table for table, by in asked if by)]
+        optional = ((EVENTS, config.probing.losses), (metrics, config.evaluate.metrics))
+        return [STEPS, evals, *(table for table, wanted in optional if wanted)]
 
     def __init__(
         self,
@@ -157,10 +156,10 @@ class Supervised:
         for split in ("train", "test"):
             by_subset = self.learner.evaluate(split)
             for subset, (loss, accuracy, *values) in by_subset.items():
-                of = {"step": self.step, "split": split, "subset": subset}
-                self.recorder.write(EVALS.name, {**of, "loss": loss, "accuracy": accuracy})
+                key = {"step": self.step, "split": split, "subset": subset}
+                self.recorder.write(EVALS.name, {**key, "loss": loss, "accuracy": accuracy})
                 for name, value in zip(self.config.evaluate.metrics, values, strict=True):
-                    self.recorder.write(METRICS.name, {**of, "metric": name, "value": value})
+                    self.recorder.write(METRICS.name, {**key, "metric": name, "value": value})
             if split == "train":
                 self._judge(by_subset["all"][0])
         self.evaluated = self.step
@@ -203,7 +202,8 @@ class Supervised:
                 self.recorder.watched(self.step, probe.before_update(update))
 
     def crossing(self) -> str | None:
-        """The loss, of the training set or the running mean of minibatches, that was first passed.
+        """An event if the loss (of the training set, or the running mean of minibatches) has passed
+        thresholds.
 
         The loss is that of before the update: the look shows the network one update later.
         """
@@ -271,8 +271,8 @@ class Supervised:
 
     def files(self) -> Mapping[str, bytes]:
         # Copies: a weight may be part of a larger tensor, which would be saved whole.
-        parts = self.learner.weights().items()
-        return {"weights.pt": saved({name: part.to("cpu", copy=True) for name, part in parts})}
+        weights = self.learner.weights().items()
+        return {"weights.pt": saved({name: w.to("cpu", copy=True) for name, w in weights})}
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         """The examples of the update after `step` updates: a function of seed and step."""

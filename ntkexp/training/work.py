@@ -52,10 +52,10 @@ class Work(Protocol):
     def looked_at(
         self, event: str | None, *, scheduled: bool
     ) -> AbstractContextManager[Sequence[View]]:
-        """Surrounds a look: it as it is now, one view, or one for each of many networks.
+        """Surrounds a look, with one view of the work as it is now, or one for each network.
 
-        A look off the schedule, at an event, shows only whom the event is about.
-        What it writes at every look itself (an evaluation) is among the next `rows`.
+        A look off the schedule, at an event, shows only the networks that have the event. Rows that
+        the work itself writes at every look (an evaluation) are among the next `rows`.
         """
 
     def rows(self) -> list[Written]:

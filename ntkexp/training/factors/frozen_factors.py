@@ -31,7 +31,7 @@ class FrozenFactors:
         return outputs if self.keeps_start else torch.zeros_like(outputs)
 
 
-_KNOWN: WeakValueDictionary[str, FrozenFactors] = WeakValueDictionary()
+_IN_MEMORY: WeakValueDictionary[str, FrozenFactors] = WeakValueDictionary()
 
 
 def frozen_factors(
@@ -42,9 +42,9 @@ def frozen_factors(
     `architecture` says what the network computes with its weights.
     """
     inputs = split.inputs
-    of = description(NetworkFunction(network, None), inputs)
-    key = f"{of} {keeps_start} {inputs.device} {architecture}"
-    known = _KNOWN.get(key)
-    if known is None:
-        known = _KNOWN[key] = FrozenFactors(network, inputs, keeps_start)
-    return known
+    digest = description(NetworkFunction(network, None), inputs)
+    key = f"{digest} {keeps_start} {inputs.device} {architecture}"
+    factors = _IN_MEMORY.get(key)
+    if factors is None:
+        factors = _IN_MEMORY[key] = FrozenFactors(network, inputs, keeps_start)
+    return factors

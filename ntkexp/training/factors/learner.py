@@ -27,7 +27,7 @@ from ntkexp.transforms.linearise import Linearised
 
 
 class FactorLearner(NetworkLearner):
-    """Its weights are those of the linearised network, at every step."""
+    """Trains on stored gradients; the linearised network has the current weights at every step."""
 
     route = "factors"
 

@@ -40,11 +40,11 @@ class FactorStack:
         self.first = runs[0].first
         trained = [run.trained for run in runs]
         self.weights = {
-            name: torch.stack([of[name].detach() for of in trained]).requires_grad_()
+            name: torch.stack([weights[name].detach() for weights in trained]).requires_grad_()
             for name in self.first
         }
-        for place, of in enumerate(trained):
-            for name, weight in of.items():
+        for place, weights in enumerate(trained):
+            for name, weight in weights.items():
                 weight.data = self.weights[name].detach()[place]
         updates = [run.update for run in runs]
         self.update = type(updates[0]).of_members(updates, [*self.weights.values()])

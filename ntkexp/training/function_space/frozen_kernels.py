@@ -36,12 +36,12 @@ class FrozenKernels:
 
     @cached_property
     def train(self) -> Tensor:
-        """(n c, n c)"""
+        """The kernel of the training examples, (n c, n c)."""
         return tangent_kernel(self.network, self._inputs["train"], layers=False).gram
 
     @cached_property
     def test(self) -> Tensor:
-        """(m c, n c)"""
+        """The kernel of the test examples with the training examples, (m c, n c)."""
         inputs = self._inputs["test"], self._inputs["train"]
         return tangent_kernel(self.network, *inputs, layers=False).gram
 
@@ -53,7 +53,7 @@ class FrozenKernels:
         prepare."""
 
     def start(self, split: str) -> Tensor:
-        """(n, c): what the outputs are for a = 0."""
+        """The outputs (n, c) for a = 0."""
         if split not in self._starts:
             outputs = outputs_of(self.network, self._inputs[split])
             self._starts[split] = outputs if self._keeps_start else torch.zeros_like(outputs)
@@ -81,8 +81,8 @@ class KernelsOnDisk(FrozenKernels):
     ) -> None:
         super().__init__(network, splits, keeps_start)
         self.progress = progress
-        of = architecture + description(NetworkFunction(network, None), splits["train"])
-        self.file = folder / f"{hashlib.sha256(of.encode()).hexdigest()[:16]}.npy"
+        content = architecture + description(NetworkFunction(network, None), splits["train"])
+        self.file = folder / f"{hashlib.sha256(content.encode()).hexdigest()[:16]}.npy"
 
     @cached_property
     def train(self) -> Tensor:
@@ -109,7 +109,7 @@ class KernelsOnDisk(FrozenKernels):
         raise ValueError("test examples have no kernel here; their outputs come from the weights")
 
 
-_KNOWN: WeakValueDictionary[str, FrozenKernels] = WeakValueDictionary()
+_IN_MEMORY: WeakValueDictionary[str, FrozenKernels] = WeakValueDictionary()
 
 
 def frozen_kernels(
@@ -131,13 +131,13 @@ def frozen_kernels(
     """
     inputs = {"train": train.inputs, "test": test.inputs[:test_examples]}
     function = NetworkFunction(network, None)
-    descriptions = [description(function, of) for of in inputs.values()]
+    descriptions = [description(function, examples) for examples in inputs.values()]
     key = f"{' '.join(descriptions)} {keeps_start} {train.inputs.device} {folder} {architecture}"
-    kernels = _KNOWN.get(key)
+    kernels = _IN_MEMORY.get(key)
     if kernels is None:
         if folder is None:
             kernels = FrozenKernels(network, inputs, keeps_start)
         else:
             kernels = KernelsOnDisk(network, inputs, keeps_start, architecture, folder, progress)
-        _KNOWN[key] = kernels
+        _IN_MEMORY[key] = kernels
     return kernels

@@ -186,8 +186,8 @@ def kernel_folder(config: TrainConfig) -> Path:
 class FunctionView(NetworkView):
     """A look at a run in function space: its weights are found when a probe asks for them."""
 
-    def __init__(self, learner: FunctionLearner, *parts: Any, **facts: Any) -> None:
-        super().__init__(*parts, **facts)
+    def __init__(self, learner: FunctionLearner, *arguments: Any, **facts: Any) -> None:
+        super().__init__(*arguments, **facts)
         self._learner = learner
 
     def network(self, role: str = "model") -> nn.Module:

@@ -1,4 +1,4 @@
-"""By which route a linearised network is trained, and why.
+"""The route by which a linearised network is trained, and the reason for it.
 
 Forward mode sees the network at every update; function space (stack.py) computes the kernel of the
 training examples once, and then reads b c rows of n c numbers an update. So `auto` takes function
@@ -142,18 +142,18 @@ def beyond_disk(prepared: NetworkOnData) -> str | None:
         return "kernels on disk are read by the processor"
     size = (len(inputs) * prepared.objective.outputs) ** 2 * inputs.element_size()
     folder = kernel_folder(prepared.config).absolute()
-    there = next(path for path in (folder, *folder.parents) if path.is_dir())
+    existing = next(path for path in (folder, *folder.parents) if path.is_dir())
     # What kernels have taken may be this one's, begun before.
     taken = sum(file.stat().st_size for file in folder.rglob("*.npy"))
-    room = SHARE_OF_DISK * (shutil.disk_usage(there).free + taken)
+    room = SHARE_OF_DISK * (shutil.disk_usage(existing).free + taken)
     return _too_much(size, room, "of disk")
 
 
-def _too_much(needed_bytes: float, room_bytes: float, what: str) -> str | None:
+def _too_much(needed_bytes: float, room_bytes: float, medium: str) -> str | None:
     if needed_bytes <= room_bytes:
         return None
     needed, room = needed_bytes / 2**30, room_bytes / 2**30
-    return f"the kernels need {needed:.1f} GiB {what}, and there are {room:.1f} for it"
+    return f"the kernels need {needed:.1f} GiB {medium}, and there are {room:.1f} for it"
 
 
 def kernel_bytes(config: TrainConfig, dataset: Dataset, outputs: int) -> int:

@@ -26,7 +26,7 @@ from ntkexp.training.function_space.frozen_kernels import FrozenKernels
 
 @dataclass
 class Coefficients:
-    """The a of one run, (n c,), what its optimiser remembers, and the kernel that it is about.
+    """The coefficients a (n c,) of one run, its optimiser, and its kernels.
 
     Runs of equal `order` see the same minibatches.
     """
@@ -66,17 +66,17 @@ class _Block:
         moved = moved.view(groups, self.together, examples, outputs)
         return (moved + start.unsqueeze(1)).flatten(0, 1)
 
-    def _gathered(self, what: str, of: Tensor, numbers: Tensor) -> Tensor:
+    def _gathered(self, name: str, tensors: Tensor, numbers: Tensor) -> Tensor:
         """(G, b, ...): into a room that is taken once; fresh memory would cost more than the sum.
 
         The last batch of an epoch may be a smaller one.
         """
-        key = what, numbers.shape[1]
+        key = name, numbers.shape[1]
         if key not in self._rooms:
-            self._rooms[key] = of.new_empty(len(of), numbers.shape[1], *of.shape[2:])
+            self._rooms[key] = tensors.new_empty(len(tensors), numbers.shape[1], *tensors.shape[2:])
         room = self._rooms[key]
-        for place, one, own in zip(room, of, numbers, strict=True):
-            torch.index_select(one, 0, own, out=place)
+        for row, tensor, chosen in zip(room, tensors, numbers, strict=True):
+            torch.index_select(tensor, 0, chosen, out=row)
         return room
 
 
@@ -115,8 +115,8 @@ class FunctionStack:
             blocks.append(
                 _Block(
                     kernels,
-                    _stacked([one.train for one in kernels]),
-                    _stacked([one.start("train") for one in kernels]),
+                    _stacked([kernel.train for kernel in kernels]),
+                    _stacked([kernel.start("train") for kernel in kernels]),
                     slice(first, first + count),
                     len(part[0]),
                 )
@@ -134,11 +134,11 @@ class FunctionStack:
         if not self._in_order:
             targets = targets[self._order]
             numbers = None if numbers is None else numbers[self._order]
-        parts = [
+        of_blocks = [
             block.outputs(self.a[block.runs], None if numbers is None else numbers[block.runs])
             for block in self._blocks
         ]
-        outputs = parts[0] if len(parts) == 1 else torch.cat(parts)
+        outputs = of_blocks[0] if len(of_blocks) == 1 else torch.cat(of_blocks)
         losses, slopes = self.objective.losses_and_slopes(outputs, targets)
         self.update.take([self._placed(slopes / slopes.shape[1], numbers)])
         for run in self._sorted:
@@ -167,5 +167,5 @@ class FunctionStack:
 
 
 def _stacked(tensors: Sequence[Tensor]) -> Tensor:
-    """Along a new first dimension; of a single one nothing is copied."""
+    """The tensors along a new first dimension; a single one is not copied."""
     return tensors[0].unsqueeze(0) if len(tensors) == 1 else torch.stack(list(tensors))

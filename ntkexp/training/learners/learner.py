@@ -57,7 +57,7 @@ class Learner(Protocol):
 
 
 def how_evaluated(config: EvaluateConfig, split: str, objective: Loss) -> dict[str, Any]:
-    """How a split is evaluated: the options of `judged` (ntkexp/objectives/evaluate.py)."""
+    """The options of `judged` (ntkexp/objectives/evaluate.py) for a split."""
     return {
         "examples": config.train_examples if split == "train" else config.test_examples,
         "batch_size": config.batch_size,

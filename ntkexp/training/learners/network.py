@@ -119,7 +119,7 @@ class NetworkLearner:
             self.update.apply(lr)
             return figures
 
-        remembered = [part for parts in self.update.memory.values() for part in parts]
+        remembered = [tensor for tensors in self.update.memory.values() for tensor in tensors]
         state = [*self.model.state_dict().values(), *remembered]
         try:
             self._captured = Captured(update, state, inputs, targets, indices)
@@ -190,7 +190,7 @@ class NetworkLearner:
         )
 
     def _changes(self, lr: float) -> dict[str, Tensor]:
-        """By the names that the weights have in the network, whatever was made of it."""
+        """The change of each weight, by its name in the network itself, without a transform."""
         trained = {id(w): name for name, w in self._network().named_parameters()}
         changes = zip(self.update.parameters, self.update.change(lr), strict=True)
         return {trained[id(w)]: change for w, change in changes}

@@ -22,7 +22,7 @@ from ntkexp.training.work import Kept, Work, Written
 BURST_SECONDS = 0.2
 W = TypeVar("W", bound=Work)
 
-# What a column may be but for a scalar, which is repeated.
+# The types of a column that has a value for each row; a scalar is repeated.
 SEVERAL = (list, np.ndarray, pd.Series)
 
 MEMBERS = Table(
@@ -60,8 +60,8 @@ class Members(Generic[W]):
     @property
     def active(self) -> list[int]:
         """The members that go on."""
-        every = range(len(self.works))
-        return [m for m in every if m not in self.diverged and not self.works[m].over]
+        members = range(len(self.works))
+        return [m for m in members if m not in self.diverged and not self.works[m].over]
 
     @property
     def step(self) -> int:
@@ -120,11 +120,11 @@ class Members(Generic[W]):
                 member_event = self._events.get(m)
                 looking = self.works[m].looked_at(member_event, scheduled=scheduled)
                 try:
-                    seen = stack.enter_context(looking)
+                    member_views = stack.enter_context(looking)
                 except Diverged as error:
                     self._end(m, error)
                     continue
-                for view in seen:
+                for view in member_views:
                     views.append(_of_member(view, self.columns[m], m))
                     if view.last:
                         self._seen_last.add(m)
@@ -139,20 +139,20 @@ class Members(Generic[W]):
     def rows(self) -> list[Written]:
         """Ordered by step, then by member. The order does not depend on when the rows are asked
         for."""
-        parts_of: dict[str, list[Mapping[str, object]]] = {}
+        rows_of: dict[str, list[Mapping[str, object]]] = {}
         for work, columns in zip(self.works, self.columns, strict=True):
-            for table, found in work.rows():
-                parts_of.setdefault(table, []).append({**columns, **found})
+            for table, rows in work.rows():
+                rows_of.setdefault(table, []).append({**columns, **rows})
         written = self._ends()
-        for table, parts in parts_of.items():
+        for table, blocks in rows_of.items():
             # One frame for all: a hundred small ones take as long as the training between them.
-            frame = self.tables[table].frame(_joined(parts)).sort_values("step", kind="stable")
+            frame = self.tables[table].frame(_joined(blocks)).sort_values("step", kind="stable")
             written.append((table, {str(name): frame[name].to_numpy() for name in frame}))
         return written
 
     def _ends(self) -> list[Written]:
-        going_or_told = self._reported.union(self.active)
-        ended = [m for m in range(len(self.works)) if m not in going_or_told]
+        going_or_reported = self._reported.union(self.active)
+        ended = [m for m in range(len(self.works)) if m not in going_or_reported]
         self._reported |= set(ended)
         return [
             (
@@ -176,8 +176,8 @@ class Members(Generic[W]):
         }
 
     def restore(self, state: dict[str, Any], kept: Kept) -> None:
-        for m, (work, own) in enumerate(zip(self.works, state["members"], strict=True)):
-            work.restore(own, partial(_kept_of, kept, m))
+        for m, (work, work_state) in enumerate(zip(self.works, state["members"], strict=True)):
+            work.restore(work_state, partial(_kept_of, kept, m))
         self.diverged = dict(state["diverged"])
         self._seen_last, self._reported = set(state["seen_last"]), set(state["told"])
 
@@ -204,14 +204,14 @@ class Members(Generic[W]):
         return files
 
 
-def _joined(parts: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
-    """The columns of all parts one after the other, scalars repeated for every row."""
-    joined: dict[str, list[object]] = {name: [] for name in parts[0]}
-    for part in parts:
-        lengths = {len(values) for values in part.values() if isinstance(values, SEVERAL)}
-        rows = max(lengths, default=1)
-        for name, values in part.items():
-            joined[name].extend(values if isinstance(values, SEVERAL) else [values] * rows)
+def _joined(blocks: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
+    """The columns of all blocks of rows, one block after the other; scalars are repeated."""
+    joined: dict[str, list[object]] = {name: [] for name in blocks[0]}
+    for block in blocks:
+        lengths = {len(values) for values in block.values() if isinstance(values, SEVERAL)}
+        length = max(lengths, default=1)
+        for name, values in block.items():
+            joined[name].extend(values if isinstance(values, SEVERAL) else [values] * length)
     return joined
 
 

@@ -15,7 +15,8 @@ from ntkexp.transforms.alpha_scale import Head
 
 
 class Stack:
-    """M networks, and one optimiser for all: what that of each remembers becomes a view, too."""
+    """M networks and one optimiser for all; each network's and each optimiser's own tensors become
+    views into the common ones."""
 
     def __init__(
         self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Loss
@@ -37,7 +38,7 @@ class Stack:
         """Take in the gradient of every network on its own minibatch.
 
         `inputs` (M, b, ...) and `targets` (M, b, ...); returns the outputs (M, b, c) and the mean
-        losses (M,), both of before the update. What is trained are the outputs as `head` has them.
+        losses (M,), both of before the update and after `head`.
         """
         outputs, loss = self.take_gradients(inputs, targets, head)
         for update in self.updates:
@@ -96,8 +97,8 @@ class StackedMLP(Stack):
         self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Loss
     ) -> None:
         super().__init__(models, updates, objective)
-        parts = [part.detach() for part in self.parameters.values()]
-        self._weights, self._biases = parts[::2], parts[1::2]  # (M, out, in), (M, out)
+        tensors = [tensor.detach() for tensor in self.parameters.values()]
+        self._weights, self._biases = tensors[::2], tensors[1::2]  # (M, out, in), (M, out)
         self._buffers: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
         self._gradients: list[Tensor] = []
 

@@ -37,8 +37,8 @@ def of_one(work: Supervised) -> Iterator[str]:
         yield f"{optim} looks at the forward of each minibatch; expected another"
     for name, probe in work.probes.items():
         if probe.sees_forward():
-            seen = "looks at the forward of each minibatch"
-            yield f": probe.{name} {seen}; expected probe.complexity.batch=fixed"
+            looks = "looks at the forward of each minibatch"
+            yield f": probe.{name} {looks}; expected probe.complexity.batch=fixed"
     for name in drawing_layers(work.model):
         yield f": layer {name} draws at random; expected one that does not"
     if work.learner.route == NetworkLearner.route and isinstance(work.model, Linearised):
@@ -53,7 +53,7 @@ def of_one(work: Supervised) -> Iterator[str]:
 def of_all(works: Sequence[Supervised]) -> Iterator[str]:
     """Reasons against all: a stack has one of each of these."""
     batches = [work.batches for work in works]
-    if len({(of.examples, of.batch_size, of.steps_per_epoch) for of in batches}) > 1:
+    if len({(each.examples, each.batch_size, each.steps_per_epoch) for each in batches}) > 1:
         yield ": train in step; expected one optim.batch_size and as many training examples"
     if len({work.config.transform.name for work in works}) > 1:
         yield ".transform: differs; expected one transform for all"
@@ -63,21 +63,21 @@ def of_all(works: Sequence[Supervised]) -> Iterator[str]:
 
 
 def of_weights(works: Sequence[Supervised]) -> Iterator[str]:
-    """Each parameter of all networks is one tensor, at the latest in weights.pt."""
-    there = _shapes(works[0])
+    """Reasons in the shapes: each parameter of all is one tensor, if only in weights.pt."""
+    shapes = _shapes(works[0])
     for other in works[1:]:
-        here = _shapes(other)
-        for name in {**there, **here}:
-            if (one := there.get(name)) != (two := here.get(name)):
+        other_shapes = _shapes(other)
+        for name in {**shapes, **other_shapes}:
+            if (shape := shapes.get(name)) != (other_shape := other_shapes.get(name)):
                 yield (
-                    f"{_differing(works[0], other)}: {name} is {one or 'missing'} in one network "
-                    f"and {two or 'missing'} in another; expected one architecture"
+                    f"{_differing(works[0], other)}: {name} is {shape or 'missing'} in one network "
+                    f"and {other_shape or 'missing'} in another; expected one architecture"
                 )
 
 
 def of_functions(works: Sequence[Supervised]) -> Iterator[str]:
-    """Networks may compute different functions, though their weights have equal shapes. A stack
-    uses the forward of its first network. In function space each has a kernel of its own."""
+    """Reasons in the functions, which may differ though all shapes are equal: a stack uses the
+    forward of its first network. In function space each has a kernel of its own."""
     first = works[0]
     for other in works[1:]:
         if other.config.model == first.config.model or isinstance(other.learner, FunctionLearner):
@@ -108,9 +108,9 @@ def needs_every_update(work: Supervised) -> bool:
     return watched or evaluated or (work.waits_for_a_loss and work.batches.steps_per_epoch > 1)
 
 
-def _differing(one: Supervised, other: Supervised) -> str:
+def _differing(first: Supervised, other: Supervised) -> str:
     """The options of the model in which two networks differ, to go behind `members`."""
-    ours, theirs = vars(one.config.model), vars(other.config.model)
+    ours, theirs = vars(first.config.model), vars(other.config.model)
     keys = [f".model.{key}" for key in ours if ours[key] != theirs[key]]
     return " and members".join(keys)
 

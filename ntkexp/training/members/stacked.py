@@ -62,16 +62,16 @@ class StackedMembers(Members[Supervised]):
             self._restack(going)
         works = [self.works[m] for m in going]
         if self._in_bursts:
-            something = self._burst(works, to)
+            to_report = self._burst(works, to)
         else:
             self._update(works, works[0].step, watched=True)
-            something = any(work.waits_for_a_loss for work in works)
-        if something or len(self._waiting) >= AT_ONCE:
+            to_report = any(work.waits_for_a_loss for work in works)
+        if to_report or len(self._waiting) >= AT_ONCE:
             self._fetch()
         for m, work in zip(going, works, strict=True):
             if m in self.diverged:
                 continue
-            if something and (event := work.crossing()) is not None:
+            if to_report and (event := work.crossing()) is not None:
                 self._events[m] = event
             elif work.over:
                 self._events[m] = "over"
@@ -131,8 +131,8 @@ class StackedMembers(Members[Supervised]):
         return outputs, targets, loss
 
     def _goes_on(self, m: int) -> bool:
-        """Let a member evaluate itself where that is due. Returns whether it has another update
-        to make."""
+        """True if a member has another update to make, after it has evaluated itself where that is
+        due."""
         work = self.works[m]
         if not work.may_evaluate:
             return True
@@ -273,8 +273,8 @@ class StackedBatches:
     def _begin(self, epoch: int) -> None:
         """Put the labels of a whole epoch in order at once: labels are small."""
         self._epoch = epoch
-        orders = (work.batches for work in self.works)
-        self._orders = [one.order(epoch) for one in orders if isinstance(one, Batches)]
+        of_works = (work.batches for work in self.works)
+        self._orders = [b.order(epoch) for b in of_works if isinstance(b, Batches)]
         labels = [work.dataset.train.targets for work in self.works]
         self._targets = torch.stack([t[o] for t, o in zip(labels, self._orders, strict=True)])
 

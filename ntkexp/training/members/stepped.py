@@ -81,17 +81,17 @@ class Stack:
 
     def losses(self, name: str, drawn: Sequence[Mapping[str, Tensor]]) -> tuple[Tensor, Row]:
         """(M,): the losses of all works, and their numbers likewise."""
-        each = [{**work.memory, **found} for work, found in zip(self.works, drawn, strict=True)]
-        given = {key: torch.stack([torch.as_tensor(one[key]) for one in each]) for key in each[0]}
+        inputs = [{**work.memory, **draws} for work, draws in zip(self.works, drawn, strict=True)]
+        stacked = {key: torch.stack([torch.as_tensor(x[key]) for x in inputs]) for key in inputs[0]}
         tensors = {role: (net.parameters, net.buffers) for role, net in self.networks.items()}
 
-        def of_one(tensors: Mapping[str, Any], given: Mapping[str, Tensor]) -> tuple[Tensor, Row]:
+        def of_one(tensors: Mapping[str, Any], inputs: Mapping[str, Tensor]) -> tuple[Tensor, Row]:
             networks = {
                 role: partial(self.networks[role].one, *pair) for role, pair in tensors.items()
             }
-            return self.works[0].loss(name, networks, given)
+            return self.works[0].loss(name, networks, inputs)
 
-        losses: tuple[Tensor, Row] = vmap(of_one)(tensors, given)
+        losses: tuple[Tensor, Row] = vmap(of_one)(tensors, stacked)
         return losses
 
     def descend(
@@ -173,8 +173,8 @@ def _kind(work: SteppedWork) -> tuple[object, ...] | None:
 def _agrees(stack: Stack, name: str) -> bool:
     drawn = [work.draw(0) for work in stack.works]
     alone = [
-        work.loss(name, work.networks, {**work.memory, **own})[0]
-        for work, own in zip(stack.works, drawn, strict=True)
+        work.loss(name, work.networks, {**work.memory, **draws})[0]
+        for work, draws in zip(stack.works, drawn, strict=True)
     ]
     try:
         together, _ = stack.losses(name, drawn)
