@@ -30,14 +30,14 @@ class Data(Component):
     """The base of all data."""
 
     kind: ClassVar[str] = "data"
-    has_scores: ClassVar[bool] = False  # whether training examples have `Split.scores`
+    has_scores: ClassVar[bool] = False  # true if training examples have `Split.scores`
 
     def shape(self) -> Shape | None:
         """None where only the files tell; then nothing is checked before they are loaded."""
         return None
 
     def files(self) -> Mapping[str, str]:
-        """File -> sha256 of what a run of these options reads here; empty where it is not here."""
+        """File -> sha256 of all that a run of these options reads; empty where some are missing."""
         return {}
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:

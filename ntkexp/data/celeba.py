@@ -44,7 +44,7 @@ class Celeba(Photographs):
     `train_examples: null` is 20,000 of the official training images, as in the thesis."""
 
     def files(self) -> Mapping[str, str]:
-        """File -> sha256; empty where one is not here."""
+        """File -> sha256; empty where one is missing."""
         lists = [data_directory() / NAME / name for name in (ATTRIBUTES, PARTITION)]
         return checksums_of(lists) if all(path.is_file() for path in lists) else {}
 

@@ -47,10 +47,10 @@ class Cifar2(Data):
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         images = first_images("cifar10", {"train": None, "test": None}, device, progress=progress)
 
-        def split(of: Split, purpose: str, wanted: int | None) -> Split:
-            order = chosen_rows(seed, purpose, len(of)).numpy()
-            rows = torch.from_numpy(in_turns(of.targets.cpu().numpy(), order)[:wanted]).to(device)
-            return Split.clean(of.inputs[rows], (of.targets[rows] < HALF).long())
+        def split(part: Split, purpose: str, wanted: int | None) -> Split:
+            order = chosen_rows(seed, purpose, len(part)).numpy()
+            rows = torch.from_numpy(in_turns(part.targets.cpu().numpy(), order)[:wanted]).to(device)
+            return Split.clean(part.inputs[rows], (part.targets[rows] < HALF).long())
 
         train = split(images.train, "subset", self.train_examples)
         test = split(images.test, "test_subset", self.test_examples)
@@ -63,7 +63,7 @@ def in_turns(labels: Labels, order: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> in_turns(np.array([0, 0, 0, 1, 1, 1]), np.array([2, 1, 0, 3, 5, 4])).tolist()
     [2, 3, 1, 5, 0, 4]
     """
-    turn, seen = np.empty(len(order), dtype=np.int64), dict[int, int]()
+    turns, latest = np.empty(len(order), dtype=np.int64), dict[int, int]()
     for place, label in enumerate(labels[order].tolist()):
-        turn[place] = seen[label] = seen.get(label, -1) + 1
-    return order[np.lexsort((np.arange(len(order)), turn))]
+        turns[place] = latest[label] = latest.get(label, -1) + 1
+    return order[np.lexsort((np.arange(len(order)), turns))]

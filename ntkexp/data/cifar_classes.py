@@ -49,12 +49,12 @@ class CifarClasses(Data):
         images = first_images("cifar10", {"train": None, "test": None}, device, progress=progress)
         classes = torch.tensor(self.classes, device=device)
 
-        def split(of: Split, purpose: str, key: str) -> Split:
-            rows = torch.isin(of.targets, classes).nonzero()[:, 0]
+        def split(part: Split, purpose: str, key: str) -> Split:
+            rows = torch.isin(part.targets, classes).nonzero()[:, 0]
             order = chosen_rows(seed, purpose, len(rows), getattr(self, key), f"data.{key}")
             rows = rows[order.to(device)]
-            places = (of.targets[rows, None] == classes).long().argmax(1)
-            return Split.clean(of.inputs[rows], places)
+            places = (part.targets[rows, None] == classes).long().argmax(1)
+            return Split.clean(part.inputs[rows], places)
 
         train = split(images.train, "subset", "train_examples")
         test = split(images.test, "test_subset", "test_examples")

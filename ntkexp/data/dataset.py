@@ -43,10 +43,10 @@ def redraw_labels(
 class Split:
     """Examples, whole and normalised, on the device of the run.
 
-    `targets` are what is trained on or tested against; `clean_targets` what they were before any
-    was redrawn; `corrupted` tells whose label was redrawn (which may have come out right by
-    chance); `difficult` who belongs to the difficult part; `groups` are further named subsets;
-    `scores` are of difficulty, low for hard examples.
+    `targets` are trained on or tested against; `clean_targets` are the targets before any was
+    redrawn; `corrupted` marks the examples whose label was redrawn (which may have come out right
+    by chance); `difficult` those of the difficult part; `groups` are further named subsets;
+    `scores` are low for hard examples.
     """
 
     inputs: Tensor  # (n, *input_shape) float32
@@ -127,8 +127,8 @@ class Dataset:
     `classes` is None where the targets are numbers.
     Of a stream `stream` draws the minibatches, (step, count) -> inputs and targets on the device, a
     function of seed and step; `train` is then a fixed sample, which is evaluated and looked at.
-    `checksums` has the sha256 of each source file, `remarks` in what they differ from the
-    official ones. Images were normalised as (pixel / 255 - mean) / std per channel.
+    `checksums` has the sha256 of each source file, `remarks` the differences from the official
+    files. Images were normalised as (pixel / 255 - mean) / std per channel.
     """
 
     name: str

@@ -130,7 +130,7 @@ def read_scores(config: Scored, labels: Labels, images: str) -> Scores:
 
 
 def published(path: Path) -> Scores:
-    """A file as Jiang et al. 2021 (https://arxiv.org/abs/2002.03206) publish it."""
+    """The scores of a file as Jiang et al. 2021 (https://arxiv.org/abs/2002.03206) publish it."""
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             score, labels = (file[name].reshape(-1) for name in ("scores", "labels"))
@@ -143,16 +143,16 @@ def published(path: Path) -> Scores:
 
 
 def refuse_other_labels(scored: Labels, labels: Labels, where: str, images: str) -> None:
-    """Scores in another order than the images would be other images' scores."""
+    """Refuse scores in another order than the images: they would be other images' scores."""
     if len(scored) != len(labels):
         raise UserError(
             f"{where}: scores of {len(scored):,} images, {images} has {len(labels):,}; expected "
             "one for each, in the order of its training file"
         )
-    if len(other := np.flatnonzero(scored != labels)):
+    if len(wrong := np.flatnonzero(scored != labels)):
         raise UserError(
-            f"{where}, row {other[0]}: label {scored[other[0]]}, {images} has {labels[other[0]]} "
-            f"there ({len(other):,} of {len(labels):,} differ); expected the images in the order "
+            f"{where}, row {wrong[0]}: label {scored[wrong[0]]}, {images} has {labels[wrong[0]]} "
+            f"there ({len(wrong):,} of {len(labels):,} differ); expected the images in the order "
             "of the file that was scored, and this copy has another"
         )
 
@@ -160,8 +160,8 @@ def refuse_other_labels(scored: Labels, labels: Labels, where: str, images: str)
 def tenths(scores: Scores, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """The tenth of these images that each of them is in by its score: 0 has the lowest.
 
-    >>> of = Scores(np.arange(20.0), np.zeros(20, int), np.zeros(20))
-    >>> tenths(of, np.array([19, 0, 5, 1, 18, 6, 7, 8, 9, 10]))
+    >>> scores = Scores(np.arange(20.0), np.zeros(20, int), np.zeros(20))
+    >>> tenths(scores, np.array([19, 0, 5, 1, 18, 6, 7, 8, 9, 10]))
     array([9, 0, 2, 1, 8, 3, 4, 5, 6, 7])
     """
     order = np.lexsort((rows, scores.further[rows], scores.score[rows]))
@@ -173,6 +173,6 @@ def tenths(scores: Scores, rows: NDArray[np.int64]) -> NDArray[np.int64]:
 def deciles(
     scores: Scores, rows: NDArray[np.int64], device: torch.device
 ) -> dict[str, torch.Tensor]:
-    """decile1 ... decile10 -> who belongs to it; decile1 has the lowest scores."""
+    """decile1 ... decile10 -> the mask of its images; decile1 has the lowest scores."""
     tenth_of_each = torch.from_numpy(tenths(scores, rows)).to(device)
     return {f"decile{tenth + 1}": tenth_of_each == tenth for tenth in range(TENTHS)}

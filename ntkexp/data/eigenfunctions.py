@@ -28,8 +28,8 @@ from ntkexp.references import FromRun
 
 @dataclass
 class Eigenfunctions(Data):
-    """Training and test examples are the first images of both files, as many as the run `pairs`
-    had of each; their numbers must be its own. None is all."""
+    """Training and test examples are the first images of both files. Their numbers must be those
+    of the run `pairs`. None is all."""
 
     images: str = option("cifar10", one_of("cifar10", "mnist"), "the images")
     pairs: FromRun = option(FromRun(file="vectors.npy"), about="the run of study=eigenpairs")
@@ -65,8 +65,8 @@ class Eigenfunctions(Data):
     def signs(self, train: int, test: int) -> np.ndarray:
         """phi_j of all images, training images first."""
         vectors, path = self.pairs.array(), self.pairs.path
-        there = [self.pairs.config.get(f"study.{split}_examples") for split in SPLITS]
-        if vectors.shape[1] != train + test or there != [self.train_examples, self.test_examples]:
+        kept = [self.pairs.config.get(f"study.{split}_examples") for split in SPLITS]
+        if vectors.shape[1] != train + test or kept != [self.train_examples, self.test_examples]:
             raise UserError(
                 f"{path} is about {vectors.shape[1]:,} images; expected {train:,} training and "
                 f"{test:,} test images (data.train_examples, data.test_examples)"

@@ -128,7 +128,7 @@ def fitted(
             f"data.train_examples={config.train_examples}: there are {len(signs)} images of "
             f"{' and '.join(map(str, config.digits))}"
         )
-    others, other_signs = chosen(config, test, seed, "test_subset", config.test_examples)
+    test_inputs, test_signs = chosen(config, test, seed, "test_subset", config.test_examples)
     teacher = RandomFeatures.draw(config, seed)
     features = teacher(inputs)
     if config.fit is TargetFit.least_squares:
@@ -138,7 +138,7 @@ def fitted(
         b = by_sgd(features, signs, seed)
     return (
         Digits(inputs, signs, features @ b),
-        Digits(others, other_signs, teacher(others) @ b),
+        Digits(test_inputs, test_signs, teacher(test_inputs) @ b),
     )
 
 

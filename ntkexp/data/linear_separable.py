@@ -83,7 +83,7 @@ class LinearSeparable(Data):
 def drawn(
     u: Tensor, examples: int, epsilon: float, source: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """x (examples, pixels), and 1 for y = 1 or 0."""
+    """x (examples, pixels) and the classes: 1 for y = 1, else 0."""
     positive = torch.randint(2, (examples,), generator=source)
     noise = torch.randn(examples, len(u), generator=source)
     y = 2.0 * positive - 1

@@ -71,10 +71,10 @@ def load_photographs(
         )
     splits, digest = [], hashlib.sha256()
     total = len(rows) + len(test)
-    with Progress(f"decoding {config.name}", total, shown=progress) as shown:
+    with Progress(f"decoding {config.name}", total, shown=progress) as bar:
         for chosen in (rows, test):
             paths = [listing.images[row] for row in chosen.tolist()]
-            pixels = np.stack([_decoded(path, config.size, digest, shown) for path in paths])
+            pixels = np.stack([_decoded(path, config.size, digest, bar) for path in paths])
             splits.append(Marked(pixels, listing.marks.of(chosen)))
     notes.append(f"{config.name}: sha256 of the {total:,} image files read {digest.hexdigest()}")
     return dataset_of(
@@ -95,18 +95,18 @@ def checksums_of(lists: Sequence[Path]) -> dict[str, str]:
 
 
 def folder_of(name: str, folders: Sequence[str], lists: Sequence[str]) -> Path:
-    """The first of `folders` of the data directory that is there, with all its lists."""
+    """The first of `folders` that the data directory has, which must have all the lists."""
     root = data_directory()
-    there = next((root / folder for folder in folders if (root / folder).is_dir()), None)
-    if there is None:
+    folder = next((path for path in map(root.joinpath, folders) if path.is_dir()), None)
+    if folder is None:
         raise UserError(
             f"data={name}: no folder {' or '.join(folders)} under {root} (NTKEXP_DATA says where "
             f"to look); expected one with {', '.join(lists)} and its images"
         )
     for file in lists:
-        if not (there / file).is_file():
-            raise UserError(f"data={name}: {there} has no file {file}")
-    return there
+        if not (folder / file).is_file():
+            raise UserError(f"data={name}: {folder} has no file {file}")
+    return folder
 
 
 def list_at(path: Path, accepted: Mapping[str, Collection[int]], **how: Any) -> pd.DataFrame:
@@ -130,7 +130,7 @@ def list_at(path: Path, accepted: Mapping[str, Collection[int]], **how: Any) -> 
     return table
 
 
-def _decoded(path: Path, size: int, digest: hashlib._Hash, shown: Progress) -> Pixels:
+def _decoded(path: Path, size: int, digest: hashlib._Hash, bar: Progress) -> Pixels:
     """(3, size, size): the largest square in the middle, scaled down."""
     with opened(path) as file:
         content = file.read()
@@ -143,5 +143,5 @@ def _decoded(path: Path, size: int, digest: hashlib._Hash, shown: Progress) -> P
             fitted = square.resize((size, size), Image.Resampling.BILINEAR)
     except Exception as error:  # what is no image raises nearly anything
         raise UserError(f"{path}: cannot be decoded as an image ({error})") from error
-    shown.advance(1)
+    bar.advance(1)
     return np.asarray(fitted).transpose(2, 0, 1)

@@ -31,7 +31,7 @@ from ntkexp.theory.spectral.kernel_basis import eigenvectors
 
 PIXELS, HIDDEN, CODE = 784, 512, 64
 DROPPED, BATCH, RATE = 0.2, 200, 0.001
-# What is learned of all images, once a process: by name and the checksums of their files.
+# Learned from all images once a process; a key is a name and the checksums of the files.
 _learned: dict[tuple[str, ...], Any] = {}
 
 
@@ -70,9 +70,9 @@ class Manifolds(Data):
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         images = read_images(Mnist.images, "train", progress=progress)
-        found = torch.from_numpy(self.inputs(images, seed)).float().to(device)
+        inputs = torch.from_numpy(self.inputs(images, seed)).float().to(device)
         targets = torch.rand(self.train_examples, generator=generator(seed, "targets")).to(device)
-        split = Split.clean(shared_inputs(found), targets)
+        split = Split.clean(shared_inputs(inputs), targets)
         return Dataset(
             name="manifolds",
             train=split,
@@ -84,7 +84,7 @@ class Manifolds(Data):
         )
 
     def inputs(self, images: LabelledImages, seed: int) -> Array:
-        """(n, 784)."""
+        """The points that `points` names, (n, 784)."""
         size = self.train_examples
         rows = chosen_rows(seed, "subset", len(images), size, "data.train_examples").numpy()
         digits = flat(images.pixels[rows])
@@ -108,7 +108,7 @@ class Manifolds(Data):
 
 
 def flat(pixels: Pixels) -> Tensor:
-    """(n, 784) in [0, 1]."""
+    """The images as rows (n, 784), with pixels in [0, 1]."""
     return torch.from_numpy(np.ascontiguousarray(pixels)).flatten(1).float() / 255
 
 
@@ -121,10 +121,10 @@ def once(images: LabelledImages, name: str, learn: Callable[[Pixels], Any]) -> A
 
 def principal(pixels: Pixels) -> tuple[Array, Array]:
     """The mean of all images, (784,), and their first principal components, (784, 64)."""
-    every = flat(pixels)
-    mean = every.mean(0)
-    every -= mean
-    axes = eigenvectors((every.T @ every).double().numpy())[1][:, :CODE]
+    rows = flat(pixels)
+    mean = rows.mean(0)
+    rows -= mean
+    axes = eigenvectors((rows.T @ rows).double().numpy())[1][:, :CODE]
     return mean.double().numpy(), axes
 
 

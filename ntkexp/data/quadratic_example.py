@@ -23,7 +23,7 @@ from ntkexp.theory.lazy import quadratic_model as examples
 
 @dataclass
 class Constants:
-    """What the examples are made of, by default as in the authors' code."""
+    """The constants of the examples, by default those of the authors' code."""
 
     mu: list[float] = option([9.0, 8.0, 7.0, 6.0, 5.0], each(positive(1e6), 1), "of Example 1")
     n: int = option(20, whole(3, 1000, "examples"), "examples of Examples 2 and 3")
@@ -75,8 +75,8 @@ class QuadraticExample(Constants, Data):
                 X, y = examples.label_noise(self.n, self.q, self.noise_eta)
             else:
                 X, y = examples.spurious(self.n, self.q, self.spurious_eta, self.core)
-            few = torch.from_numpy(examples.minority(self.n, self.q))
-            groups = {"majority": ~few, "minority": few}
+            minority = torch.from_numpy(examples.minority(self.n, self.q))
+            groups = {"majority": ~minority, "minority": minority}
         inputs = functional.pad(torch.from_numpy(X).float(), (0, self.inputs - X.shape[1]))
         split = Split.clean(inputs.to(device), torch.from_numpy(y).float().to(device))
         split = replace(split, groups={name: mask.to(device) for name, mask in groups.items()})

@@ -64,7 +64,7 @@ class Sines(Data):
         return sines(z, self.frequencies, sizes, 2 * math.pi * phases.numpy())
 
     def inputs_at(self, z: Array) -> Tensor:
-        """What the network sees of the points z."""
+        """The inputs of the network at the points z."""
         return torch.from_numpy(z[:, None]).float()
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:

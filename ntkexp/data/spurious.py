@@ -30,7 +30,7 @@ MOST_EXAMPLES = 20_000
 
 
 class Kind(StrEnum):
-    """Whose proportions, and what `with` and `without` the spurious attribute mean.
+    """The set that gives the proportions, and the meaning of `with` and `without` the attribute.
 
     celeba: the attribute is there or not (women, men), and each of the two holds few positives.
     waterbirds: label and attribute (bird, background) agree or not.
@@ -125,7 +125,7 @@ class Marks:
         return Marks(self.positive[rows], self.attribute[rows])
 
     def with_attribute(self, kind: Kind) -> Tensor:
-        """(n,): who counts as with the spurious attribute."""
+        """(n,): true for the images that count as with the spurious attribute."""
         return self.attribute if kind is Kind.celeba else self.attribute == self.positive
 
     def described(self) -> str:
@@ -201,7 +201,7 @@ def balanced_groups(
 
 
 def drawn(members: Tensor, count: int, seed: int, purpose: str) -> Tensor:
-    """The mask of `count` of those whom the mask `members` has, by the stream `purpose`."""
+    """A mask of `count` of the images in the mask `members`, drawn by the stream `purpose`."""
     rows = members.nonzero()[:, 0]
     order = torch.randperm(len(rows), generator=generator(seed, purpose))
     mask = torch.zeros_like(members)
@@ -210,7 +210,7 @@ def drawn(members: Tensor, count: int, seed: int, purpose: str) -> Tensor:
 
 
 def shortfall(groups: Mapping[str, Tensor], most: int, split: str) -> list[str]:
-    """In what the groups are smaller than was asked for."""
+    """A line for each two groups that are smaller than was asked for."""
     return [
         f"{split}: {int(mask.sum())} images of a label {name.partition('_')[2]} the attribute to "
         f"evaluate on, {most} were asked for"
@@ -266,9 +266,9 @@ def composed(
     positive, negative = counts[::2], counts[1::2]  # with and without the attribute each
     chosen = torch.cat([rows[0][: sum(negative)], rows[1][: sum(positive)]])
     is_positive = torch.arange(len(chosen)) >= sum(negative)
-    has = [torch.arange(sum(counts)) < counts[0] for counts in (negative, positive)]
+    with_attribute = [torch.arange(sum(counts)) < counts[0] for counts in (negative, positive)]
     order = torch.randperm(len(chosen), generator=generator(seed, f"order {split}"))
-    marks = Marks(is_positive, torch.cat(has)).of(order)
+    marks = Marks(is_positive, torch.cat(with_attribute)).of(order)
     return Marked(mark(pixels[chosen[order].numpy()], marks.attribute, split), marks)
 
 
@@ -281,13 +281,13 @@ def dataset_with_marks(
     seed: int,
     device: torch.device,
 ) -> Dataset:
-    """Both splits with an attribute that is put on images of the first of `sources`; the others
-    are what it is made of."""
+    """Both splits with an attribute that is put on images of the first of `sources`; it is made of
+    images of the others."""
     train, test = (
         composed(config, kind, split, (images.pixels, images.labels), classes, mark, seed)
         for split, ((_, images), *_) in sources.items()
     )
-    read = [(split, *source) for split, several in sources.items() for source in several]
+    read = [(split, *source) for split, of_split in sources.items() for source in of_split]
     return dataset_of(
         config,
         kind,

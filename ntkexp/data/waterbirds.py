@@ -37,10 +37,10 @@ class Waterbirds(Photographs):
     group `without` holds 56 of each label and not 180."""
 
     def files(self) -> Mapping[str, str]:
-        """File -> sha256; empty where it is not here."""
+        """File -> sha256; empty where it is missing."""
         places = [data_directory() / folder / METADATA for folder in FOLDERS]
-        here = [path for path in places if path.is_file()]
-        return checksums_of(here[:1])
+        existing = [path for path in places if path.is_file()]
+        return checksums_of(existing[:1])
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         return load_photographs(self, Kind.waterbirds, listing(), seed, device, progress=progress)

@@ -61,7 +61,7 @@ class Images(Data):
         return limits
 
     def check(self, config: Any = None) -> None:
-        """Refuse what no images could satisfy, before any are read."""
+        """Refuse options that no images could satisfy, before any are read."""
         difficult, examples = self.difficult, self.difficult_examples
         if difficult is Difficult.none and examples != 0:
             raise UserError(
@@ -165,9 +165,9 @@ def easy_part(train: LabelledImages, config: Images, seed: int) -> _Part:
 def difficult_part(
     sources: dict[ImageKind, LabelledImages], config: Images, seed: int
 ) -> list[_Part]:
-    """None, further images of the same dataset with random labels, or KMNIST with its own labels.
+    """Further images of the dataset with random labels, or KMNIST with its own labels; or no part.
 
-    Label noise does not touch it: what makes it difficult is said by `data.difficult` alone.
+    Label noise does not touch it: `data.difficult` alone says why it is difficult.
     """
     count = config.difficult_examples
     if config.difficult is Difficult.none:
@@ -217,7 +217,7 @@ def chosen_rows(
 
 
 def moments(kind: ImageKind, train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Those that are published for the set, or else its training images' own.
+    """The mean and std of each channel: the published ones, or else those of the training images.
 
     Computed once a process: the members of a run all load the same images.
     """

@@ -52,7 +52,7 @@ class LabelledImages:
 
 
 def opened(path: Path) -> BufferedReader:
-    """A file to read; in one line why it cannot be."""
+    """The file, opened to be read; an error is one line with its path."""
     try:
         return path.open("rb")
     except OSError as error:

@@ -16,21 +16,21 @@ from ntkexp.errors import UserError
 def first_images(
     name: str, counts: Mapping[SplitName, int | None], device: torch.device, *, progress: bool
 ) -> Dataset:
-    """As many of each split as `counts` says, None for all, with their own labels."""
+    """The first images of each split, as many as `counts` says (None: all), with their labels."""
     kind = kind_of(name)
     images = {split: read_images(kind, split, progress=progress) for split in SPLITS}
-    for split, of in images.items():
-        if (counts[split] or 0) > len(of):
+    for split, part in images.items():
+        if (counts[split] or 0) > len(part):
             raise UserError(
-                f"{split}_examples={counts[split]:,}: {name} has {len(of):,} {split} images"
+                f"{split}_examples={counts[split]:,}: {name} has {len(part):,} {split} images"
             )
     mean, std = moments(kind, images["train"])
     splits = {
         split: Split.clean(
-            normalised(of.pixels[: counts[split]], mean, std, device),
-            torch.from_numpy(of.labels[: counts[split]]).to(device),
+            normalised(part.pixels[: counts[split]], mean, std, device),
+            torch.from_numpy(part.labels[: counts[split]]).to(device),
         )
-        for split, of in images.items()
+        for split, part in images.items()
     }
     return Dataset(
         name=name,
@@ -38,8 +38,10 @@ def first_images(
         test=splits["test"],
         classes=kind.classes,
         input_shape=kind.shape,
-        checksums=checksums(tuple(file for of in images.values() for file in of.files)),
-        remarks=tuple(note for split, of in images.items() for note in remarks(kind, split, of)),
+        checksums=checksums(tuple(file for part in images.values() for file in part.files)),
+        remarks=tuple(
+            note for split, part in images.items() for note in remarks(kind, split, part)
+        ),
         mean=mean,
         std=std,
     )

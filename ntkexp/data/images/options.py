@@ -1,4 +1,4 @@
-"""The words for sets of images: what one is, its splits, and choices that its options have."""
+"""The words for sets of images: their kinds, their splits, and the choices of their options."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def read(root: Path, kind: ImageKind, split: SplitName, *, progress: bool) -> La
 
 
 def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
-    """All images of a file as bytes (n, C, H, W), their labels, and whether any was a JPEG."""
+    """All images of a file as bytes (n, C, H, W), their labels, and True if any was a JPEG."""
     pixels: list[Pixels] = []
     labels: list[Labels] = []
     lossy = False
@@ -80,13 +80,13 @@ def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
                     f"{' or '.join(IMAGE_COLUMNS)}"
                 )
             rows = file.metadata.num_rows
-            with Progress(f"decoding {kind.name}/{path.name}", rows, shown=progress) as shown:
+            with Progress(f"decoding {kind.name}/{path.name}", rows, shown=progress) as bar:
                 for batch in file.iter_batches(ROWS_AT_ONCE, columns=[image_column, "label"]):
                     for content in batch.column(image_column).field("bytes").to_pylist():
-                        image, is_jpeg = _decode_image(content, kind, f"{path}, row {shown.done}")
+                        image, is_jpeg = _decode_image(content, kind, f"{path}, row {bar.done}")
                         pixels.append(image)
                         lossy |= is_jpeg
-                        shown.advance()
+                        bar.advance()
                     labels.append(batch.column("label").to_numpy().astype(np.int64))
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{path}: not a readable parquet file ({error})") from error
@@ -100,7 +100,7 @@ def _decode_image(content: bytes, kind: ImageKind, where: str) -> tuple[Pixels, 
     try:
         with Image.open(io.BytesIO(content)) as image:
             is_jpeg, mode, size = image.format == "JPEG", image.mode, image.size
-            # The header tells: what has another size is not decoded at all.
+            # The header tells: an image of another size is not decoded at all.
             if mode == MODES[channels] and size == (width, height):
                 pixels = np.asarray(image).reshape(height, width, channels).transpose(2, 0, 1)
                 return pixels, is_jpeg

@@ -113,8 +113,8 @@ def _sha256(path: Path, size: int, changed: int) -> str:
 
 def _missing_from_torchvision(root: Path, kind: ImageKind) -> list[Path]:
     wanted = [path for split in SPLITS for path in torchvision.files(root, kind, split)]
-    # What lies there in another shape, a folder or a dangling link, is not missing: reading it
-    # says what is wrong, where a download would hide it.
+    # A folder or a dangling link in the place of a file is not missing: reading it says what is
+    # wrong, where a download would hide it.
     return [path for path in wanted if not os.path.lexists(path)]
 
 
@@ -157,25 +157,25 @@ def _three_ways(root: Path, kind: ImageKind, error: Exception | str) -> str:
 
 
 def inventory(words: Sequence[str]) -> str:
-    """Read everything to its end and tell what was found. What is missing is fetched if it was
-    named; without names nothing is. `--forget` removes the decoded copies of the cache instead.
+    """Read the image sets to their end and list their files. A missing set is fetched if it is
+    among `words`. `--forget` removes the decoded copies of the cache instead.
     """
-    given = parsed("data", words)
-    names, sets = given.names, image_sets()
+    arguments = parsed("data", words)
+    names, sets = arguments.names, image_sets()
     for name in names:
         if name not in sets:
             raise UserError(f"ntkexp data {name}: no such images; expected {', '.join(sets)}")
-    if given.forget:
+    if arguments.forget:
         kept = kept_files(names)
-        told = f"forgot {_summary(kept)}"
+        answer = f"forgot {_summary(kept)}"
         for path in kept:
             path.unlink(missing_ok=True)
-        return told
+        return answer
     lines = [f"under {data_directory()}:"]
     for name in names or sets:
         root, kind = data_directory(), sets[name]
-        here = not (_missing_from_torchvision(root, kind) and _missing_parquet(root, kind))
-        if not names and not here:
+        available = not (_missing_from_torchvision(root, kind) and _missing_parquet(root, kind))
+        if not names and not available:
             lines.append(f"{name}: not here; ntkexp data {name} fetches it")
             continue
         lines.append(name)
