@@ -254,10 +254,10 @@ class Composer:
         plain = [override for override, kind in read if kind is Kind.plain]
         if _overlap(plain, [override for override, kind in read if kind is Kind.other]):
             return self._by_hydra(overrides)
-        rest = tuple(o for o, (_, kind) in zip(overrides, read, strict=True) if kind != Kind.plain)
-        if rest not in self._bases:
-            self._bases[rest] = self._by_hydra(rest)
-        config = copy.deepcopy(self._bases[rest])
+        base = tuple(o for o, (_, kind) in zip(overrides, read, strict=True) if kind != Kind.plain)
+        if base not in self._bases:
+            self._bases[base] = self._by_hydra(base)
+        config = copy.deepcopy(self._bases[base])
         try:
             for override in plain:
                 OmegaConf.update(config, override.key_or_group, override.value(), merge=True)

@@ -84,7 +84,7 @@ def parents(config: DictConfig) -> list[Parent]:
 
 
 def refuse_unmet(config: DictConfig) -> None:
-    """Refuse a run that needs what is not there and not asked for, or what no run writes."""
+    """Refuse a run that needs an unfinished run without --with-parents, or a file no run writes."""
     for parent in parents(config):
         if parent.finished:
             parent.checksum  # noqa: B018 - which names the files that there are
@@ -123,32 +123,32 @@ def located(config: DictConfig) -> DictConfig:
 
 
 def _parent(key: str, node: DictConfig, child: DictConfig) -> Parent:
-    given = Path(str(node.run))
-    if (given / STATUS).is_file():
+    folder = Path(str(node.run))
+    if (folder / STATUS).is_file():
         if node.set:
-            raise UserError(f"{key}.set: {given} is a run that there is; nothing in it can be set")
-        return Parent(key, node.file, given, None)
+            raise UserError(f"{key}.set: {folder} is a run that there is; nothing in it can be set")
+        return Parent(key, node.file, folder, None)
     made_by = _made_by(key, node, child)
     return Parent(key, node.file, _place(made_by.config, node.file), made_by)
 
 
 def _made_by(key: str, node: DictConfig, child: DictConfig) -> Composed:
-    """The final config of the run that is meant; asked several times in the life of a command."""
+    """The final config of the run that a reference means, composed once a command."""
     handed_on = {name: child[name] for name in HANDED_ON if name in child}
     plain = OmegaConf.to_container(node, resolve=True, enum_to_str=True)
     assert isinstance(plain, dict)
-    given = repr((plain["run"], plain["set"])) + OmegaConf.to_yaml(OmegaConf.create(handed_on))
-    if given not in _composed:
+    asked_for = repr((plain["run"], plain["set"])) + OmegaConf.to_yaml(OmegaConf.create(handed_on))
+    if asked_for not in _composed:
         with _one_deeper(key, child):
             run = composed(key, node, child)
             finalise(run.config, run.typed)
-        _composed[given] = run
-    return _composed[given]
+        _composed[asked_for] = run
+    return _composed[asked_for]
 
 
 def _place(config: DictConfig, file: str) -> Path:
-    """The folder of a run: among one's own results, else among those kept as a reference. Of
-    these few have their weights, and none has what its status does not list."""
+    """The folder of a run: among one's own results, else among those kept as a reference, if it has
+    the file there: few have their weights."""
     folder = folder_of(config)
     kept = [root / config.name / folder.name for root in roots(Path(config.paths.outputs))[1:]]
     if (folder / STATUS).exists():

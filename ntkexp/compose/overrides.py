@@ -125,8 +125,8 @@ def _check_group(word: str, override: Override) -> None:
             # A quoted string is plain here; in a list it is still an object of Hydra's.
             if not str(name) or not (isinstance(name, str) or hasattr(name, "text")):
                 number = "one or more, as a list," if many else "one"
-                there = "ntkexp list" if group == "exp" else ", ".join(options_of(group))
-                raise UserError(f"{word}: expected {number} of {there}")
+                accepted = "ntkexp list" if group == "exp" else ", ".join(options_of(group))
+                raise UserError(f"{word}: expected {number} of {accepted}")
 
 
 def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
@@ -167,8 +167,8 @@ def other_command(config_name: str, words: Sequence[str]) -> str:
     names = {name for value in values for name in value.split(",")}
     for experiment in experiments():
         if experiment.name in names and experiment.command != config_name:
-            what = "trains a network" if experiment.command == "train" else "trains no network"
-            return f"exp={experiment.name}: {what}; expected {experiment.line}"
+            does = "trains a network" if experiment.command == "train" else "trains no network"
+            return f"exp={experiment.name}: {does}; expected {experiment.line}"
     return ""
 
 
@@ -201,7 +201,7 @@ def unknown_option(group: str, option: str) -> str:
 
 
 def no_such_key(key: str, parent: object) -> str:
-    """The line for a key that the node `parent` of a config has not."""
+    """The message that the node `parent` of a config does not have this key."""
     if not isinstance(parent, DictConfig):
         return unknown_key(key, "", [])
     where = str(parent._get_full_key(None))
@@ -218,9 +218,9 @@ def no_such_key(key: str, parent: object) -> str:
 
 
 def _one_line(text: str) -> str:
-    kept = [
+    lines = [
         line.strip()
         for line in text.splitlines()
         if line.strip() and not re.match(r"\s*(full_key|object_type|reference_type)", line)
     ]
-    return " ".join(kept)
+    return " ".join(lines)

@@ -28,14 +28,14 @@ from ntkexp.options import first_line
 from ntkexp.references import is_reference
 
 CHOICES = ("recipe", "scale", *(group for group in GROUPS if group not in EXECUTION_KEYS))
-# What a run hands on to the runs that it needs.
+# Keys that a run does not hand on to the runs that it needs, and those that it does.
 NEVER_INHERITED = ("rerun", "objective_metric")
 INHERITED = (
     *(key for key in EXECUTION_KEYS if key not in NEVER_INHERITED),
     "tf32",
     "deterministic",
 )
-# All that a run which is needed takes from the run that needs it.
+# All that a run takes from the run that needs it.
 HANDED_ON = (*INHERITED, "recipe", "scale")
 # Typed keys that make no other run of an experiment, or are counted apart.
 HARMLESS = frozenset({"exp", "seed", "recipe", "scale", *EXECUTION_KEYS})
@@ -59,7 +59,7 @@ class Composed:
 
 def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
     """The run that `reference`, the node `key` of the config `child`, means."""
-    run, given = str(reference.run), _given(key, reference)
+    run, options = str(reference.run), _set_options(key, reference)
     by_name = {experiment.name: experiment for experiment in experiments()}
     if run not in by_name:
         raise UserError(
@@ -68,16 +68,16 @@ def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
         )
     command = by_name[run].command
     base = _base(command, [f"+exp={run}"])
-    choices = [*_inherited_choices(base, child, given), *_choices(given)]
+    choices = [*_inherited_choices(base, child, options), *_choices(options)]
     try:
         config = copy.deepcopy(_base(command, [f"+exp={run}", *choices]))
     except HydraException as error:
         raise UserError(f"{key}.set: {explained(error)}") from error
     parent = Composed(command, config, [f"+exp={run}", *choices])
     _inherit(parent, child)
-    for name, value in _values(given, config):
+    for name, value in _values(options, config):
         _set(parent, name, value, f"{key}.set.{name}")
-    parent.typed |= {str(name) for name in given}
+    parent.typed |= {str(name) for name in options}
     return parent
 
 
@@ -106,7 +106,7 @@ def forget_bases() -> None:
 
 
 def _base(command: str, words: list[str]) -> DictConfig:
-    """Composed once a process."""
+    """The config that these words make, composed once a process."""
     key = (command, *words)
     if key not in _bases:
         _bases[key] = compose(command, words)
@@ -114,12 +114,12 @@ def _base(command: str, words: list[str]) -> DictConfig:
 
 
 def _inherited_choices(
-    base: DictConfig, child: DictConfig, given: Mapping[str, Any]
+    base: DictConfig, child: DictConfig, options: Mapping[str, Any]
 ) -> Iterator[str]:
-    both = [key for key in ("recipe", "scale") if key in base and key in child and key not in given]
-    if "recipe" in both and child.recipe != base.recipe:
+    keys = [k for k in ("recipe", "scale") if k in base and k in child and k not in options]
+    if "recipe" in keys and child.recipe != base.recipe:
         yield f"recipe={child.recipe}"
-    if "scale" in both and child.scale.name != base.scale.name:
+    if "scale" in keys and child.scale.name != base.scale.name:
         yield f"scale={child.scale.name}"
 
 
@@ -139,10 +139,10 @@ def _inherit(parent: Composed, child: DictConfig) -> None:
                 _set(parent, f"scale.{key}", child.scale[key], f"scale.{key}")
 
 
-def _choices(given: Mapping[str, Any]) -> Iterator[str]:
+def _choices(options: Mapping[str, Any]) -> Iterator[str]:
     """The words that choose components and other groups."""
     for group in CHOICES:
-        value = given.get(group)
+        value = options.get(group)
         if isinstance(value, str):
             yield f"{group}={value}"
         elif isinstance(value, list) and group == "probe":
@@ -151,19 +151,19 @@ def _choices(given: Mapping[str, Any]) -> Iterator[str]:
             yield f"{group}={value['name']}"
 
 
-def _values(given: Mapping[str, Any], node: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+def _values(options: Mapping[str, Any], node: Any, where: str = "") -> Iterator[tuple[str, Any]]:
     """(dotted key, value) of every option that is set, down to the last key."""
-    for key, value in given.items():
+    for key, value in options.items():
         full = f"{where}.{key}".lstrip(".")
         if not where and key in CHOICES and not isinstance(value, Mapping):
             continue
         if key == "name" and where in CHOICES:
             continue
-        inside = OmegaConf.select(node, key) if isinstance(node, DictConfig) else None
+        inner = OmegaConf.select(node, key) if isinstance(node, DictConfig) else None
         if is_reference(value):
             yield full, {k: v for k, v in value.items() if k not in ("id", "folder")}
-        elif isinstance(value, Mapping) and isinstance(inside, DictConfig):
-            yield from _values(value, inside, full)
+        elif isinstance(value, Mapping) and isinstance(inner, DictConfig):
+            yield from _values(value, inner, full)
         else:
             yield full, value
 
@@ -190,7 +190,7 @@ def _comparable(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _given(key: str, reference: DictConfig) -> dict[str, Any]:
+def _set_options(key: str, reference: DictConfig) -> dict[str, Any]:
     """The options that a reference sets, as plain values."""
     if reference.set is not None and not isinstance(reference.set, DictConfig):
         raise UserError(f"{key}.set={reference.set}: expected options, such as {{seed: 3}}")

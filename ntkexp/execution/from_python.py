@@ -92,7 +92,7 @@ def _carried_out(
 
 
 def _command(experiment: str | None, words: list[str], config_dir: Path | None) -> str:
-    """train or study: which of them an experiment, or what is typed without one, is for."""
+    """The subcommand, train or study, of an experiment, or of overrides without one."""
     for override in words:
         key = override.lstrip("+").partition("=")[0]
         if key == "exp" or key.startswith("hydra"):
@@ -100,8 +100,8 @@ def _command(experiment: str | None, words: list[str], config_dir: Path | None) 
             raise UserError(f"{override}: cannot be set here; expected {accepted}")
     if experiment is None:
         return "study" if "study" in typed_keys(words) else "train"
-    there_are = [*experiments(), *(experiments_of(config_dir) if config_dir else ())]
-    commands = {known.name: known.command for known in there_are}
+    listed = [*experiments(), *(experiments_of(config_dir) if config_dir else ())]
+    commands = {entry.name: entry.command for entry in listed}
     if experiment in commands:
         return commands[experiment]
     names = list(commands)

@@ -31,14 +31,14 @@ def take_up(stored: Run, config: DictConfig, ready: Ready) -> bytes | None:
     """The checkpoint of the longest run that this one can go on from, whose rows it now has."""
     from ntkexp.checkpoint import restored, saved
 
-    found = [
+    candidates = [
         (content, folder)
         for folder in _shorter(stored.folder, config)
         if (content := restored((folder / WORK).read_bytes()))["step"] <= ready.work.last
     ]
-    if not found:
+    if not candidates:
         return None
-    content, folder = max(found, key=lambda one: int(one[0]["step"]))
+    content, folder = max(candidates, key=lambda candidate: int(candidate[0]["step"]))
     if reason := _depends_on_horizon(config):
         print(f"begins anew, and not from {folder}: {reason} may depend on the horizon")
         return None
@@ -54,17 +54,17 @@ def take_up(stored: Run, config: DictConfig, ready: Ready) -> bytes | None:
 
 
 def _shorter(folder: Path, config: DictConfig) -> Iterator[Path]:
-    """The finished runs beside it that kept their work and differ in their horizon alone."""
+    """The finished runs beside `folder` that kept their work and differ in their horizon alone."""
     wanted = _but_horizon(hashed(plain(config)))
-    for other in sorted(folder.parent.iterdir()):
-        # What is damaged there is no matter of this run.
+    for sibling in sorted(folder.parent.iterdir()):
+        # Damage to another run is no matter of this one.
         with suppress(DamagedRunError):
-            status = read_status(other) if other != folder and other.is_dir() else None
+            status = read_status(sibling) if sibling != folder and sibling.is_dir() else None
             if status is None or status["state"] != "finished":
                 continue
-            card = read_card(other) if WORK in status.get("files", {}) else None
+            card = read_card(sibling) if WORK in status.get("files", {}) else None
             if card is not None and _but_horizon(card.hashed) == wanted:
-                yield other
+                yield sibling
 
 
 def _but_horizon(decides: Mapping[str, Any]) -> str:
@@ -73,14 +73,14 @@ def _but_horizon(decides: Mapping[str, Any]) -> str:
 
 
 def _depends_on_horizon(config: DictConfig) -> str:
-    """What makes updates, or how they are computed, depend on their number; empty if nothing."""
-    told = {
+    """The options by which updates, or their last digits, depend on their number; empty if none."""
+    reasons = {
         f"optim.schedule={config.optim.schedule}": config.optim.schedule != "constant",
         "optim.scheduler": config.optim.get("scheduler") is not None,
         "members": config.members is not None,
         "transform=linearise": config.transform.name == "linearise",  # by its route
     }
-    return ", ".join(key for key, depends in told.items() if depends)
+    return ", ".join(key for key, holds in reasons.items() if holds)
 
 
 def _take_rows(stored: Run, folder: Path, content: Mapping[str, Any]) -> None:

@@ -66,18 +66,18 @@ def refuse_other_data(config: DictConfig, folder: Path, data: Callable[[DictConf
     if not kept:
         return
     try:
-        here = data(config)
+        now = data(config)
     except UserError:
         return
-    if here:
-        compare_data(folder, "was made", kept, here)
+    if now:
+        compare_data(folder, "was made", kept, now)
 
 
-def compare_data(folder: Path, how: str, kept: Data, here: Data) -> None:
+def compare_data(folder: Path, how: str, kept: Data, now: Data) -> None:
     """Refuse other content than that of `kept`; the same files may lie under other names."""
-    if sorted(kept.values()) == sorted(here.values()):
+    if sorted(kept.values()) == sorted(now.values()):
         return
-    other = [name for name, sum_ in here.items() if sum_ not in kept.values()] or sorted(here)
+    other = [name for name, sum_ in now.items() if sum_ not in kept.values()] or sorted(now)
     if other[0].startswith("run "):
         raise UserError(
             f"{folder} {how} from another file than {other[0].removeprefix('run ')} is now; bring "

@@ -1,4 +1,4 @@
-"""What a run needs before there is a folder for it: data, network and probes, built and checked.
+"""Builds and checks the data, the network and the probes of a run, before there is its folder.
 
 A config with a `study` is one of `ntkexp study`, every other one of `ntkexp train`.
 """

@@ -17,7 +17,7 @@ from typing import Any
 Handler = Callable[[int, FrameType | None], None]
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's <malloc.h>
 PIECE_BYTES, KEPT_BYTES = 64 * 2**20, 2**30
-# What a run sets of the environment.
+# The variables of the environment that a run sets.
 VARIABLES = ("OPENBLAS_NUM_THREADS", "CUBLAS_WORKSPACE_CONFIG")
 
 
@@ -88,7 +88,7 @@ def stop_signals(again: Handler = end_at_once) -> Iterator[list[int]]:
         yield received
     finally:
         for number, handler in before.items():
-            # None: it was set by what is not Python, and stays with ours.
+            # None: the handler before was not set from Python, and cannot be set again.
             if handler is not None:
                 signal.signal(number, handler)
 
@@ -124,7 +124,8 @@ def _threads() -> Iterator[None]:
 
 @contextmanager
 def _precision() -> Iterator[None]:
-    """torch has two ways to say it. The older one cannot be read where the newer one was used."""
+    """Restores torch's precision afterwards. Of its two sets of switches the older cannot be read
+    where the newer was used."""
     import torch
 
     backends: Any = torch.backends

@@ -1,4 +1,4 @@
-"""What a finished run is made of, made again from what it keeps: data, network, batches, kernel.
+"""Makes the data, the network, the batches and the kernel of a finished run again from its files.
 
 A record's own methods ask here (`run.network()`), and nobody else.
 """
@@ -44,7 +44,7 @@ def batch(run: Record, name: str, *, trust: bool) -> Batch:
 
 def kernel(run: Record, name: str, step: int | None, *, trust: bool) -> TangentKernel:
     made = _with_weights(run, step, trust)
-    seen = NetworkView(
+    view = NetworkView(
         made.model,
         made.dataset,
         made.objective,
@@ -55,13 +55,13 @@ def kernel(run: Record, name: str, step: int | None, *, trust: bool) -> TangentK
         last=step is None,
         batches={name: _of_name(made, name)},
     )
-    return seen.kernel(name)
+    return view.kernel(name)
 
 
 def _of_name(made: NetworkOnData, name: str) -> Batch:
     if name not in made.batches:
-        there = ", ".join(made.batches) or "none"
-        raise UserError(f"no batch {name}: the run's probes look at {there}")
+        names = ", ".join(made.batches) or "none"
+        raise UserError(f"no batch {name}: the run's probes look at {names}")
     return made.batches[name]
 
 
@@ -85,7 +85,7 @@ def _prepared(run: Record, trust: bool) -> NetworkOnData:
     kept = kept_config(run.folder)
     if "study" in kept or kept.get("members"):
         raise UserError(f"{run.folder}: is a study or trains many networks; expected one network")
-    parts: dict[str, Any] = {
+    chosen: dict[str, Any] = {
         group: _component(group, kept.get(group) or {}, group, trust) for group in PARTS
     }
     built = {
@@ -98,7 +98,7 @@ def _prepared(run: Record, trust: bool) -> NetworkOnData:
         probe=built,
         probing=checked(ProbingConfig, kept.get("probing", {}), "probing"),
         progress=False,
-        **parts,
+        **chosen,
     )
     # Weights of another run it began with are in its own weights.
     made = network_on_data(config, built, torch.device("cpu"))

@@ -198,6 +198,6 @@ def _cut_short(stored: Run, error: Exception, signals: Sequence[int]) -> int:
 
 
 def _tell(line: str) -> None:
-    """On standard error, if somebody still reads it: what is to be told is in the status, too."""
+    """Print a line on standard error, if somebody still reads it; the status has it, too."""
     with contextlib.suppress(OSError):
         print(line, file=sys.stderr)

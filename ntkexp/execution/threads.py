@@ -1,4 +1,4 @@
-"""How many threads a run computes with, and how they wait for each other (docs/threads.md).
+"""The threads that a run computes with: how many, and how they wait (docs/threads.md).
 
 The number is decided at a run's first life and kept for all its lives: sums are taken in another
 order by other numbers of threads, and a run that goes on must be the run that it was.
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # spinning, beside busy processes eight times as quick as 100,000 rounds (docs/measured/). libgomp
 # (PyTorch's wheels for Linux) obeys the first two; KMP_BLOCKTIME, for other builds, was not tried.
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "0"}
-SAID = WAITING.keys()
 
 # What another thread costs a step, .7 ms, as multiplications that one core does in that time
 # (measured in processor time on an AMD EPYC Zen 3 with PyTorch 2.13).
@@ -44,7 +43,7 @@ def set_waiting(environment: MutableMapping[str, str] = os.environ) -> None:
 
     It is read when torch is loaded, so this comes before.
     """
-    if not SAID & environment.keys():
+    if not WAITING.keys() & environment.keys():
         environment.update(WAITING)
 
 
@@ -55,19 +54,19 @@ def wanted(config: DictConfig) -> Wanted:
     A job of a sweep has no more than its share of the cores, whatever was said.
     """
     if threads := config.launcher.threads:
-        asked = Wanted(threads, f"launcher.threads={threads}")
+        choice = Wanted(threads, f"launcher.threads={threads}")
     elif exported := exported_threads():
-        asked = Wanted(exported, f"OMP_NUM_THREADS={exported}")
+        choice = Wanted(exported, f"OMP_NUM_THREADS={exported}")
     else:
         return Wanted(by_work(multiplications_of_a_step(config), _share or cores()))
-    return asked if _share is None else Wanted(min(asked.number, _share), asked.said)
+    return choice if _share is None else Wanted(min(choice.number, _share), choice.said)
 
 
 def exported_threads() -> int | None:
     """The user's OMP_NUM_THREADS; OpenMP allows a list, whose first number is for the outermost
     level. None where it is absent or no number, as libgomp takes it."""
-    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return int(given) if given.isdigit() and int(given) else None
+    text = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(text) if text.isdigit() and int(text) else None
 
 
 def by_work(work: int | None, cores: int) -> int:

@@ -108,7 +108,7 @@ def _print_to(log: Path) -> None:
 
 
 def _forget_unbegun(folder: Path) -> None:
-    """A job that was refused before its run began leaves no folder; its message is reported."""
+    """Remove the folder of a job that was refused before its run began."""
     if not (folder / "status.json").exists():
         with contextlib.suppress(OSError):
             (folder / LOG).unlink()

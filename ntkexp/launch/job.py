@@ -1,4 +1,4 @@
-"""One job of a sweep: what it is, what became of it; and all of them in words."""
+"""One job of a sweep, its outcome, and the lines that report on all jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ntkexp.identity import folder_of
 from ntkexp.results.lock import is_locked
 from ntkexp.results.status import forget_work, has_commits, read_status
 
-# What a job writes to the terminal when it runs alone.
+# The file of the lines that a job would print if it ran alone.
 LOG = "log.txt"
 # Exit codes of a job's process beside those of a run: its input is bad, its run is worked on
 # elsewhere, it broke.
@@ -120,7 +120,7 @@ def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
     except UserError as error:
         job.fail(str(error), job.folder / LOG)
         return
-    # In a rerun that ended early what is finished may be the life before.
+    # After a rerun that ended early, "finished" may be of the life before.
     if status["state"] == "finished" and not (job.config.rerun and code != DONE):
         job.outcome = Outcome.finished
         if code < 0:
@@ -159,7 +159,7 @@ def _record_kill(job: Job, number: signal.Signals) -> None:
 
 
 def summary(jobs: Sequence[Job]) -> str:
-    """How many ended how; a line for each that did not end well."""
+    """The number of jobs by outcome, and a line for each that did not end well."""
     counts = Counter(str(job.outcome) for job in jobs)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
     head = f"{_count(jobs)}: {counted}"
@@ -179,13 +179,13 @@ def forecast(jobs: Sequence[Job], needed: Sequence[Job] = ()) -> str:
 
 
 def same_run(jobs: Sequence[Job]) -> Iterator[str]:
-    """A line for each run that several jobs of other words are."""
+    """A line for each run that several jobs, of different overrides, have in common."""
     for job in jobs:
-        several = list(dict.fromkeys(job.batch))
-        if len(several) > 1:
-            common = set(several[0]).intersection(*several)
+        of_run = list(dict.fromkeys(job.batch))
+        if len(of_run) > 1:
+            common = set(of_run[0]).intersection(*of_run)
             names = [
-                " ".join(word for word in overrides if word not in common) for overrides in several
+                " ".join(word for word in overrides if word not in common) for overrides in of_run
             ]
             yield f"{', '.join(names)}: one run, since its id does not depend on these"
 
@@ -215,10 +215,10 @@ def _short(reason: str) -> str:
 
 def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
     """Columns of equal width, the last one free."""
-    kept = list(rows)
-    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    lines = list(rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  "
         + "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-        for row in kept
+        for row in lines
     ]

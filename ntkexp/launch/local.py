@@ -78,8 +78,8 @@ def slots(
             file=sys.stderr,
         )
     fair = max(1, room // count)
-    each = max([min(launcher.threads or threads.exported_threads() or fair, fair), *kept])
-    return [Slot(each, gpus[index % len(gpus)] if gpus else None) for index in range(count)]
+    number = max([min(launcher.threads or threads.exported_threads() or fair, fair), *kept])
+    return [Slot(number, gpus[index % len(gpus)] if gpus else None) for index in range(count)]
 
 
 POLL_SECONDS = 0.1

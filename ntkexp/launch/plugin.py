@@ -32,7 +32,7 @@ from ntkexp.results.numbers.metric import KEY
 # Exit codes above it tell of the signal that ended a process.
 SIGNALS = 128
 # Sweepers that are registered here.
-OWN = ("ntkexp", "search")
+SWEEPER_NAMES = ("ntkexp", "search")
 
 
 class Task(Protocol):
@@ -95,7 +95,7 @@ class SweepLauncher(Launcher):
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
     ) -> None:
         self.context, self.task, self.config = hydra_context, cast(Task, task_function), config
-        if config.hydra.runtime.choices["hydra/sweeper"] != OWN[0]:
+        if config.hydra.runtime.choices["hydra/sweeper"] != SWEEPER_NAMES[0]:
             refuse_without_metric(config)
 
     def launch(
@@ -109,10 +109,10 @@ class SweepLauncher(Launcher):
         if max(self.task.codes[before:], default=0) > SIGNALS:
             raise SweepStopped
         sweeper = self.config.hydra.runtime.choices["hydra/sweeper"]
-        if sweeper == OWN[0] and not self.config.launcher.dry_run:
+        if sweeper == SWEEPER_NAMES[0] and not self.config.launcher.dry_run:
             print_numbers(jobs, self.config.objective_metric)
-        if sweeper not in OWN:
-            # What a sweeper of others writes about itself goes there.
+        if sweeper not in SWEEPER_NAMES:
+            # A sweeper of another package writes its own files there.
             Path(self.config.hydra.sweep.dir).mkdir(parents=True, exist_ok=True)
         return returns(jobs, job_overrides, self.config.objective_metric)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.trial import FrozenTrial
 
-# What a stored study is about: a search with other words is another study.
+# The key of a stored study's metric and overrides: a search with others is another study.
 ABOUT = "ntkexp"
 # The override of every option of a trial.
 WORDS = "words"
@@ -122,8 +122,8 @@ class Search:
         samplers = _optuna().samplers
         seed = self.options["seed"]
         seed = None if seed is None else seed + trials
-        made = {"tpe": samplers.TPESampler, "random": samplers.RandomSampler}
-        sampler: BaseSampler = made[self.options["sampler"]](seed=seed)
+        kinds = {"tpe": samplers.TPESampler, "random": samplers.RandomSampler}
+        sampler: BaseSampler = kinds[self.options["sampler"]](seed=seed)
         return sampler
 
 
@@ -148,7 +148,7 @@ def space_of(arguments: Sequence[str]) -> tuple[dict[str, BaseDistribution], lis
 
 
 def _distribution(override: Override) -> BaseDistribution:
-    from optuna import distributions as of
+    from optuna import distributions
 
     sweep = override.value()
     try:
@@ -157,14 +157,14 @@ def _distribution(override: Override) -> BaseDistribution:
             assert sweep.end is not None
             log = "log" in sweep.tags
             if isinstance(sweep.start, int) and isinstance(sweep.end, int):
-                return of.IntDistribution(sweep.start, sweep.end, log=log)
-            return of.FloatDistribution(sweep.start, sweep.end, log=log)
+                return distributions.IntDistribution(sweep.start, sweep.end, log=log)
+            return distributions.FloatDistribution(sweep.start, sweep.end, log=log)
         if isinstance(sweep, RangeSweep) and isinstance(sweep.start, int) and sweep.step == 1:
             values = [int(str(number)) for number in override.sweep_iterator()]
-            return of.IntDistribution(min(values), max(values))
+            return distributions.IntDistribution(min(values), max(values))
         if isinstance(sweep, ChoiceSweep | RangeSweep):
             # As they would be typed: a choice may be a list, or a word in quotes.
-            return of.CategoricalDistribution(list(override.sweep_string_iterator()))
+            return distributions.CategoricalDistribution(list(override.sweep_string_iterator()))
     except ValueError as error:
         raise UserError(f"{override.input_line}: {error}") from error
     raise UserError(f"{override.input_line}: expected interval(a,b), range(a,b) or values")
@@ -191,9 +191,9 @@ def _tell(study: Study, trial: Trial | FrozenTrial, returned: JobReturn) -> None
 
 
 def _in_state(study: Study, *names: str) -> list[Any]:
-    """Trials in one of these states, or in any, of which it is known what they choose.
+    """The trials in one of these states, or in any, whose options are known.
 
-    Of one that a kill cut off while it was asked for it is not: it counts for nothing.
+    A trial that a kill cut off while it was asked for has none: it counts for nothing.
     """
     trials = [trial for trial in study.get_trials(deepcopy=False) if WORDS in trial.user_attrs]
     return [trial for trial in trials if not names or trial.state.name in names]

@@ -104,7 +104,7 @@ def _executor(launcher: SlurmConfig) -> Any:
 
 
 def _submitted(executor: Any, work: Sequence[SlurmJob]) -> list[Any]:
-    """The jobs of one array; what SLURM has against it, in its own words."""
+    """The jobs of one array; where SLURM refuses it, an error in SLURM's own words."""
     from submitit.core.utils import FailedJobError, FailedSubmissionError
 
     try:
@@ -118,7 +118,7 @@ def _submitted(executor: Any, work: Sequence[SlurmJob]) -> list[Any]:
 
 
 def _wait(waiting: dict[Any, Job], progress: Progress, queue: Queue | None) -> None:
-    """Until all have ended, in any order."""
+    """Wait until all have ended, in any order."""
     while waiting:
         left = queue.left([submitted.job_id for submitted in waiting]) if queue else set[str]()
         for submitted, job in list(waiting.items()):
@@ -149,7 +149,8 @@ def _record_outcome(submitted: Any, job: Job) -> None:
 
 
 def _ended(submitted: Any, job: Job) -> bool:
-    """By its status.json first: asking SLURM takes accounting, which small clusters lack."""
+    """True if a job has ended, by status.json first: asking SLURM takes accounting, which small
+    clusters lack."""
     try:
         status = read_status(job.folder)
     except UserError:
@@ -168,7 +169,7 @@ def _result(submitted: Any) -> tuple[int, str]:
 
 
 class Queue:
-    """Which jobs have left the queue.
+    """The jobs that have left the queue.
 
     Where SLURM keeps accounts, they tell of a job that was cancelled or lost with its node; on
     clusters without, that it is no longer listed is all there is to know.
