@@ -22,7 +22,7 @@ from ntkexp.errors import UserError, first_line
 from ntkexp.tangent.batch import Batch, Inputs, mapped, parts_of
 
 SPLITS = ("train", "test")
-# Of the training examples, beside inputs and labels.
+# Masks of the training examples, beside inputs and labels.
 MASKS = ("noisy", "difficult")
 HASHED_AT_ONCE = 100
 
@@ -40,10 +40,10 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
         seed: of a data set of the house.
     """
     if ":" in source:
-        given = imported(f"--data {source}", source.replace(":", "."))()
-        if not isinstance(given, Mapping) or not {*SPLITS} <= given.keys():
+        pairs = imported(f"--data {source}", source.replace(":", "."))()
+        if not isinstance(pairs, Mapping) or not {*SPLITS} <= pairs.keys():
             raise UserError(f"--data {source}: expected a dict with train and test, of (x, y) each")
-        return splits_of(f"--data {source}", given)
+        return splits_of(f"--data {source}", pairs)
     if source in components.names("data"):
         options = components.made("data", source, {}, "data")
         assert isinstance(options, Data)
@@ -66,15 +66,15 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
 
 
 def checksums(source: str, seed: int) -> dict[str, str]:
-    """By split, the sha256 of the inputs and labels that are looked at first."""
-    found = {}
+    """The sha256 of the first inputs and labels of each split."""
+    sums = {}
     for name, split in examples(source, seed).items():
         digest = hashlib.sha256()
         first = slice(0, HASHED_AT_ONCE)
         for tensor in (*parts_of(inputs_of(split, first)), split.targets[first]):
             digest.update(tensor.contiguous().numpy().tobytes())
-        found[f"{source} {name}"] = digest.hexdigest()
-    return found
+        sums[f"{source} {name}"] = digest.hexdigest()
+    return sums
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,17 @@ def inputs_of(split: Split, examples: slice) -> Inputs:
     return mapped(split.whole, lambda part: part[numbers])
 
 
-def splits_of(who: str, given: Mapping[str, Any]) -> dict[str, Split]:
-    """The splits of {"train": (x, y), "test": (x, y)}; `who` gave it, for messages."""
+def splits_of(who: str, pairs: Mapping[str, Any]) -> dict[str, Split]:
+    """The splits of {"train": (x, y), "test": (x, y)}; `who` gave the pairs, for messages."""
     splits: dict[str, Split] = {}
     batches: list[Batch] = []
     for name in SPLITS:
         try:
-            if not isinstance(given[name], tuple | list):
-                raise TypeError(f"expected (x, y), two tensors, got a {type(given[name]).__name__}")
-            x, y = given[name]
-            several = isinstance(x, Mapping | tuple)
-            batch = Batch.of(mapped(x, _tensor) if several else _tensor(x))
+            if not isinstance(pairs[name], tuple | list):
+                raise TypeError(f"expected (x, y), two tensors, got a {type(pairs[name]).__name__}")
+            x, y = pairs[name]
+            nested = isinstance(x, Mapping | tuple)
+            batch = Batch.of(mapped(x, _tensor) if nested else _tensor(x))
             targets = _tensor(y)
         except (TypeError, ValueError) as error:
             raise UserError(f"{who}: {name}: {first_line(error)}") from error
@@ -111,13 +111,13 @@ def splits_of(who: str, given: Mapping[str, Any]) -> dict[str, Split]:
             raise UserError(f"{who}: {name} has {len(batch)} inputs and {len(targets)} labels")
         first = sum(map(len, batches))
         numbers = torch.arange(first, first + len(batch))
-        splits[name] = Split.clean(numbers if several else batch.parts()[0], targets)
+        splits[name] = Split.clean(numbers if nested else batch.parts()[0], targets)
         batches.append(batch)
     train = splits["train"]
-    masks = {name: _tensor(given.get(name, train.corrupted)).bool() for name in MASKS}
-    clean = _tensor(given.get("clean", train.targets))
+    masks = {name: _tensor(pairs.get(name, train.corrupted)).bool() for name in MASKS}
+    clean = _tensor(pairs.get("clean", train.targets))
     splits["train"] = Split(train.inputs, train.targets, clean, masks["noisy"], masks["difficult"])
-    if not several:
+    if not nested:
         return splits
     whole = Batch.joined(batches).inputs
     return {name: Numbered(**vars(split), whole=whole) for name, split in splits.items()}

@@ -16,12 +16,12 @@ from torch import Tensor, nn
 from ntkexp.components import imported
 from ntkexp.errors import UserError, not_read
 
-# Where the weights are in a file that holds more: of Lightning, and what people write by hand.
+# The key of the weights in a file that holds more: Lightning's, and those that people choose.
 WEIGHTS = ("state_dict", "model_state_dict", "model", "network", "net")
-# What wrappers put before every name: DistributedDataParallel, Lightning modules, torch.compile.
+# The prefix of every name in a wrapper: DistributedDataParallel, Lightning modules, torch.compile.
 WRAPPED = re.compile(r"((module|model|_orig_mod|network|net)\.)*")
 IN_A_NAME = re.compile(r"(?:step[=_-]?|checkpoint-|weights\.)(\d+)")
-# In the folder that Hugging Face's Trainer writes at a step.
+# The weights in the folder that Hugging Face's Trainer writes at a step.
 OF_FOLDER = ("model.safetensors", "pytorch_model.bin")
 
 
@@ -89,21 +89,21 @@ def file_of(path: Path) -> Path:
     raise UserError(f"{path}: has no {' and no '.join(OF_FOLDER)}")
 
 
-def steps_of(paths: Sequence[Path], given: Sequence[int], reader: Reader) -> dict[int, Path]:
-    """Step -> checkpoint, in order: as given, else as the files say; never by the order of names.
+def steps_of(paths: Sequence[Path], steps: Sequence[int], reader: Reader) -> dict[int, Path]:
+    """Step -> checkpoint, in order: by `steps`, else as the files say; never by the order of names.
 
     Refused where a step is not known, or is that of two files.
     """
-    if given and len(given) != len(paths):
+    if steps and len(steps) != len(paths):
         raise UserError(
-            f"--steps {','.join(map(str, given))}: {len(given)} steps for {len(paths)} files"
+            f"--steps {','.join(map(str, steps))}: {len(steps)} steps for {len(paths)} files"
         )
-    found: dict[int, Path] = {}
-    for path, step in zip(paths, given or (_step_of(path, reader) for path in paths), strict=True):
-        if step in found:
-            raise UserError(f"{path} and {found[step]} are both of step {step}; --steps tells them")
-        found[step] = path
-    return dict(sorted(found.items()))
+    files: dict[int, Path] = {}
+    for path, step in zip(paths, steps or (_step_of(path, reader) for path in paths), strict=True):
+        if step in files:
+            raise UserError(f"{path} and {files[step]} are both of step {step}; --steps tells them")
+        files[step] = path
+    return dict(sorted(files.items()))
 
 
 def _step_of(path: Path, reader: Reader) -> int:
@@ -126,13 +126,13 @@ def load_into(network: nn.Module, path: Path, reader: Reader) -> None:
     """Give a network the weights of a checkpoint, whatever wrapped it when they were kept."""
     if path.is_dir() and hasattr(network, "from_pretrained"):
         # Its files may have the names of an older version.
-        its: Any = type(network)
-        content = its.from_pretrained(path, local_files_only=True).state_dict()
+        kind: Any = type(network)
+        content = kind.from_pretrained(path, local_files_only=True).state_dict()
     else:
         content = reader.content(path)
     inside = [content[key] for key in WEIGHTS if isinstance(content.get(key), Mapping)]
-    every = inside[0] if inside else content
-    kept = {name: value for name, value in every.items() if isinstance(value, Tensor)}
+    weights = inside[0] if inside else content
+    kept = {name: value for name, value in weights.items() if isinstance(value, Tensor)}
     wanted = network.state_dict()
     named = _unwrapped(path, kept, wanted)
     for name, tensor in wanted.items():
@@ -145,7 +145,7 @@ def load_into(network: nn.Module, path: Path, reader: Reader) -> None:
 def _unwrapped(
     path: Path, kept: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
 ) -> dict[str, Tensor]:
-    """The weights by the network's own names, which a wrapper's may stand before."""
+    """The weights by the network's own names, without the prefix of a wrapper."""
     first = next(iter(wanted), "")
     for name in sorted(kept, key=len):
         prefix = name.removesuffix(first)
@@ -153,9 +153,9 @@ def _unwrapped(
             named = {n.removeprefix(prefix): t for n, t in kept.items() if n.startswith(prefix)}
             if named.keys() >= wanted.keys() and (prefix or named.keys() == wanted.keys()):
                 return named
-    missing, other = ([n for n in a if n not in b] for a, b in ((wanted, kept), (kept, wanted)))
+    missing, extra = ([n for n in a if n not in b] for a, b in ((wanted, kept), (kept, wanted)))
     raise UserError(
-        f"{path}: is of another network: it lacks {_brief(missing)}, and has {_brief(other)}"
+        f"{path}: is of another network: it lacks {_brief(missing)}, and has {_brief(extra)}"
     )
 
 

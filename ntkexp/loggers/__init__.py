@@ -1,4 +1,4 @@
-"""Where the numbers of a run go besides its tables: one file a logger."""
+"""Loggers, by name: further places for the numbers of a run, one file a logger."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Sink(Protocol):
         program, or on disk, when this returns."""
 
     def close(self, finished: bool) -> None:
-        """The life is over; `finished` says whether the run is."""
+        """End with this life of the run; `finished` is true if the run is finished, too."""
 
 
 @dataclass

@@ -36,13 +36,13 @@ STEP, COMMITS = "step", "commits"
 def mirror_for(config: DictConfig, run: Run) -> Mirror:
     """The loggers that a config chooses, for its run."""
     loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
-    told = {
+    values = {
         key: value
         for key, value in flattened(plain(config)).items()
         if key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
     }
     members = expanded(config.members) if config.members else ()
-    return Mirror(loggers, run, config.name, told, tuple(members))
+    return Mirror(loggers, run, config.name, values, tuple(members))
 
 
 @dataclass
@@ -117,8 +117,8 @@ class Mirror:
             remove_tree(folder)
         make_folder(folder)
         about = About(self.experiment, self.run.folder.name, folder, self.config)
-        told = folder / COMMITS
-        commits = int(told.read_text()) if told.exists() else 0
+        counted = folder / COMMITS
+        commits = int(counted.read_text()) if counted.exists() else 0
         self._open[name] = OpenLogger(logger.open(about), commits)
 
     def _rows(self, tables: Tables) -> tuple[Tables, list[Series]]:

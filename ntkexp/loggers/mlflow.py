@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
 from ntkexp.options import count, option
 
-# What a server takes in one request.
+# The most that a server takes in one request.
 METRICS_AT_ONCE, PARAMETERS_AT_ONCE = 1000, 100
 LONGEST = 500
 
@@ -41,15 +41,15 @@ class MlflowSink:
 
         self.points = options.points
         self.client: Any = MlflowClient(tracking_uri=options.uri)
-        kept = about.folder / "id"
-        if kept.exists():
-            self.id = kept.read_text()
+        id_file = about.folder / "id"
+        if id_file.exists():
+            self.id = id_file.read_text()
             self.client.set_terminated(self.id, "RUNNING")
             return
         home = self._experiment(about.experiment)
         self.id = self.client.create_run(home, run_name=about.run).info.run_id
         self._describe(about)
-        kept.write_text(self.id)
+        id_file.write_text(self.id)
 
     def write(self, tables: Tables, series: Sequence[Series]) -> None:
         from mlflow.entities import Metric
@@ -68,7 +68,7 @@ class MlflowSink:
         self.client.set_terminated(self.id, "FINISHED" if finished else "KILLED")
 
     def _experiment(self, name: str) -> str:
-        """The jobs of a sweep all look for it, and one of them makes it."""
+        """The id of an experiment: all jobs of a sweep look for it, and one of them makes it."""
         from mlflow.exceptions import MlflowException
 
         experiment = self.client.get_experiment_by_name(name)

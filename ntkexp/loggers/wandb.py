@@ -38,13 +38,13 @@ class WandbSink:
         import wandb
 
         self.points = options.points
-        kept = about.folder / "id"
-        if not kept.exists():
-            kept.write_text(f"{about.run}-{token_hex(4)}")
+        id_file = about.folder / "id"
+        if not id_file.exists():
+            id_file.write_text(f"{about.run}-{token_hex(4)}")
         init: Any = wandb.init
         self.run: Any = init(
             project=options.project,
-            id=kept.read_text(),
+            id=id_file.read_text(),
             name=f"{about.experiment}/{about.run}",
             group=about.experiment,
             config=dict(about.config),

@@ -28,8 +28,8 @@ class Norm(StrEnum):
 
 
 class ResidualScale(StrEnum):
-    """What the last norm of a block multiplies with at first. zero: the block begins as its
-    shortcut alone (Goyal et al. 2017, https://arxiv.org/abs/1706.02677)."""
+    """The first scale of a block's last norm. zero: the block begins as its shortcut alone (Goyal
+    et al. 2017, https://arxiv.org/abs/1706.02677)."""
 
     one = "one"
     zero = "zero"

@@ -72,7 +72,7 @@ class Torch(Model):
         modes = [(module, module.training) for module in network.modules()]
         try:
             with torch.no_grad():
-                given = network.eval()(torch.zeros(2, *inputs, device=device))
+                output = network.eval()(torch.zeros(2, *inputs, device=device))
         except NotImplementedError:  # on "meta", what only some networks can do
             raise
         except (RuntimeError, ValueError, TypeError, IndexError) as error:
@@ -82,7 +82,7 @@ class Torch(Model):
             ) from error
         for module, mode in modes:
             module.training = mode
-        shape = tuple(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+        shape = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
         if shape != (2, outputs):
             raise UserError(
                 f"model.of={self.of}: gives {shape} for 2 examples; the objective takes "

@@ -38,30 +38,30 @@ def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None
                 nn.init.zeros_(module.bias)
 
 
-def start_from(model: nn.Module, given: StartFrom) -> None:
-    """Take over all weights and statistics but those that `given.fresh` names, and statistics
-    unless `given.reset_statistics`."""
-    kept, drawn = given.tensors(), model.state_dict()
+def start_from(model: nn.Module, source: StartFrom) -> None:
+    """Take over the weights of `source`, but those that `source.fresh` names, and its statistics,
+    unless `source.reset_statistics`."""
+    kept, drawn = source.tensors(), model.state_dict()
     fresh = (
-        {name for name in drawn if name.startswith(tuple(given.fresh))} if given.fresh else set()
+        {name for name in drawn if name.startswith(tuple(source.fresh))} if source.fresh else set()
     )
-    for beginning in given.fresh:
+    for beginning in source.fresh:
         if not any(name.startswith(beginning) for name in drawn):
             raise UserError(
-                f"weights.fresh={given.fresh}: no parameter begins with {beginning}; there are "
+                f"weights.fresh={source.fresh}: no parameter begins with {beginning}; there are "
                 f"{', '.join(drawn)}"
             )
-    if given.reset_statistics:
+    if source.reset_statistics:
         fresh |= {name for name in drawn if name.endswith(STATISTICS)}
     wanted = {name: tensor for name, tensor in drawn.items() if name not in fresh}
     for name, tensor in wanted.items():
         if name not in kept:
-            raise UserError(f"weights: {given.path} has no {name}; expected a network like this")
+            raise UserError(f"weights: {source.path} has no {name}; expected a network like this")
         if kept[name].shape != tensor.shape:
             raise UserError(
-                f"weights: {name} of {given.path} has shape {tuple(kept[name].shape)}; this "
+                f"weights: {name} of {source.path} has shape {tuple(kept[name].shape)}; this "
                 f"network's has {tuple(tensor.shape)}"
             )
     if left := sorted(kept.keys() - drawn.keys()):
-        raise UserError(f"weights: {given.path} has {left[0]} too; expected a network like this")
+        raise UserError(f"weights: {source.path} has {left[0]} too; expected a network like this")
     model.load_state_dict({**drawn, **{name: kept[name] for name in wanted}})

@@ -34,7 +34,7 @@ class Loss(Protocol):
         """The losses and d loss / d outputs, without a graph, for any number of leading sizes."""
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """(n,): whether each decision is right; not a number where nothing is decided."""
+        """(n,): true where a decision is right; not a number where nothing is decided."""
 
     def sample(self, outputs: Tensor, generator: torch.Generator) -> Tensor:
         """Targets drawn from the distribution whose negative log-likelihood the loss is."""
@@ -71,7 +71,7 @@ class Objective(Component):
         return usual
 
     def seen(self, dataset: Dataset) -> Dataset:
-        """The data as they are trained on; where targets are no labels, with others in place."""
+        """The data with the targets that are trained on, where these are not the labels."""
         return dataset
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:

@@ -1,4 +1,4 @@
-"""Loss and accuracy of whole sets, and what else is asked for."""
+"""Loss and accuracy of whole sets, and the metrics that `evaluate.metrics` asks for."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def evaluate(
     objective: Loss,
     *,
     layout: torch.memory_format = torch.contiguous_format,
-    **asked: Any,
+    **options: Any,
 ) -> dict[str, tuple[float, ...]]:
-    """Mean loss, accuracy and metrics of a network by subset; `asked` is what `judged` takes."""
+    """Mean loss, accuracy and metrics of a network by subset; `options` are those of `judged`."""
 
     def outputs_of(chosen: slice) -> Tensor:
         outputs: Tensor = model(split.inputs[chosen].contiguous(memory_format=layout))
         return outputs
 
-    return judged(outputs_of, split, objective, **asked)
+    return judged(outputs_of, split, objective, **options)
 
 
 @torch.no_grad()
@@ -91,7 +91,7 @@ def judged(
     The examples of a split are in random order, so the first ones are a fixed random sample.
     """
     count = min(examples or len(split.targets), len(split.targets))
-    loss, right, kept = [], [], []
+    loss, right, all_outputs = [], [], []
     for start in range(0, count, batch_size):
         chosen = slice(start, min(start + batch_size, count))
         outputs = outputs_of(chosen)
@@ -99,15 +99,15 @@ def judged(
         loss.append(objective.losses(outputs, split.targets[chosen]))
         right.append(objective.correct(outputs, split.targets[chosen]))
         if metrics:
-            kept.append(outputs)
+            all_outputs.append(outputs)
     # Summed in float64: the mean then does not depend on the batch size beyond the last digits.
     all_losses, all_right = torch.cat(loss).double(), torch.cat(right).double()
     by_subset: dict[str, tuple[float, ...]] = {}
-    for name, every in split.subsets().items():
+    for name, mask in split.subsets().items():
         if name in ALWAYS or name in subsets:
-            members = every[:count]
+            members = mask[:count]
             usual = all_losses[members].mean().item(), all_right[members].mean().item()
-            more = _measured(metrics, kept, split.targets[:count], members)
+            more = _measured(metrics, all_outputs, split.targets[:count], members)
             by_subset[name] = (*usual, *more)
     return by_subset
 

@@ -27,14 +27,14 @@ Metric = Callable[[Tensor, Tensor], float]
 
 def of_objective(objective: Loss, names: Sequence[str]) -> list[Metric]:
     """The metrics of these names; an objective has those that its `metrics()` gives, if any."""
-    there: Mapping[str, Metric] = getattr(objective, "metrics", dict)()
+    named: Mapping[str, Metric] = getattr(objective, "metrics", dict)()
     for name in names:
-        if name not in there:
-            known = f"those of this objective: {', '.join(there)}" if there else "none: it has none"
-            raise UserError(f"evaluate.metrics={name}: not known; expected {known}")
+        if name not in named:
+            takes = f"those of this objective: {', '.join(named)}" if named else "none: it has none"
+            raise UserError(f"evaluate.metrics={name}: not known; expected {takes}")
         if names.count(name) > 1:
             raise UserError(f"evaluate.metrics: {name} is named twice; expected each once")
-    return [there[name] for name in names]
+    return [named[name] for name in names]
 
 
 def r_squared(outputs: Tensor, numbers: Tensor) -> float:

@@ -60,25 +60,25 @@ class AdamUpdate(WeightUpdate):
 
     @torch.no_grad()
     def apply(self, lr: Number) -> None:
-        parts = (self.parameters, self.gradients, self.memory["mean"], self.memory["square"])
+        lists = (self.parameters, self.gradients, self.memory["mean"], self.memory["square"])
         if isinstance(lr, Tensor) or isinstance(self.weight_decay, Tensor):
             for m in range(len(self.parameters[0])):
-                of_member = tuple([tensor[m] for tensor in tensors] for tensors in parts)
+                of_member = tuple([tensor[m] for tensor in tensors] for tensors in lists)
                 self._fused(of_member, number_of(lr, m), number_of(self.weight_decay, m))
         else:
-            self._fused(parts, lr, self.weight_decay)
+            self._fused(lists, lr, self.weight_decay)
         self.gradients = []
 
-    def _fused(self, parts: tuple[list[Tensor], ...], lr: float, weight_decay: float) -> None:
-        made = parts[0][0].new_full((), self.updates, dtype=torch.float32)
-        weights, gradients, mean, square = parts
+    def _fused(self, lists: tuple[list[Tensor], ...], lr: float, weight_decay: float) -> None:
+        step = lists[0][0].new_full((), self.updates, dtype=torch.float32)
+        weights, gradients, mean, square = lists
         torch._fused_adam_(
             weights,
             gradients,
             mean,
             square,
             [],
-            [made] * len(weights),
+            [step] * len(weights),
             lr=lr,
             beta1=self.beta1,
             beta2=self.beta2,
@@ -106,7 +106,7 @@ class AdamUpdate(WeightUpdate):
 
 
 def laid_out_as(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """The gradient with its numbers in memory as those of the parameter: the operation asks it."""
+    """The gradient, laid out in memory as the parameter is: the fused operation needs that."""
     if gradient.stride() == parameter.stride():
         return gradient
     return torch.empty_like(parameter).copy_(gradient)

@@ -59,7 +59,7 @@ class Torch(Optimiser):
 
 
 def _made(
-    option: str, name: str, base: type, first: Any, given: dict[str, Any], **ours: Any
+    option: str, name: str, base: type, first: Any, arguments: dict[str, Any], **ours: Any
 ) -> Any:
     """An optimiser or scheduler; what cannot be made or used is refused in one line."""
     key = f"optim.{option}={name}"
@@ -67,16 +67,16 @@ def _made(
     if not (isinstance(kind, type) and issubclass(kind, base)):
         raise UserError(f"{key}: is no {base.__name__}; expected a class that inherits from one")
     maker: Any = kind
-    _, *asked = inspect.signature(maker.step).parameters.values()
-    if needed := [asks.name for asks in asked if asks.default is asks.empty]:
+    _, *parameters = inspect.signature(maker.step).parameters.values()
+    if needed := [p.name for p in parameters if p.default is p.empty]:
         raise UserError(
             f"{key}: its step asks for {needed[0]}, which an update here has not; expected one "
             "whose step asks for nothing"
         )
-    for taken in ours.keys() & given.keys():
-        raise UserError(f"optim.options.{taken}: stands twice; expected optim.{taken} alone")
+    for twice in ours.keys() & arguments.keys():
+        raise UserError(f"optim.options.{twice}: stands twice; expected optim.{twice} alone")
     try:
-        return maker(first, **copy.deepcopy(given), **ours)
+        return maker(first, **copy.deepcopy(arguments), **ours)
     except (TypeError, ValueError, RuntimeError, KeyError) as error:
         raise UserError(f"{key}: cannot be made ({first_line(error)})") from error
 
@@ -120,8 +120,8 @@ class TorchUpdate(WeightUpdate):
 
     def state(self) -> dict[str, Any]:
         scheduler = None if self.scheduler is None else self.scheduler.state_dict()
-        parts = {"optimiser": self.optimiser.state_dict(), "scheduler": scheduler}
-        return {"updates": self.updates, **copy.deepcopy(parts)}
+        states = {"optimiser": self.optimiser.state_dict(), "scheduler": scheduler}
+        return {"updates": self.updates, **copy.deepcopy(states)}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.updates = state["updates"]

@@ -34,13 +34,13 @@ class WeightUpdate:
     alike: tuple[str, ...] = ()
     # The names of the lists of the memory.
     memory_of: tuple[str, ...] = ()
-    # Whether every update is the same but for its tensors, so that a CUDA graph can repeat it.
+    # True if every update is the same but for its tensors, so that a CUDA graph can repeat it.
     repeats = False
-    # Whether it looks at the forward of every minibatch (ntkexp/optim/observer.py).
+    # True if it looks at the forward of every minibatch (ntkexp/optim/observer.py).
     sees_forward = False
-    # What probes of single updates cannot have of it: "updates", "changes".
+    # The facts that it cannot give to probes of single updates: "updates", "changes".
     hides: frozenset[str] = frozenset()
-    # Whether it can update many networks whose tensors are stacked.
+    # True if it can update many networks whose tensors are stacked.
     stacks = True
 
     def __init__(self, parameters: Iterable[Tensor], **hyperparameters: Number) -> None:
@@ -104,23 +104,23 @@ class WeightUpdate:
 
     def state(self) -> dict[str, Any]:
         """A copy of the memory, and the number of updates."""
-        copies = {name: [part.clone() for part in parts] for name, parts in self.memory.items()}
+        copies = {name: [t.clone() for t in tensors] for name, tensors in self.memory.items()}
         return {"updates": self.updates, **copies}
 
     @torch.no_grad()
     def restore(self, state: dict[str, Any]) -> None:
         self.updates = state["updates"]
-        for name, parts in state.items():
+        for name, tensors in state.items():
             if name in self.memory_of:  # in place: they may be part of a stack
-                torch._foreach_copy_(self.memory[name], parts)
+                torch._foreach_copy_(self.memory[name], tensors)
             elif name != "updates":
                 device = self.parameters[0].device
-                self.memory[name] = [part.to(device, copy=True) for part in parts]
+                self.memory[name] = [tensor.to(device, copy=True) for tensor in tensors]
 
     def own_memory(self) -> None:
         """Have tensors of its own again, where it was part of a stack."""
         self.part_of = None
-        self.memory = {name: [one.clone() for one in parts] for name, parts in self.memory.items()}
+        self.memory = {name: [t.clone() for t in tensors] for name, tensors in self.memory.items()}
 
     @classmethod
     def of_members(cls, members: Sequence[Self], parameters: Sequence[Tensor]) -> Self:
@@ -137,11 +137,11 @@ class WeightUpdate:
         stacked.updates = members[0].updates
         for index, member in enumerate(members):
             member.part_of = stacked, index
-        for name, parts in stacked.memory.items():
-            for place, part in enumerate(parts):
-                torch.stack([member.memory[name][place] for member in members], out=part)
+        for name, tensors in stacked.memory.items():
+            for place, tensor in enumerate(tensors):
+                torch.stack([member.memory[name][place] for member in members], out=tensor)
                 for index, member in enumerate(members):
-                    member.memory[name][place] = part[index]
+                    member.memory[name][place] = tensor[index]
         return stacked
 
 

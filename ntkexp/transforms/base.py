@@ -20,7 +20,7 @@ class Transformed:
 
     Args:
         module: the function that is trained; the optimiser changes its parameters.
-        rate: times the learning rate of the config.
+        rate: a factor of the config's learning rate.
         kernel: the module whose tangent kernel, times `kernel_factor`, the function has; None is
             `module` itself.
         on_training_set: a quicker way to `module(inputs)` for the training examples of given

@@ -1,4 +1,4 @@
-"""The base of functions made of a network, with its weights under its own names."""
+"""The base of functions made of a network, whose weights keep the names that the network has."""
 
 from __future__ import annotations
 
