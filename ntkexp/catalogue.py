@@ -36,7 +36,7 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
         groups = [*runs_of.values()] if name is None else [_runs_of(name, listed, runs_of)]
         return _rows(arguments, groups)
     if name is not None:
-        return fitted(_of_experiment(name, listed, runs_of))
+        return fitted(_detail(name, listed, runs_of))
     line_width = max(len(experiment.line) for experiment in listed)
     figures_width = max(len(_figures(experiment)) for experiment in listed)
     lines = []
@@ -75,9 +75,7 @@ def _runs_of(
     return runs_of.get(name, ())
 
 
-def _of_experiment(
-    name: str, listed: Sequence[Experiment], runs_of: Mapping[str, Sequence[Path]]
-) -> str:
+def _detail(name: str, listed: Sequence[Experiment], runs_of: Mapping[str, Sequence[Path]]) -> str:
     """An experiment and its runs, with how far they came and their last numbers."""
     from ntkexp.results.numbers.standing import progress
 

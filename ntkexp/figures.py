@@ -243,8 +243,5 @@ def _run(script: Script, runs: Sequence[Path], out: Path) -> Outcome:
         except Exception:
             traceback.print_exc()
             code = 1
-    return (
-        (code if isinstance(code, int) else int(bool(code))),
-        output.getvalue(),
-        errors.getvalue(),
-    )
+    exit_code = code if isinstance(code, int) else int(bool(code))
+    return exit_code, output.getvalue(), errors.getvalue()

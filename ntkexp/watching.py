@@ -84,9 +84,8 @@ class Watch:
         device = next(self.network.parameters()).device
         if missing := {"train", "test"} - batches.keys():
             raise UserError(f"batches: no {' and '.join(sorted(missing))}; expected train and test")
-        splits = {
-            name: on_device(split, device) for name, split in splits_of("batches", batches).items()
-        }
+        splits = splits_of("batches", batches)
+        splits = {name: on_device(split, device) for name, split in splits.items()}
         self.work = LookedAt(
             self.network,
             splits,

@@ -124,8 +124,7 @@ def _threads() -> Iterator[None]:
 
 @contextmanager
 def _precision() -> Iterator[None]:
-    """Restores torch's precision afterwards. Of its two sets of switches the older cannot be read
-    where the newer was used."""
+    """Restores torch's two sets of switches; the older cannot be read where the newer was used."""
     import torch
 
     backends: Any = torch.backends

@@ -149,8 +149,7 @@ def _record_outcome(submitted: Any, job: Job) -> None:
 
 
 def _ended(submitted: Any, job: Job) -> bool:
-    """True if a job has ended, by status.json first: asking SLURM takes accounting, which small
-    clusters lack."""
+    """True if it has ended, by status.json first: small clusters lack the accounting that tells."""
     try:
         status = read_status(job.folder)
     except UserError:

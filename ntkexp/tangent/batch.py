@@ -97,12 +97,10 @@ class Batch:
 def parts_of(inputs: Inputs) -> list[Tensor]:
     if isinstance(inputs, Tensor):
         return [inputs]
-    tensors = [*inputs.values()] if isinstance(inputs, Mapping) else inputs
-    if not isinstance(tensors, list | tuple) or not all(
-        isinstance(part, Tensor) for part in tensors
-    ):
+    parts = [*inputs.values()] if isinstance(inputs, Mapping) else inputs
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, Tensor) for part in parts):
         return []
-    return [*tensors]
+    return [*parts]
 
 
 def mapped(inputs: Inputs, function: Callable[[Tensor], Tensor]) -> Inputs:

@@ -71,9 +71,7 @@ def _columns(outputs: Outputs, columns: slice) -> Callable[[Any, Tensor], Tensor
 
 
 def tangent_blocks(model: nn.Module, inputs: Inputs, **options: Any) -> Tensor:
-    """K[(i,c),(i,c')], (n, c, c), the kernel of each example's outputs.
-
-    The options are those of `TangentFeatures`.
+    """K[(i,c),(i,c')], (n, c, c). The options are those of `TangentFeatures`.
 
     >>> tangent_blocks(nn.Linear(2, 2, bias=False), torch.tensor([[3.0, 4.0]]))
     tensor([[[25.,  0.],

@@ -21,11 +21,7 @@ CUDA_BYTES = 512 * 2**20
 
 @dataclass
 class Direct:
-    """The gradients themselves, (n, k, p): biases, scales, and whatever has no structure.
-
-    >>> Direct(torch.ones(2, 1, 3)).pulled_back(torch.tensor([[1.0], [2.0]]))
-    tensor([3., 3., 3.])
-    """
+    """The gradients themselves, (n, k, p): biases, scales, and whatever has no structure."""
 
     values: Tensor
 

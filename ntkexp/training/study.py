@@ -56,8 +56,7 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
 
 
 def refuse_without_steps(tables: Sequence[Table], study: str) -> None:
-    """Refuse tables without a column step: it keeps the rows of many in one order, whenever a run
-    was cut short."""
+    """Refuse tables without steps, by which the rows of many keep one order after any cut."""
     for table in tables:
         if "step" not in table.columns:
             raise UserError(

@@ -39,9 +39,7 @@ def first_images(
         classes=kind.classes,
         input_shape=kind.shape,
         checksums=checksums(tuple(file for part in images.values() for file in part.files)),
-        remarks=tuple(
-            note for split, part in images.items() for note in remarks(kind, split, part)
-        ),
+        remarks=tuple(n for split, part in images.items() for n in remarks(kind, split, part)),
         mean=mean,
         std=std,
     )

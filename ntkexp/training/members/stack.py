@@ -15,8 +15,7 @@ from ntkexp.transforms.alpha_scale import Head
 
 
 class Stack:
-    """M networks and one optimiser for all; each network's and each optimiser's own tensors become
-    views into the common ones."""
+    """M networks and one optimiser for all; the tensors of each become views into common ones."""
 
     def __init__(
         self, models: Sequence[nn.Module], updates: Sequence[WeightUpdate], objective: Loss
