@@ -23,7 +23,7 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # What is heavy is imported on first use: every command passes through here.
+    # Heavy modules are imported on first use: every command passes through here.
     if name not in HOMES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     from importlib import import_module

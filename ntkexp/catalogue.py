@@ -97,7 +97,7 @@ def _detail(name: str, listed: Sequence[Experiment], runs_of: Mapping[str, Seque
         try:
             lines.append(f"    {progress(run)}".rstrip())
         except UserError as error:
-            # What was said of its state is not said again.
+            # The line of its state may say the same.
             lines += [] if str(error) in line else [f"    {error}"]
     return "\n".join(lines if in_folder else [*lines, "no runs here"])
 

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     threads.set_waiting()
-    # What a terminal of few letters cannot show is a question mark there.
+    # A letter that the terminal cannot show becomes a question mark.
     with contextlib.suppress(AttributeError):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:

@@ -37,7 +37,7 @@ WEIGHTS = Rule(
     lambda name: FILE.holds(name) and name.endswith(".pt"),
     "the name of a file of weights of that run: weights.pt, or weights.390.pt by keep.weights",
 )
-# What every reference has; whatever else it has are options of its own.
+# The keys of every reference; any others are options of its own.
 KEYS = frozenset({"run", "set", "file", "id", "folder"})
 
 

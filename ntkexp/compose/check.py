@@ -78,8 +78,8 @@ def complete_chosen(config: DictConfig) -> None:
             node = config[group][key]
             if component_type(node) is None:
                 name = node.get("name", key) if isinstance(node, DictConfig) else key
-                made = components.made(group, str(name), node, f"{group}.{key}")
-                config[group][key] = OmegaConf.structured(made)
+                component = components.made(group, str(name), node, f"{group}.{key}")
+                config[group][key] = OmegaConf.structured(component)
 
 
 def check_size(config: TrainConfig) -> None:

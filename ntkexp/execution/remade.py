@@ -43,35 +43,35 @@ def batch(run: Record, name: str, *, trust: bool) -> Batch:
 
 
 def kernel(run: Record, name: str, step: int | None, *, trust: bool) -> TangentKernel:
-    made = _with_weights(run, step, trust)
+    prepared = _with_weights(run, step, trust)
     view = NetworkView(
-        made.model,
-        made.dataset,
-        made.objective,
-        kernel_of=made.transformed.kernel,
-        kernel_factor=made.transformed.kernel_factor,
+        prepared.model,
+        prepared.dataset,
+        prepared.objective,
+        kernel_of=prepared.transformed.kernel,
+        kernel_factor=prepared.transformed.kernel_factor,
         step=run.iteration if step is None else step,
         seed=run.seed,
         last=step is None,
-        batches={name: _of_name(made, name)},
+        batches={name: _of_name(prepared, name)},
     )
     return view.kernel(name)
 
 
-def _of_name(made: NetworkOnData, name: str) -> Batch:
-    if name not in made.batches:
-        names = ", ".join(made.batches) or "none"
+def _of_name(prepared: NetworkOnData, name: str) -> Batch:
+    if name not in prepared.batches:
+        names = ", ".join(prepared.batches) or "none"
         raise UserError(f"no batch {name}: the run's probes look at {names}")
-    return made.batches[name]
+    return prepared.batches[name]
 
 
 def _with_weights(run: Record, step: int | None, trust: bool) -> NetworkOnData:
     last = step is None or step == run.iteration
     weights = _weights(run, "weights.pt" if last else f"weights.{step}.pt")
-    made = _prepared(run, trust)
-    made.model.load_state_dict(weights)
-    made.model.eval()
-    return made
+    prepared = _prepared(run, trust)
+    prepared.model.load_state_dict(weights)
+    prepared.model.eval()
+    return prepared
 
 
 def _weights(run: Record, file: str) -> dict[str, Tensor]:
@@ -101,11 +101,11 @@ def _prepared(run: Record, trust: bool) -> NetworkOnData:
         **chosen,
     )
     # Weights of another run it began with are in its own weights.
-    made = network_on_data(config, built, torch.device("cpu"))
-    for file, checksum in made.dataset.checksums.items():
+    prepared = network_on_data(config, built, torch.device("cpu"))
+    for file, checksum in prepared.dataset.checksums.items():
         if run.checksums.get(file) != checksum:
             raise UserError(f"{run.folder}: was made with another {file} than is here")
-    return made
+    return prepared
 
 
 def _component(group: str, options: dict[str, Any], where: str, trust: bool) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # (PyTorch's wheels for Linux) obeys the first two; KMP_BLOCKTIME, for other builds, was not tried.
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "0"}
 
-# What another thread costs a step, .7 ms, as multiplications that one core does in that time
+# The cost of another thread to a step, .7 ms, as multiplications that one core does in that time
 # (measured in processor time on an AMD EPYC Zen 3 with PyTorch 2.13).
 A_THREAD = 25_000_000
 

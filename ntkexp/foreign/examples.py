@@ -47,8 +47,8 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
     if source in components.names("data"):
         options = components.made("data", source, {}, "data")
         assert isinstance(options, Data)
-        made = options.build(seed, torch.device("cpu"), progress=False)
-        return {"train": made.train, "test": made.test}
+        dataset = options.build(seed, torch.device("cpu"), progress=False)
+        return {"train": dataset.train, "test": dataset.test}
     path = Path(source)
     if path.suffix == ".npz" and path.is_file():
         with np.load(path, allow_pickle=False) as arrays:

@@ -112,7 +112,7 @@ class Pool:
         self, jobs: Sequence[Job], slots: Sequence[Slot], progress: Progress, *, fail_fast: bool
     ) -> None:
         self.jobs, self.waiting = list(jobs), list(jobs)
-        # Of jobs whose runs another process held: when to try again, and until when.
+        # For jobs whose runs another process held: when to try again, and when to give up.
         self._not_before: dict[int, float] = {}
         self._given_up: dict[int, float] = {}
         self.free = list(slots)

@@ -96,8 +96,8 @@ def _in_order(jobs: Sequence[Job]) -> list[list[Job]]:
         assert parent.made_by is not None
         run = parent.made_by
         name = " ".join(run.words)
-        made = Job(tuple(run.words), name, run.config, folder, typed=Typed(run.typed))
-        grouped.setdefault((levels[folder], run.command), []).append(made)
+        parent_job = Job(tuple(run.words), name, run.config, folder, typed=Typed(run.typed))
+        grouped.setdefault((levels[folder], run.command), []).append(parent_job)
     return [grouped[key] for key in sorted(grouped)]
 
 

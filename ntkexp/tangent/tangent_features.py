@@ -101,8 +101,8 @@ class TangentFeatures:
     ) -> dict[str, TangentKernel]:
         """The kernel of each batch with itself, from one forward and one set of backwards."""
         with self._undisturbed():
-            several = Batch.several([*batches.values()])
-            kernels = KernelBuilder(self._checked(several), layers).symmetric(several)
+            numbered = Batch.several([*batches.values()])
+            kernels = KernelBuilder(self._checked(numbered), layers).symmetric(numbered)
             return dict(zip(batches, kernels, strict=True))
 
     def factors(self, inputs: Inputs) -> Features:

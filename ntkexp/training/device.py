@@ -11,7 +11,7 @@ import torch
 from ntkexp.errors import UserError
 from ntkexp.machine import on_gpu, refuse_number, visible_gpus, was_given
 
-# What NVIDIA's matrix library asks for before it adds up in one order.
+# The variable that NVIDIA's matrix library needs to add up in one order.
 CUBLAS_WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
 

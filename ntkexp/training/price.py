@@ -11,7 +11,7 @@ import pandas as pd
 from ntkexp.results.table import parquet
 from ntkexp.training.schedule import Looks
 
-# By then the first look is over, and steps have had their slow beginning.
+# After so long the first look is over, and the slow first steps, too.
 KNOWN_AFTER_SECONDS = 3.0
 # A shorter run is over before somebody has read it.
 WORTH_A_LINE_SECONDS = 60.0

@@ -143,7 +143,7 @@ def beyond_disk(prepared: NetworkOnData) -> str | None:
     size = (len(inputs) * prepared.objective.outputs) ** 2 * inputs.element_size()
     folder = kernel_folder(prepared.config).absolute()
     existing = next(path for path in (folder, *folder.parents) if path.is_dir())
-    # What kernels have taken may be this one's, begun before.
+    # Kernels that are there count as free room: one may be this run's own, begun before.
     taken = sum(file.stat().st_size for file in folder.rglob("*.npy"))
     room = SHARE_OF_DISK * (shutil.disk_usage(existing).free + taken)
     return _too_much(size, room, "of disk")
