@@ -204,7 +204,7 @@ def tangent_kernels(
     tf32: bool = False,
     check: Check = True,
 ) -> dict[str, TangentKernel]:
-    """The kernel of each batch with itself, from one forward and one set of backwards together.
+    """K = Phi Phi^T of each batch with itself, from one forward and one set of backwards.
 
     The options are those of `TangentFeatures`; indices for `outputs` count through the batches in
     their order.

@@ -35,7 +35,7 @@ def tangent_trace(
     budget_bytes: int | None = None,
     check: Check = True,
 ) -> Tensor:
-    """The trace of the tangent kernel, a float64 scalar; no Gram matrix is formed.
+    """Tr K = sum_ic |grad_w f_ic|^2, a float64 scalar; no Gram matrix is formed.
 
     Args:
         estimate: None is exact, c backwards of activations and per-example norms.
@@ -68,7 +68,8 @@ def signs(like: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 class SharedForward:
-    """The sign estimate of Tr K on a forward the caller needs anyway, as in a training step.
+    """sum_i |sum_c s_ic grad f_ic|^2 with random signs, which estimates Tr K, on a forward the
+    caller needs anyway, as in a training step.
 
     >>> net = nn.Linear(2, 2, bias=False)
     >>> optimiser, draws = torch.optim.SGD(net.parameters(), 0.1), torch.Generator()
