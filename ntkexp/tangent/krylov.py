@@ -75,15 +75,7 @@ def leading_pairs(
         leading = values[-count:].flip(0)
         ritz = q @ chosen
         del q
-        residuals = torch.cat(
-            [
-                (product(ritz[:, part]) - ritz[:, part] * leading[part].to(ritz)).norm(dim=0)
-                for part in _ranges(count, block)
-            ]
-        )
+        few_at_a_time = zip(ritz.split(block, 1), leading.split(block), strict=True)
+        residuals = [(product(v) - v * mu.to(v)).norm(dim=0) for v, mu in few_at_a_time]
         bar.advance(count)
-    return Pairs(leading, ritz, residuals.double())
-
-
-def _ranges(count: int, block: int) -> list[slice]:
-    return [slice(start, min(start + block, count)) for start in range(0, count, block)]
+    return Pairs(leading, ritz, torch.cat(residuals).double())
