@@ -1,1 +1,1 @@
-"""What only developers run."""
+"""Tools that only developers run."""

@@ -94,7 +94,7 @@ def before_first_statement(file: Path) -> int:
         docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if not (docstring or isinstance(statement, ast.Import | ast.ImportFrom)):
             decorators = getattr(statement, "decorator_list", [])
-            return min(one.lineno for one in (statement, *decorators)) - 1
+            return min(node.lineno for node in (statement, *decorators)) - 1
     return lines(file)
 
 
@@ -143,14 +143,14 @@ def strongly_connected(graph: dict[str, set[str]]) -> list[set[str]]:
 
 
 def reached(graph: dict[str, set[str]], start: str) -> set[str]:
-    seen: set[str] = set()
+    names: set[str] = set()
     todo = list(graph[start])
     while todo:
         name = todo.pop()
-        if name not in seen:
-            seen.add(name)
+        if name not in names:
+            names.add(name)
             todo.extend(graph[name])
-    return seen
+    return names
 
 
 if __name__ == "__main__":

@@ -29,20 +29,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--begun", action="store_true", help="also runs that still go on")
     parser.add_argument("--tables", nargs="+", metavar="NAME", help="these tables alone")
     parser.add_argument("experiments", nargs="*", help="only these; default all")
-    given = parser.parse_args(argv)
-    names = given.experiments or ["*"]
-    found = {place for root in given.runs for name in names for place in root.glob(name)}
-    places = sorted(p for p in found if p.is_dir() and p.resolve() != given.out.resolve())
+    options = parser.parse_args(argv)
+    names = options.experiments or ["*"]
+    matches = {place for root in options.runs for name in names for place in root.glob(name)}
+    places = sorted(p for p in matches if p.is_dir() and p.resolve() != options.out.resolve())
     try:
-        for copy in keep(places, given.out, given.tables):
+        for copy in keep(places, options.out, options.tables):
             print(copy)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    if given.begun:
-        for copy in keep_begun(places, given.out):
+    if options.begun:
+        for copy in keep_begun(places, options.out):
             print(f"{copy}: kept at {(read_status(copy) or {})['kept_at']:,}")
-    size = size_bytes(given.out)
+    size = size_bytes(options.out)
     print(f"{size / 1e6:.1f} MB of {LIMIT_BYTES / 1e6:.0f} MB")
     return 0 if size <= LIMIT_BYTES else 1
 

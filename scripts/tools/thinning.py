@@ -34,7 +34,7 @@ DRAWN_BITS = 14
 
 @dataclass(frozen=True)
 class Thinning:
-    """What is done to a table, and how that is said."""
+    """A change of a table, and the words for it."""
 
     rule: str
     apply: Callable[[pa.Table], pa.Table]
@@ -55,11 +55,11 @@ def _rounded(table: pa.Table) -> pa.Table:
     return _columns_rounded(table, pa.types.is_float64, SIGNIFICANT_BITS)
 
 
-def _columns_rounded(table: pa.Table, which: Callable[[pa.DataType], bool], bits: int) -> pa.Table:
+def _columns_rounded(table: pa.Table, chosen: Callable[[pa.DataType], bool], bits: int) -> pa.Table:
     # What stands before the step tells the networks of a run apart, such as alpha = 0.1.
     first = table.schema.names.index("step") if "step" in table.schema.names else 0
     for place, field in enumerate(table.schema):
-        if place >= first and which(field.type):
+        if place >= first and chosen(field.type):
             values = rounded(table.column(place).to_numpy(), bits)
             table = table.set_column(place, field, pa.array(values, field.type))
     return table

@@ -45,7 +45,7 @@ from ntkexp.scripts.tools.faults.works import WORKS, Reference, Work, make_image
 
 @dataclass
 class Ground:
-    """What all campaigns share: images and undisturbed runs."""
+    """The images and undisturbed runs that all campaigns share."""
 
     top: Path
     references: dict[str, Reference] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Ground:
         finally:
             campaign.close()
             home.parent.rmdir()
-        counts = {what: number for what, number in campaign.counts.items() if number}
+        counts = {column: number for column, number in campaign.counts.items() if number}
         return {
             "name": name,
             "kind": kind,
@@ -177,12 +177,12 @@ def main(words: list[str] | None = None) -> int:
         ground.prepare()
         print(f"undisturbed runs are there; {options.minutes:g} minutes begin", flush=True)
         began = time.monotonic()
-        found = (
+        campaigns = (
             iter([ground.campaign(options.only, options.seed)])
             if options.only
             else work_through(ground, options)
         )
-        for telling in found:
+        for telling in campaigns:
             tellings.append(telling)
             totals.update(telling["counts"])
             if options.only or table.bad(telling):

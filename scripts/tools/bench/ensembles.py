@@ -85,14 +85,14 @@ def step(net: nn.Module, optimiser: torch.optim.Optimizer, inputs: Tensor, targe
 
 
 def seconds(make: Callable[[int], None], count: int) -> float:
-    """Of processor time, for a step."""
+    """Seconds of processor time for a step."""
     began = time.process_time()
     make(count)
     return (time.process_time() - began) / count
 
 
 def seconds_of_arithmetic(width: int, rate: float) -> float:
-    """Forward, by the weights, and by the inputs of all layers but the first."""
+    """Forward, gradients by the weights, and by the inputs of all layers but the first."""
     between = (DEPTH - 1) * width * width + width
     return 2 * MEMBERS * EXAMPLES * (3 * between + 2 * 2 * width) / rate
 

@@ -105,12 +105,12 @@ def loaded(case: str, examples: int, device: torch.device) -> Dataset:
     with initialize_config_module("ntkexp.configs", version_base="1.3"):
         config = OmegaConf.to_object(compose("train", overrides=[*words, "optim.steps=1"]))
     assert isinstance(config, TrainConfig)
-    found = data.load(config.data, 0, device, progress=False)
+    dataset = data.load(config.data, 0, device, progress=False)
     if case != "c = 1":
-        return found
-    train = replace(found.train, targets=(found.train.targets < 5).long())
-    test = replace(found.test, targets=(found.test.targets < 5).long())
-    return replace(found, train=train, test=test, classes=2)
+        return dataset
+    train = replace(dataset.train, targets=(dataset.train.targets < 5).long())
+    test = replace(dataset.test, targets=(dataset.test.targets < 5).long())
+    return replace(dataset, train=train, test=test, classes=2)
 
 
 def ours(words: str, route: str, dataset: Dataset) -> Way:
@@ -212,14 +212,14 @@ def rows_of(
     for number in range(rounds):
         steps = range(1 + number * updates, 1 + (number + 1) * updates)
         for name, way in made.items():
-            milliseconds, found = timed(way, steps)
+            milliseconds, of_steps = timed(way, steps)
             spent[name].append(milliseconds)
-            losses[name] += found
+            losses[name] += of_steps
     truth = torch.stack(losses[FORWARD])
     for name, way in made.items():
 
-        def against(other: str, own: list[float] = spent[name]) -> float:
-            return median(a / b for a, b in zip(own, spent[other], strict=True))
+        def against(other: str, times: list[float] = spent[name]) -> float:
+            return median(a / b for a, b in zip(times, spent[other], strict=True))
 
         linear = name not in ("plain", "alpha_scale")
         difference = (torch.stack(losses[name]) - truth).abs().max().item()

@@ -1,4 +1,4 @@
-"""What loggers cost a run of the MLP on MNIST: their calls against the steps between them.
+"""The cost of loggers for a run of the MLP on MNIST: their calls against the steps between them.
 
     python scripts/tools/bench/loggers.py csv tensorboard    a minute each
 
@@ -50,9 +50,9 @@ class Timed(Mirror):
             super().catch_up()
 
 
-def measure(name: str, steps: int, every: float, outputs: str) -> str:
+def measure(name: str, steps: int, every_seconds: float, outputs: str) -> str:
     words = ["+exp=mlp_mnist", f"optim.steps={steps}", "optim.stop_loss=null", "probe=[]",
-             "progress=false", "device=cpu", f"checkpoint.every_seconds={every}",
+             "progress=false", "device=cpu", f"checkpoint.every_seconds={every_seconds}",
              f"paths.outputs={outputs}", f"logger=[{name}]"]  # fmt: skip
     words += [OFFLINE[name].format(outputs)] if name in OFFLINE else []
     with by_itself():
@@ -68,12 +68,12 @@ def measure(name: str, steps: int, every: float, outputs: str) -> str:
             loop = loop_of(ready, run, config, None, mirror)
             with whole.counted():
                 loop.go(lambda: False)
-    own = Timed.spent
+    spent = Timed.spent
     return (
-        f"{name}: {steps} steps, {own.calls} commits; "
-        f"{100 * own.wall / (whole.wall - own.wall):.2f} % of the time, "
-        f"{100 * own.processor / (whole.processor - own.processor):.2f} % of the processor's; "
-        f"{1e6 * own.processor / steps:.0f} of {1e6 * whole.processor / steps:.0f} us a step"
+        f"{name}: {steps} steps, {spent.calls} commits; "
+        f"{100 * spent.wall / (whole.wall - spent.wall):.2f} % of the time, "
+        f"{100 * spent.processor / (whole.processor - spent.processor):.2f} % of the processor's; "
+        f"{1e6 * spent.processor / steps:.0f} of {1e6 * whole.processor / steps:.0f} us a step"
     )
 
 

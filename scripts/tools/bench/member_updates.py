@@ -45,7 +45,7 @@ def ready(outputs: str, *words: str) -> Work:
 
 
 def milliseconds(work: Work, steps: int) -> float:
-    """Of processor time, for each of `steps` steps of all that is trained."""
+    """Processor time for each of `steps` steps of all that is trained."""
     goal = work.step + steps
     began = time.process_time()
     while work.step < goal:
@@ -55,14 +55,14 @@ def milliseconds(work: Work, steps: int) -> float:
 
 
 def gflop(work: Work) -> float:
-    """Of an update; that of a member is the same, in operations the counter does not know."""
+    """The GFLOP of an update; a member's are as many, in operations the counter does not know."""
     with FlopCounterMode(display=False) as counter:
         milliseconds(work, 1)
     return counter.get_total_flops() / 1e9
 
 
 def large_product() -> float:
-    """GFLOP/s."""
+    """The GFLOP/s of a large matrix product."""
     a = torch.randn(LARGE, LARGE)
     torch.mm(a, a)
     began = time.process_time()
@@ -81,16 +81,16 @@ def main() -> None:
     torch.set_num_threads(1)
     rows = []
     with tempfile.TemporaryDirectory() as outputs:
-        one = ready(outputs, "seed=0", "optim.steps=100000000")
-        milliseconds(one, UPDATES)
-        work = gflop(one)
+        net = ready(outputs, "seed=0", "optim.steps=100000000")
+        milliseconds(net, UPDATES)
+        work = gflop(net)
         for kind, members in ((kind, m) for kind in KINDS for m in options.members):
             axis = members if kind == "seeds" else [0.01 + 1e-5 * m for m in range(members)]
             stack = ready(outputs, KINDS[kind].format(axis), "optim.steps=100000000")
             steps = max(UPDATES // members, 5)
             milliseconds(stack, steps)
             turns = [
-                (milliseconds(one, UPDATES), milliseconds(stack, steps) / members, large_product())
+                (milliseconds(net, UPDATES), milliseconds(stack, steps) / members, large_product())
                 for _ in range(options.turns)
             ]
             alone, stacked, large = (

@@ -124,10 +124,10 @@ def measured(name: str, setting: Setting) -> Row:
     )
 
 
-def _rounds(asked: int, seconds: float) -> int:
+def _rounds(rounds: int, seconds: float) -> int:
     if seconds < QUICK_SECONDS:
-        return 10 * asked
-    return asked if seconds < SLOW_SECONDS else 1
+        return 10 * rounds
+    return rounds if seconds < SLOW_SECONDS else 1
 
 
 def goal(name: str, gflop_ratio: float) -> float:
@@ -139,13 +139,13 @@ def goal(name: str, gflop_ratio: float) -> float:
 def _difference(model: nn.Module, inputs: Tensor, room_bytes: int) -> float:
     """In float64, where no two orders of summation differ by more than rounding."""
     double = copy.deepcopy(model).double()
-    given = inputs.double() if inputs.is_floating_point() else inputs
+    batch = inputs.double() if inputs.is_floating_point() else inputs
     try:
-        truth = of_torch_func(double, given, room_bytes)
+        truth = of_torch_func(double, batch, room_bytes)
     except RuntimeError:
-        truth = of_loops(double, given)
-    found = tangent_kernel(double, given).gram
-    return float((found - truth).abs().max() / truth.abs().max())
+        truth = of_loops(double, batch)
+    ours = tangent_kernel(double, batch).gram
+    return float((ours - truth).abs().max() / truth.abs().max())
 
 
 def _gflops(work: Callable[[], object]) -> float:
@@ -155,7 +155,7 @@ def _gflops(work: Callable[[], object]) -> float:
 
 
 def peak_gb(work: Callable[[], object]) -> float:
-    """What the process holds at most while it works, beyond what it held before."""
+    """The most memory of the process while it works, beyond what it had before."""
     try:
         gc.collect()
         if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
@@ -169,9 +169,9 @@ def peak_gb(work: Callable[[], object]) -> float:
 
 
 def _status_gb(field: str) -> float:
-    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return int(found.group(1)) * 1024 / 1e9
+    match = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return int(match.group(1)) * 1024 / 1e9
 
 
 def shown(row: Row) -> str:

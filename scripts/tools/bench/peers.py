@@ -42,8 +42,8 @@ def of_nngeometry(model: nn.Module, inputs: Tensor) -> Tensor:
     loader = DataLoader(
         TensorDataset(inputs, torch.zeros(len(inputs), dtype=torch.long)), batch_size=len(inputs)
     )
-    found = GramMatrix(model, loader, function=lambda *batch: model(batch[0])).to_torch()
-    return found.permute(1, 0, 3, 2).reshape(found.shape[0] * found.shape[1], -1).detach()
+    gram = GramMatrix(model, loader, function=lambda *batch: model(batch[0])).to_torch()
+    return gram.permute(1, 0, 3, 2).reshape(gram.shape[0] * gram.shape[1], -1).detach()
 
 
 def of_backpack(model: nn.Module, inputs: Tensor) -> Tensor:
@@ -70,12 +70,12 @@ def of_curvlinops(model: nn.Module, inputs: Tensor) -> Tensor:
 
     data = [(inputs, torch.zeros(len(inputs), dtype=torch.long))]
     parameters = [p for p in model.parameters() if p.requires_grad]
-    given = (model, parameters, data)
+    arguments = (model, parameters, data)
     options = {"check_deterministic": False}
     size = model(inputs).numel()
-    pulled = TransposedJacobianLinearOperator(*given, **options) @ torch.eye(size)
-    found: Tensor = JacobianLinearOperator(*given, **options) @ pulled
-    return found.detach()
+    pulled = TransposedJacobianLinearOperator(*arguments, **options) @ torch.eye(size)
+    gram: Tensor = JacobianLinearOperator(*arguments, **options) @ pulled
+    return gram.detach()
 
 
 def of_neural_tangents(model: nn.Module, inputs: Tensor) -> Tensor:
@@ -92,13 +92,13 @@ def of_neural_tangents(model: nn.Module, inputs: Tensor) -> Tensor:
         ad.source_info_util, ad.config = source_info_util, jax.config
         import neural_tangents as nt
 
-        found = nt.empirical_ntk_fn(
+        kernel_function = nt.empirical_ntk_fn(
             partial(_on_jax, [*model.children()]),
             trace_axes=(),
             vmap_axes=0,
             implementation=nt.NtkImplementation.STRUCTURED_DERIVATIVES,
         )
-        _KERNELS[model] = jax.jit(found, static_argnums=1)
+        _KERNELS[model] = jax.jit(kernel_function, static_argnums=1)
     weights = [[np.asarray(p.detach()) for p in layer.parameters()] for layer in model.children()]
     # Its axes are (n, n, c, c).
     kernel = np.array(_KERNELS[model](inputs.numpy(), None, weights))
@@ -113,13 +113,13 @@ def _on_jax(layers: list[nn.Module], weights: Any, x: Any) -> Any:
     """The outputs of a sequential net, by JAX."""
     import jax
 
-    for layer, given in zip(layers, weights, strict=True):
+    for layer, parameters in zip(layers, weights, strict=True):
         if isinstance(layer, nn.Conv2d):
             around = [(size, size) for size in layer.padding]
-            x = jax.lax.conv_general_dilated(x, given[0], layer.stride, around)
-            x = x + given[1][:, None, None]
+            x = jax.lax.conv_general_dilated(x, parameters[0], layer.stride, around)
+            x = x + parameters[1][:, None, None]
         elif isinstance(layer, nn.Linear):
-            x = x @ given[0].T + given[1]
+            x = x @ parameters[0].T + parameters[1]
         elif isinstance(layer, nn.ReLU):
             x = jax.nn.relu(x)
         elif isinstance(layer, nn.AvgPool2d):
@@ -167,4 +167,4 @@ def in_turns(
             work()
             if counts:
                 seconds[name].append(clock() - began)
-    return {name: statistics.median(found) for name, found in seconds.items()}
+    return {name: statistics.median(times) for name, times in seconds.items()}

@@ -105,8 +105,8 @@ class Sequence(nn.Module):
         self.core, self.head = core, nn.Linear(width, 3)
 
     def forward(self, x: Tensor) -> Tensor:
-        found = self.core(x)
-        return self.head((found[0] if isinstance(found, tuple) else found).mean(1))
+        outputs = self.core(x)
+        return self.head((outputs[0] if isinstance(outputs, tuple) else outputs).mean(1))
 
 
 class Experts(nn.Module):

@@ -116,14 +116,14 @@ class Bench:
         return best, result
 
     def in_turn(
-        self, one: Callable[[], Any], other: Callable[[], Any], repeats: int
+        self, first: Callable[[], Any], second: Callable[[], Any], repeats: int
     ) -> tuple[float, float, Any]:
         """The best of each and the last result of the first, taking turns: a machine that runs
         slower for a while then does so for both."""
         best, result = [float("inf"), float("inf")], None
         for _ in range(repeats):
-            seconds, result = self.seconds(one)
-            best = [min(best[0], seconds), min(best[1], self.seconds(other)[0])]
+            seconds, result = self.seconds(first)
+            best = [min(best[0], seconds), min(best[1], self.seconds(second)[0])]
         return best[0], best[1], result
 
     def beside_products(self, work: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
@@ -169,7 +169,7 @@ class Bench:
         )
 
     def peak_gb(self) -> float:
-        """Of the process on a CPU, of the allocator on a GPU; ask before a peer has run."""
+        """The peak of the process on a CPU, of the allocator on a GPU; ask before a peer runs."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated() / 1e9
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -329,7 +329,7 @@ def sign_estimate(case: str, net: str, n: int, target: str, repeats: int, settin
     step(True)
     ours, alone_seconds, _ = bench.in_turn(lambda: step(True), lambda: step(False), repeats + 4)
     few = bench.inputs[:20]
-    found = torch.stack([shared.run(few, draws) for _ in range(40)])
+    estimates = torch.stack([shared.run(few, draws) for _ in range(40)])
     return bench.row(
         case,
         ours,
@@ -337,7 +337,7 @@ def sign_estimate(case: str, net: str, n: int, target: str, repeats: int, settin
         peer="the step alone",
         peer_seconds=alone_seconds,
         yardstick=True,
-        difference=float(found.std() / found.mean()),
+        difference=float(estimates.std() / estimates.mean()),
         peak_gb=bench.peak_gb(),
     )
 
@@ -430,8 +430,8 @@ def main() -> None:
             rows.append(pool.submit(run, case, setting).result())
         print(shown(rows[-1]), flush=True)
         if out is not None:
-            found = [asdict(row) for row in rows]
-            write_timings(found, out / "tangent.parquet", __doc__, where, by="case")
+            timings = [asdict(row) for row in rows]
+            write_timings(timings, out / "tangent.parquet", __doc__, where, by="case")
 
 
 if __name__ == "__main__":

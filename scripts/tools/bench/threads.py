@@ -208,14 +208,14 @@ class Worker:
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
     """Meanwhile so many processes each want a core."""
-    others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(processes)]
+    running = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(processes)]
     try:
         time.sleep(0.5)
         yield
     finally:
-        for other in others:
-            other.kill()
-            other.wait()
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 Rates = dict[str, list[float]]
@@ -227,15 +227,15 @@ def measured(
     """The speed of every way in every round, idle and beside so many busy processes."""
     with ExitStack() as stack:
         workers = {way.name: stack.enter_context(Worker(case, way)) for way in ways}
-        found: list[Rates] = []
+        rates: list[Rates] = []
         for others in (0, beside):
             with busy(others):
                 turns = [
                     {name: worker.rate(seconds) for name, worker in workers.items()}
                     for _ in range(rounds)
                 ]
-            found.append({name: [turn[name] for turn in turns] for name in workers})
-    return found[0], found[1]
+            rates.append({name: [turn[name] for turn in turns] for name in workers})
+    return rates[0], rates[1]
 
 
 def row(case: str, cores: int, rounds: int, seconds: float) -> Row:
@@ -264,9 +264,9 @@ def row(case: str, cores: int, rounds: int, seconds: float) -> Row:
     )
 
 
-def ratio(some: Sequence[float], others: Sequence[float]) -> float:
+def ratio(first: Sequence[float], second: Sequence[float]) -> float:
     """The median of the ratios within rounds."""
-    return median(one / other for one, other in zip(some, others, strict=True))
+    return median(a / b for a, b in zip(first, second, strict=True))
 
 
 def table(rows: Sequence[Row], cores: int) -> str:
@@ -275,8 +275,8 @@ def table(rows: Sequence[Row], cores: int) -> str:
     titles = ["steps or kernels / s", *(f"{name}, idle" for name in head)]
     titles += [*(f"{name}, beside" for name in head), "chosen", "against before", "kept beside"]
     lines = [titles, ["---"] * len(titles)]
-    for one in rows:
-        cells = list(asdict(one).values())
+    for row in rows:
+        cells = list(asdict(row).values())
         del cells[7]  # several_over_one_idle, which the reader can see
         lines.append([cell if isinstance(cell, str) else f"{cell:.3g}" for cell in cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -293,27 +293,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="default: outputs/bench, none for some cases")
     parser.add_argument("--work", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
-    given = parser.parse_args(argv)
-    if given.list:
+    options = parser.parse_args(argv)
+    if options.list:
         print("\n".join(CASES))
         return 0
-    if given.work:
+    if options.work:
         with contextlib.redirect_stderr(io.StringIO()):
-            work(given.work, given.threads)
+            work(options.work, options.threads)
         return 0
     os.environ.pop("OMP_NUM_THREADS", None)
     from ntkexp.scripts.tools.bench.timings import write_timings
 
     cores = threads.cores()
-    whole = given.case == [*CASES]
-    out = given.out or (Path("outputs/bench") if whole else None)
+    whole = options.case == [*CASES]
+    out = options.out or (Path("outputs/bench") if whole else None)
     rows: list[Row] = []
-    for case in given.case:
-        rows.append(row(case, cores, given.rounds, given.seconds))
+    for case in options.case:
+        rows.append(row(case, cores, options.rounds, options.seconds))
         print("  ".join(f"{key} {value}" for key, value in asdict(rows[-1]).items()), flush=True)
         if out is not None:
-            found = [asdict(one) for one in rows]
-            write_timings(found, out / "threads.parquet", __doc__, f"1 and {cores} threads")
+            timings = [asdict(r) for r in rows]
+            write_timings(timings, out / "threads.parquet", __doc__, f"1 and {cores} threads")
     print(table(rows, cores))
     return 0
 

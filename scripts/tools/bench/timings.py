@@ -48,7 +48,7 @@ def write_timings(
 
 
 def commit() -> str:
-    """Of the code that runs, and whether it was changed since; nothing where there is none."""
+    """The commit of the running code, with `and changes` if it was changed; empty without one."""
     return _commit(provenance())
 
 
@@ -69,6 +69,6 @@ def _beside(
             )
     cases = list(dict.fromkeys([*old[by], *new[by]]))
     replaced = set(new[by])
-    parts = [new[new[by] == c] if c in replaced else old[old[by] == c] for c in cases]
-    found: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    return found
+    frames = [new[new[by] == c] if c in replaced else old[old[by] == c] for c in cases]
+    joined: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    return joined

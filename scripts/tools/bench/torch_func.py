@@ -26,13 +26,13 @@ def of_torch_func(model: nn.Module, inputs: Tensor, room_bytes: int = ROOM_BYTES
     parameters = {name: p.detach() for name, p in model.named_parameters()}
     gram: Tensor | None = None
     for group in _groups(parameters, most):
-        rest = {name: p for name, p in parameters.items() if name not in group}
+        fixed = {name: p for name, p in parameters.items() if name not in group}
 
-        def one(given: dict[str, Tensor], x: Tensor, rest: dict[str, Tensor] = rest) -> Tensor:
-            found: Tensor = functional_call(model, {**rest, **given}, (x.unsqueeze(0),))
-            return found.squeeze(0)
+        def f(varied: dict[str, Tensor], x: Tensor, fixed: dict[str, Tensor] = fixed) -> Tensor:
+            of_one_example: Tensor = functional_call(model, {**fixed, **varied}, (x.unsqueeze(0),))
+            return of_one_example.squeeze(0)
 
-        for rows in vmap(jacrev(one), (None, 0))(group, inputs).values():
+        for rows in vmap(jacrev(f), (None, 0))(group, inputs).values():
             flat = rows.flatten(0, 1).flatten(1)
             gram = flat @ flat.t() if gram is None else gram.addmm_(flat, flat.t())
     assert gram is not None
@@ -40,10 +40,10 @@ def of_torch_func(model: nn.Module, inputs: Tensor, room_bytes: int = ROOM_BYTES
 
 
 def in_row_blocks(model: nn.Module, most_bytes: int) -> nn.Module:
-    """The same function of the same weights, no weight of a linear layer beyond `most_bytes`.
+    """The model with its large linear layers cut into rows: no weight beyond `most_bytes`.
 
-    Subclasses and weights that several modules share are left as they are. Without anything to
-    cut, the model itself.
+    Function and weights are the same. Subclasses and weights that several modules share are left
+    as they are; without anything to cut it is the model itself.
     """
     owners = Counter(id(p) for m in model.modules() for p in m.parameters(recurse=False))
     large = [

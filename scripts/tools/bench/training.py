@@ -170,39 +170,39 @@ def peer(case: Case, pictures: Pictures, workers: int) -> float:
 
 
 def ways(case: Case, folder: Path) -> dict[str, tuple[Callable[[], float], str]]:
-    """What is timed, each with what is asked of its ratio to the first."""
+    """The ways that are timed, each with the target for its ratio to the first."""
     pictures = Pictures(case.data)
-    found: dict[str, tuple[Callable[[], float], str]] = {
+    timed: dict[str, tuple[Callable[[], float], str]] = {
         "plain": (partial(ours, case, folder, "probe=[]"), ""),
     }
     if case.device == "cuda":
         words = ("probe=[]", "cuda_graph=false")
-        found["no graph"] = (partial(ours, case, folder, *words), "")
+        timed["no graph"] = (partial(ours, case, folder, *words), "")
     for what, words in WATCHED.items():
         target = "at most 1.6" if what.endswith("minibatch") else ""
-        found[what] = (partial(ours, case, folder, "probe=[complexity]", *words), target)
+        timed[what] = (partial(ours, case, folder, "probe=[complexity]", *words), target)
     least = "at least 2" if case.device == "cuda" else "at least 10"
     for what, workers in (("same process", 0), ("two workers", 2)):
         name = f"torchvision and DataLoader, {what}"
-        found[name] = (partial(peer, case, pictures, workers), least)
-    return found
+        timed[name] = (partial(peer, case, pictures, workers), least)
+    return timed
 
 
 def rows(case: Case, folder: Path, rounds: int, only: str) -> list[Row]:
-    every = ways(case, folder)
-    chosen = {what: way for what, way in every.items() if what == "plain" or only in what}
+    all_ways = ways(case, folder)
+    chosen = {what: way for what, way in all_ways.items() if what == "plain" or only in what}
     chosen["plain"][0]()
     times: dict[str, list[float]] = {what: [] for what in chosen}
     for _ in range(rounds):
         for what, (way, _) in chosen.items():
             times[what].append(way())
-    found = []
+    results = []
     for what, seconds in times.items():
-        ratios = [one / plain for one, plain in zip(seconds, times["plain"], strict=True)]
-        found.append(Row(what, min(seconds), median(ratios), chosen[what][1]))
+        ratios = [t / plain for t, plain in zip(seconds, times["plain"], strict=True)]
+        results.append(Row(what, min(seconds), median(ratios), chosen[what][1]))
     if case.device == "cuda" and not only:
-        found.append(looked(case, folder))
-    return found
+        results.append(looked(case, folder))
+    return results
 
 
 def looked(case: Case, folder: Path) -> Row:
@@ -228,23 +228,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", metavar="WORDS")
     parser.add_argument("--out", type=Path, help="default: outputs/bench, none with --only")
-    given = parser.parse_args(argv)
-    case = CASES[given.device]
+    options = parser.parse_args(argv)
+    case = CASES[options.device]
     composition.register()
     plugin.register()
     try:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
-            found = rows(case, Path(folder), given.rounds, given.only)
+            results = rows(case, Path(folder), options.rounds, options.only)
     except UserError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
     where = threads_or_gpu(resolve(case.device))
     print(f"{case.about}, {EXAMPLES:,} images, batch {BATCH}, {where}")
-    print(pd.DataFrame(found).to_string(index=False, float_format=lambda x: f"{x:.3f}"))
-    out = given.out or (None if given.only else Path("outputs/bench"))
+    print(pd.DataFrame(results).to_string(index=False, float_format=lambda x: f"{x:.3f}"))
+    out = options.out or (None if options.only else Path("outputs/bench"))
     if out is not None:
         file = out / f"training_{case.device}.parquet"
-        write_timings([asdict(row) for row in found], file, __doc__, where)
+        write_timings([asdict(row) for row in results], file, __doc__, where)
     return 0
 
 

@@ -1,1 +1,1 @@
-"""What torture.py is made of: disturbed lives of real runs, and what became of them."""
+"""The parts of torture.py: disturbed lives of real runs, and what became of them."""

@@ -105,20 +105,20 @@ class Campaign:
         return ending
 
     def _tracebacks_in_logs(self) -> int:
-        """Those that are new in log.txt and traceback.txt of every run."""
-        found = 0
+        """The number of new tracebacks in log.txt and traceback.txt of all runs."""
+        count = 0
         # Another life may work on the run, and its folders come and go; os.walk lets them.
         for folder, _, names in os.walk(self.outputs):
             for name in names:
                 if name.endswith(".txt"):
                     with suppress(FileNotFoundError):
                         text = Path(folder, name).read_text(errors="replace")
-                        found += text.count(TRACEBACK)
-        new, self._counted = max(0, found - self._counted), found
+                        count += text.count(TRACEBACK)
+        new, self._counted = max(0, count - self._counted), count
         return new
 
     def until_finished(self, work: Work, *, rerun: bool = False, **how: Any) -> bool:
-        """The same command again, as often as somebody would."""
+        """Run the same command again, as often as somebody would."""
         ending = None
         for _ in range(PATIENCE):
             ending = self.live(self.words(work, rerun=rerun), **how)
@@ -133,8 +133,8 @@ class Campaign:
 
     # Verdicts
 
-    def count(self, what: str, note: str, number: int = 1) -> None:
-        self.counts[what] += number
+    def count(self, column: str, note: str, number: int = 1) -> None:
+        self.counts[column] += number
         self.notes.append(note)
 
     def compare(self, work: Work, data: int = 0) -> None:
@@ -147,8 +147,8 @@ class Campaign:
         return refusal
 
     def take_in(self, verdict: Verdict) -> None:
-        for what in ("lost", "doubled", "differing", "left_over", "tracebacks"):
-            self.counts[what] += getattr(verdict, what)
+        for column in ("lost", "doubled", "differing", "left_over", "tracebacks"):
+            self.counts[column] += getattr(verdict, column)
         self.notes += verdict.notes
 
     # Draws

@@ -227,7 +227,7 @@ def other_data(c: Campaign) -> None:
 
 
 def two_at_once(c: Campaign) -> None:
-    """The same command twice: one works, the other refuses or finds it done."""
+    """One command, twice at once: one life works, the other refuses or finds it done."""
     work = c.pick_work()
     first, second = c.life(c.words(work)), c.life(c.words(work))
     first.start()
@@ -250,10 +250,10 @@ def done_meanwhile(c: Campaign) -> None:
     # The first thing that a life does is to make the folder in which its lock will lie.
     first = _stopped(c, words, Fault(1, "stop"))
     c.live(c.words(work))
-    there = dict(c.contents())
+    contents = dict(c.contents())
     first.go_on()
     ending = c.judge(first)
-    if ending.code != 0 or dict(c.contents()) != there:
+    if ending.code != 0 or dict(c.contents()) != contents:
         c.count("differing", f"code {ending.code}, and what was finished has changed")
     c.until_finished(work)
     c.compare(work)
@@ -375,7 +375,7 @@ def _damage_one(c: Campaign, *patterns: str) -> None:
 
 
 def _go_on_or_refuse(c: Campaign, words: tuple[str, ...]) -> bool:
-    """The same command on damaged ground: it ends well, or says in a line what to do."""
+    """A command on damaged files: it ends well, or says in a line what to do."""
     ending = c.live(words)
     if ending.code == 0:
         return False

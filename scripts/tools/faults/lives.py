@@ -86,7 +86,7 @@ class Life:
             os.kill(self.pid, number)
 
     def stopped(self) -> bool:
-        """Whether the process, or one of its children, has been stopped."""
+        """True if the process, or one of its children, has been stopped."""
         return any(_state(pid) == "T" for pid in self.members())
 
     def go_on(self) -> None:
@@ -175,13 +175,13 @@ class Life:
 def compose_once() -> None:
     """Remember the configs that Hydra composes: half of what a life of a second has to do."""
     compose = ConfigLoaderImpl.load_configuration
-    known: dict[str, DictConfig] = {}
+    configs: dict[str, DictConfig] = {}
 
     def remembered(self: ConfigLoaderImpl, *words: Any, **named: Any) -> DictConfig:
         key = repr((words, sorted(named.items())))
-        if key not in known:
-            known[key] = compose(self, *words, **named)
-        config = copy.deepcopy(known[key])
+        if key not in configs:
+            configs[key] = compose(self, *words, **named)
+        config = copy.deepcopy(configs[key])
         config.hydra.runtime.cwd = str(Path.cwd())
         return config
 

@@ -35,10 +35,10 @@ def move_to(machine: str, silent_seconds: float | None) -> None:
     if machine == "elsewhere":
         _unshare(NEW_MOUNTS | NEW_HOST_NAME)
         socket.sethostname("elsewhere")
-        with tempfile.NamedTemporaryFile("w", suffix=".boot_id") as other:
-            other.write(f"{uuid.uuid5(uuid.NAMESPACE_DNS, 'elsewhere')}\n")
-            other.flush()
-            _mount(other.name, BOOT_ID, "", BIND)
+        with tempfile.NamedTemporaryFile("w", suffix=".boot_id") as file:
+            file.write(f"{uuid.uuid5(uuid.NAMESPACE_DNS, 'elsewhere')}\n")
+            file.flush()
+            _mount(file.name, BOOT_ID, "", BIND)
         fcntl.flock = lambda file, operation: None  # type: ignore[assignment]
     elif machine == "account":
         # Without capabilities root, too, is held to the permissions of files.
@@ -55,7 +55,7 @@ def move_to(machine: str, silent_seconds: float | None) -> None:
 
 @cache
 def possible() -> bool:
-    """Whether this user may make such places."""
+    """True if this user may make other machines, accounts and containers."""
     tried = os.fork()
     if tried == 0:
         code = 1
@@ -77,7 +77,7 @@ def give_away(folder: Path) -> None:
 
 @cache
 def may_mount(folder: Path) -> bool:
-    """Whether this user may mount a file system of a given size."""
+    """True if this user may mount a file system of a given size."""
     try:
         mount_small(folder, 65536)
         unmount(folder)
@@ -117,8 +117,8 @@ def _stand_for(inner: int) -> NoReturn:
     os._exit(code if code >= 0 else 128 - code)
 
 
-def _unshare(what: int) -> None:
-    _checked(ctypes.CDLL(None, use_errno=True).unshare(what))
+def _unshare(flags: int) -> None:
+    _checked(ctypes.CDLL(None, use_errno=True).unshare(flags))
     # What is mounted from here on is nobody else's.
     _mount("none", "/", "", RECURSIVE | PRIVATE)
 

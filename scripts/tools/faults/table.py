@@ -23,7 +23,7 @@ WRONG = {
 
 
 def bad(telling: Mapping[str, Any]) -> bool:
-    return any(telling["counts"].get(what) for what in WRONG)
+    return any(telling["counts"].get(key) for key in WRONG)
 
 
 def rendered(telling: Mapping[str, Any], seed: str) -> str:
@@ -39,13 +39,13 @@ def rendered(telling: Mapping[str, Any], seed: str) -> str:
 
 def summary(tellings: Sequence[Mapping[str, Any]], seconds: float) -> str:
     """The campaigns by kind and what went wrong; then where the faults struck."""
-    shown = [what for what in WRONG if what not in ("evicted", "broken") or _sum(tellings, what)]
-    heads = ["kind", "campaigns", "faults", *(WRONG[what] for what in shown)]
+    columns = [key for key in WRONG if key not in ("evicted", "broken") or _sum(tellings, key)]
+    heads = ["kind", "campaigns", "faults", *(WRONG[key] for key in columns)]
     rows = []
     for kind in dict.fromkeys(telling["kind"] for telling in tellings):
-        those = [telling for telling in tellings if telling["kind"] == kind]
-        rows.append([kind.replace("_", " "), *_numbers(those, shown)])
-    rows.append(["all", *_numbers(tellings, shown)])
+        of_kind = [telling for telling in tellings if telling["kind"] == kind]
+        rows.append([kind.replace("_", " "), *_numbers(of_kind, columns)])
+    rows.append(["all", *_numbers(tellings, columns)])
     hits: Counter[str] = Counter()
     for telling in tellings:
         hits.update(telling["hits"])
@@ -62,13 +62,13 @@ def summary(tellings: Sequence[Mapping[str, Any]], seconds: float) -> str:
     )
 
 
-def _sum(tellings: Sequence[Mapping[str, Any]], what: str) -> int:
-    return sum(telling["counts"].get(what, 0) for telling in tellings)
+def _sum(tellings: Sequence[Mapping[str, Any]], key: str) -> int:
+    return sum(telling["counts"].get(key, 0) for telling in tellings)
 
 
-def _numbers(tellings: Sequence[Mapping[str, Any]], shown: Sequence[str]) -> list[str]:
-    held = [telling for telling in tellings if not telling["skipped"]]
-    return [str(len(held)), *(str(_sum(tellings, what)) for what in ("faults", *shown))]
+def _numbers(tellings: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
+    done = [telling for telling in tellings if not telling["skipped"]]
+    return [str(len(done)), *(str(_sum(tellings, key)) for key in ("faults", *columns))]
 
 
 def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

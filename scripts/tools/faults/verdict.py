@@ -32,7 +32,7 @@ class Verdict:
 
 
 def compare(outputs: Path, undisturbed: Path, put_there: frozenset[str] = frozenset()) -> Verdict:
-    """Every run under `undisturbed`, its tables and weights, with those under `outputs`.
+    """Compare every run under `undisturbed`, its tables and weights, with that under `outputs`.
 
     `put_there` are files, relative to `outputs`, that the campaign itself left behind.
     """
@@ -52,7 +52,7 @@ def compare(outputs: Path, undisturbed: Path, put_there: frozenset[str] = frozen
 
 
 def compare_loaded(outputs: Path, undisturbed: Path) -> tuple[Verdict, str]:
-    """The same by the function that figures use; also what it said if it refused.
+    """Compare the tables as figures load them; gives the refusal, too, if there was one.
 
     A run that it leaves out altogether is not compared.
     """
@@ -60,7 +60,7 @@ def compare_loaded(outputs: Path, undisturbed: Path) -> tuple[Verdict, str]:
     if not outputs.is_dir():
         return verdict, ""
     try:
-        found = results.load(outputs)
+        tables = results.load(outputs)
     except UserError as error:
         return verdict, str(error)
     except Exception as error:  # anything else is nothing a user should see
@@ -68,14 +68,14 @@ def compare_loaded(outputs: Path, undisturbed: Path) -> tuple[Verdict, str]:
         verdict.note(f"results.load: {type(error).__name__}: {str(error)[:200]}")
         return verdict, ""
     expected = results.load(undisturbed)
-    loaded = {run for frame in found.values() for run in frame["run"]}
+    loaded = {run for frame in tables.values() for run in frame["run"]}
     for name, frame in expected.items():
-        got = found.get(name, frame.iloc[:0])
+        got = tables.get(name, frame.iloc[:0])
         for run, rows in frame.groupby("run"):
             if run in loaded:
                 kept = got[got["run"] == run]
                 compare_tables(kept[rows.columns.intersection(kept.columns)], rows, name, verdict)
-    for name in found.keys() - expected.keys():
+    for name in tables.keys() - expected.keys():
         verdict.differing += 1
         verdict.note(f"a table that nobody wrote is loaded: {name}")
     return verdict, ""
@@ -99,8 +99,8 @@ def compare_tables(
         verdict.lost += len(expected)
         verdict.note(f"{name} is missing or cannot be read")
         return
-    there, wanted = _rows(got), _rows(expected)
-    missing, extra = wanted - there, there - wanted
+    present, wanted = _rows(got), _rows(expected)
+    missing, extra = wanted - present, present - wanted
     doubled = sum(count for row, count in extra.items() if row in wanted)
     foreign = extra.total() - doubled
     lost = max(0, missing.total() - foreign)
@@ -139,13 +139,13 @@ def _compare_weights(folder: Path, expected: Path, verdict: Verdict) -> None:
 def _compare_file_of_weights(file: Path, expected: Path, verdict: Verdict) -> None:
     whole = torch.load(expected, weights_only=True)
     try:
-        found = torch.load(file, weights_only=True)
+        weights = torch.load(file, weights_only=True)
     except Exception as error:  # whatever torch makes of a damaged file
         verdict.differing += 1
         verdict.note(f"{file.name}: {type(error).__name__}")
         return
-    same = found.keys() == whole.keys() and all(
-        found[name].dtype == whole[name].dtype and torch.equal(found[name], whole[name])
+    same = weights.keys() == whole.keys() and all(
+        weights[name].dtype == whole[name].dtype and torch.equal(weights[name], whole[name])
         for name in whole
     )
     if not same:

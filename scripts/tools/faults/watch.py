@@ -43,7 +43,7 @@ GAP_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens before operation `at` of a life (1 is the first; 0: nothing happens)."""
+    """The fault before operation `at` of a life (1 is the first; 0: no fault)."""
 
     at: int = 0
     # kill | stop | error | signals
@@ -54,18 +54,18 @@ class Fault:
     signals: tuple[str, ...] = ()
     # After signals, so many operations later, a kill.
     killed_after: int = 0
-    # Whether it is the process that was started, in a sweep the launcher, that is hit.
+    # True: it hits the process that was started, in a sweep the launcher.
     root: bool = False
 
     def __str__(self) -> str:
         if not self.at:
             return "none"
-        what = {
+        fault = {
             "error": self.error + (" from then on" if self.lasting else ""),
             "signals": "+".join(self.signals),
         }.get(self.action, self.action)
         later = f", a kill {self.killed_after} later" if self.killed_after else ""
-        return f"{what} at operation {self.at}{later}{' to the launcher' if self.root else ''}"
+        return f"{fault} at operation {self.at}{later}{' to the launcher' if self.root else ''}"
 
 
 @dataclass(frozen=True)
@@ -173,14 +173,14 @@ class Watch:
 
 
 def operations(log: Path) -> list[Operation]:
-    """What a watched life did, in order."""
+    """The operations of a watched life, in order."""
     if not log.exists():
         return []
-    found = []
+    done = []
     for line in log.read_text(errors="replace").splitlines():
         number, name, path, hit = [*line.rstrip().split("\t"), "", "", ""][:4]
-        found.append(Operation(int(number), name, path, hit == "hit"))
-    return found
+        done.append(Operation(int(number), name, path, hit == "hit"))
+    return done
 
 
 def _absolute(path: Any) -> str:

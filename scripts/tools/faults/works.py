@@ -1,4 +1,4 @@
-"""What is disturbed: a training run, one on images, a study and a sweep, each of about a second."""
+"""The works that are disturbed: training, training on images, a study, a sweep; a second each."""
 
 from __future__ import annotations
 

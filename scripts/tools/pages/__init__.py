@@ -1,1 +1,1 @@
-"""What the documentation is made of: generated pages, and what the site does beside mkdocs."""
+"""The parts of the documentation: generated pages, and the site's work beside mkdocs."""

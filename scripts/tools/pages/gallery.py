@@ -50,19 +50,19 @@ def main() -> None:
 
 def pages() -> dict[str, str]:
     """Name -> page, a paper each, and README; projects of one's own are theirs to document."""
-    own = Path(__file__).parents[2].resolve()
-    found = [script for script in scripts() if script.path.resolve().is_relative_to(own)]
-    papers = list(dict.fromkeys(script.paper for script in found))
-    each = {name: [script for script in found if script.paper == name] for name in papers}
-    return {"README": overview(each)} | {name: page(name, its) for name, its in each.items()}
+    home = Path(__file__).parents[2].resolve()
+    ours = [script for script in scripts() if script.path.resolve().is_relative_to(home)]
+    papers = list(dict.fromkeys(script.paper for script in ours))
+    each = {name: [script for script in ours if script.paper == name] for name in papers}
+    return {"README": overview(each), **{name: page(name, each[name]) for name in papers}}
 
 
 def overview(each: dict[str, list[Script]]) -> str:
-    """The way to all of them."""
+    """The page that leads to the pages of all papers."""
     rows = [
-        f"| *[{paper(name).title}]({name}.md)* | {sum(map(_numbered, its))} | "
-        f"{len(its) - sum(map(_numbered, its))} |"
-        for name, its in each.items()
+        f"| *[{paper(name).title}]({name}.md)* | {sum(map(_numbered, figures))} | "
+        f"{len(figures) - sum(map(_numbered, figures))} |"
+        for name, figures in each.items()
     ]
     return "\n".join(
         [
@@ -81,16 +81,16 @@ def overview(each: dict[str, list[Script]]) -> str:
     )
 
 
-def page(name: str, its: list[Script]) -> str:
+def page(name: str, figures: list[Script]) -> str:
     link = "../reproduction.md" if name == MAIN else f"../{name}/README.md"
     folder = folder_of(name, Path("outputs/figures")).as_posix()
     intro = INTRO.format(paper=name, link=link, folder=folder)
-    parts = [f"# Figures: {paper(name).short}", intro.rstrip()]
+    blocks = [f"# Figures: {paper(name).short}", intro.rstrip()]
     told: dict[str, str] = {}
-    for script in its:
-        shares = [one for one in its if _numbered(one) and one.figure == script.figure]
-        parts += section(script, told, alone=len(shares) < 2)
-    return "\n\n".join(parts) + "\n"
+    for script in figures:
+        shares = [other for other in figures if _numbered(other) and other.figure == script.figure]
+        blocks += section(script, told, alone=len(shares) < 2)
+    return "\n\n".join(blocks) + "\n"
 
 
 def section(script: Script, told: dict[str, str], alone: bool) -> Iterator[str]:
@@ -130,9 +130,9 @@ def _runs(
     said, before = "", dict[str, list[str]]()
     for recipe in recipes:
         for experiment in runpy.run_path(str(script.path))["main"].experiments:
-            shown = SHOWN_OF.get((script.figure, recipe), SHOWN[recipe])
-            shown = min(shown, _kept().get((experiment, recipe), shown))
-            line, _, cost = effort.command(experiment, recipe, iteration(shown)).partition("  (")
+            last = SHOWN_OF.get((script.figure, recipe), SHOWN[recipe])
+            last = min(last, _kept().get((experiment, recipe), last))
+            line, _, cost = effort.command(experiment, recipe, iteration(last)).partition("  (")
             if (first := told.setdefault(line + cost, heading)) != heading:
                 ending = "" if recipe == "paper" else f" ({recipe})"
                 before.setdefault(first, []).append(experiment.rpartition("/")[2] + ending)
@@ -148,11 +148,11 @@ def _runs(
 @cache
 def _kept() -> dict[tuple[str, str], int]:
     """(Experiment, recipe) -> how far the run came that is kept."""
-    records = [one for one in records_of([REFERENCE]) if "recipe" in one.config]
+    records = [record for record in records_of([REFERENCE]) if "recipe" in record.config]
     furthest: dict[tuple[str, str], int] = {}
-    for one in records:
-        key = (one.experiment, one.config["recipe"])
-        furthest[key] = max(furthest.get(key, 0), one.iteration)
+    for record in records:
+        key = (record.experiment, record.config["recipe"])
+        furthest[key] = max(furthest.get(key, 0), record.iteration)
     return furthest
 
 
@@ -162,7 +162,7 @@ def _numbered(script: Script) -> bool:
 
 
 def _word(script: Script) -> str:
-    """What `ntkexp figures PAPER` calls this figure and no other."""
+    """The word by which `ntkexp figures PAPER` draws this figure and no other."""
     words = [script.stem.removeprefix("fig_"), script.stem]
     if script.figure and _numbered(script):
         words.insert(0, script.figure)

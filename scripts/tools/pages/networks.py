@@ -73,8 +73,8 @@ def _commits(table: pd.DataFrame) -> str:
 
 
 def _row(row: dict[str, Any]) -> str:
-    def both(what: str) -> str:
-        return f"{_number(row[f'ours_{what}'])} / {_number(row[f'peer_{what}'])}"
+    def both(column: str) -> str:
+        return f"{_number(row[f'ours_{column}'])} / {_number(row[f'peer_{column}'])}"
 
     cells = (
         _word(str(row["net"])),

@@ -25,14 +25,14 @@ class Readable(Extension):
 
 
 def readable(text: str) -> str:
-    """The same as Markdown.
+    """A docstring as Markdown.
 
     >>> readable("Of a_b.")
     'Of a\\\\_b.'
     """
     # What has sections is parsed by them: there only examples are touched.
-    own = SECTIONS.search(text) is not None
-    return "\n\n".join(_paragraph(part, own) for part in text.strip("\n").split("\n\n"))
+    has_sections = SECTIONS.search(text) is not None
+    return "\n\n".join(_paragraph(part, has_sections) for part in text.strip("\n").split("\n\n"))
 
 
 def _paragraph(text: str, has_sections: bool) -> str:
@@ -48,8 +48,8 @@ def _paragraph(text: str, has_sections: bool) -> str:
 
 
 def _entry(line: str) -> str:
-    found = ENTRY.match(line)
-    return f"- `{found['name']}`: {_escaped(found['about'])}" if found else _escaped(line.strip())
+    match = ENTRY.match(line)
+    return f"- `{match['name']}`: {_escaped(match['about'])}" if match else _escaped(line.strip())
 
 
 def _escaped(text: str) -> str:

@@ -37,7 +37,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    markdown = FROM_README.sub(lambda found: of_readme(found["title"]), markdown)
+    markdown = FROM_README.sub(lambda match: of_readme(match["title"]), markdown)
     if THRESHOLDS in markdown:
         from ntkexp.scripts.tools.pages.thresholds import tables
 
@@ -49,37 +49,37 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     folder = (DOCS / page.file.src_uri).parent
     parts = FENCED.split(markdown)
     return "".join(
-        part if part.startswith("```") else LINK.sub(lambda found: _link(found, folder), part)
+        part if part.startswith("```") else LINK.sub(lambda match: _link(match, folder), part)
         for part in parts
     )
 
 
 def expanded(nav: list[Any]) -> list[Any]:
-    """The same, with the pages of every folder that is named."""
-    found = []
+    """A menu in which every folder that is named has become its pages."""
+    entries = []
     for item in nav:
         if isinstance(item, str) and item.endswith("/"):
-            found.append({title(DOCS / item / "README.md"): pages_of(item)})
+            entries.append({title(DOCS / item / "README.md"): pages_of(item)})
         elif isinstance(item, dict):
             ((name, inside),) = item.items()
             if isinstance(inside, str) and inside.endswith("/"):
-                found.append({name: pages_of(inside)})
+                entries.append({name: pages_of(inside)})
             else:
-                found.append({name: expanded(inside) if isinstance(inside, list) else inside})
+                entries.append({name: expanded(inside) if isinstance(inside, list) else inside})
         else:
-            found.append(item)
-    return found
+            entries.append(item)
+    return entries
 
 
 def pages_of(folder: str) -> list[str]:
     """The pages of a folder: README, what it links in its order, the rest by name."""
-    there = {path.name for path in (DOCS / folder).glob("*.md")}
-    first = "README.md" if "README.md" in there else ""
+    pages = {path.name for path in (DOCS / folder).glob("*.md")}
+    first = "README.md" if "README.md" in pages else ""
     linked = []
     if first:
         text = (DOCS / folder / first).read_text(encoding="utf-8")
         linked = [target.partition("#")[0] for _, _, target in LINK.findall(text)]
-    order = [name for name in dict.fromkeys([first, *linked, *sorted(there)]) if name in there]
+    order = [name for name in dict.fromkeys([first, *linked, *sorted(pages)]) if name in pages]
     return [folder + name for name in order]
 
 
@@ -97,19 +97,19 @@ def slug(text: str, separator: str = "-") -> str:
 
 
 def notebook(text: str) -> str:
-    """A notebook's cells as a page, each with what it gave."""
-    parts = []
+    """A notebook's cells as a page, each with its output."""
+    blocks = []
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
-        parts.append(f"```python\n{source}\n```" if cell["cell_type"] == "code" else source)
-        parts += [given(output["data"]) for output in cell.get("outputs", [])]
-    return "\n\n".join([*parts, f"[As a notebook]({NOTEBOOK})"]) + "\n"
+        blocks.append(f"```python\n{source}\n```" if cell["cell_type"] == "code" else source)
+        blocks += [output_of(output["data"]) for output in cell.get("outputs", [])]
+    return "\n\n".join([*blocks, f"[As a notebook]({NOTEBOOK})"]) + "\n"
 
 
-def given(data: dict[str, Any]) -> str:
-    """What a cell gave: its figure, or else its text.
+def output_of(data: dict[str, Any]) -> str:
+    """The output of a cell: its figure, or else its text.
 
-    >>> print(given({"text/plain": ["torch.Size([2])"]}))
+    >>> print(output_of({"text/plain": ["torch.Size([2])"]}))
     ```text
     torch.Size([2])
     ```
@@ -123,22 +123,22 @@ def of_readme(name: str) -> str:
     """A section of README without its heading; its links are those of README."""
     text = (TOP / "README.md").read_text(encoding="utf-8")
     section = text.partition(f"## {name}\n")[2].partition("\n## ")[0]
-    return LINK.sub(lambda found: _moved(found), section)
+    return LINK.sub(lambda match: _moved(match), section)
 
 
-def _moved(found: re.Match[str]) -> str:
-    target = found[3]
+def _moved(match: re.Match[str]) -> str:
+    target = match[3]
     if target.startswith("docs/"):
-        return f"{found[1]}[{found[2]}]({target.removeprefix('docs/')})"
-    return found[2]
+        return f"{match[1]}[{match[2]}]({target.removeprefix('docs/')})"
+    return match[2]
 
 
-def _link(found: re.Match[str], folder: Path) -> str:
+def _link(match: re.Match[str], folder: Path) -> str:
     """A link as the site has it: the notebook's page for the notebook; of a file that the site has
     not, the text alone."""
-    image, text, target = found.groups()
+    image, text, target = match.groups()
     if "://" in target or target.startswith(("#", "data:")):
-        return found[0]
+        return match[0]
     path = (folder / target.partition("#")[0]).resolve()
     if not path.is_relative_to(DOCS):
         return text

@@ -46,7 +46,7 @@ def code(notebook: Any) -> list[Any]:
 
 
 def texts(notebook: Any) -> list[str]:
-    """What the cells give as text; of the figure the name of its class."""
+    """The outputs of the cells as text; a figure is the name of its class."""
     return ["".join(cell.outputs[-1]["data"]["text/plain"]) for cell in code(notebook)]
 
 

@@ -40,11 +40,11 @@ def written(findings: Sequence[Finding]) -> dict[Path, str]:
     """The files as they should be."""
     before, marked, _ = PAGE.read_text(encoding="utf-8").partition(BEGINNING)
     page = f"{before}{marked}\n\n{_lowered(as_summary(findings))}\n"
-    own = [finding for finding in findings if finding.claim.work == MAIN]
+    of_main = [finding for finding in findings if finding.claim.work == MAIN]
     return {
         PAGE: page,
         README: _with_table(README, counted(findings)),
-        STATEMENTS: with_verdicts(STATEMENTS.read_text(encoding="utf-8"), own),
+        STATEMENTS: with_verdicts(STATEMENTS.read_text(encoding="utf-8"), of_main),
     }
 
 
@@ -71,19 +71,19 @@ def counted(findings: Sequence[Finding]) -> str:
     others."""
     head = ("paper", "statements", *Verdict, "some runs missing", "at full size", "smaller", "why")
     rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for paper, its in works(findings).items():
-        own = [
+    for paper, of_paper in works(findings).items():
+        statements = [
             finding
-            for finding in its
+            for finding in of_paper
             if finding.claim.section is Section.paper and finding.recipe == finding.claim.recipes[0]
         ]
         why = "docs/reproduction.md" if paper.name == MAIN else f"docs/{paper.name}/README.md"
-        verdicts = [finding.verdict for finding in own]
+        verdicts = [finding.verdict for finding in statements]
         counts = " | ".join(str(verdicts.count(verdict)) for verdict in Verdict)
-        some = sum(bool(finding.covered) for finding in own)
-        full = sum(finding.scale == FULL for finding in own)
-        smaller = [finding for finding in own if finding.scale not in (FULL, "")]
-        cells = (f"*{paper.title}*", str(len(own)), counts, str(some), str(full),
+        partial = sum(bool(finding.covered) for finding in statements)
+        full = sum(finding.scale == FULL for finding in statements)
+        smaller = [finding for finding in statements if finding.scale not in (FULL, "")]
+        cells = (f"*{paper.title}*", str(len(statements)), counts, str(partial), str(full),
                  _figures(smaller) or "none", f"[page]({why})")  # fmt: skip
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
@@ -96,11 +96,11 @@ def _figures(findings: Iterable[Finding]) -> str:
 
 def with_verdicts(page: str, findings: Iterable[Finding]) -> str:
     """The page with the verdicts there are now, of several recipes with a stroke between."""
-    found: dict[str, list[str]] = {}
+    by_claim: dict[str, list[str]] = {}
     for finding in findings:
-        some = f" ({finding.covered})" if finding.covered else ""
-        found.setdefault(finding.claim.id, []).append(f"{finding.verdict}{some}")
-    return JUDGED.sub(lambda match: f"`{match[1]}`: {' / '.join(found[match[1]])}", page)
+        covered = f" ({finding.covered})" if finding.covered else ""
+        by_claim.setdefault(finding.claim.id, []).append(f"{finding.verdict}{covered}")
+    return JUDGED.sub(lambda match: f"`{match[1]}`: {' / '.join(by_claim[match[1]])}", page)
 
 
 if __name__ == "__main__":
