@@ -112,12 +112,12 @@ def main(
     script = Path(file)
 
     def run(argv: Sequence[str] | None = None) -> int:
-        given = options(about, experiment, folder_of(paper_of(script)), argv)
+        options = parsed(about, experiment, folder_of(paper_of(script)), argv)
         with look():
-            drawn = make(given)
+            drawn = make(options)
             figures = drawn if isinstance(drawn, Mapping) else {"": drawn}
             for suffix, figure in figures.items():
-                for path in save(figure, given.out, script.stem + suffix):
+                for path in save(figure, options.out, script.stem + suffix):
                     print(path)
         return 0
 
@@ -126,7 +126,7 @@ def main(
     return run
 
 
-def options(
+def parsed(
     about: str | None, experiment: str, out: Path, argv: Sequence[str] | None = None
 ) -> Options:
     """The command line every figure has; `experiment` and `out` stand unless told."""
@@ -144,8 +144,8 @@ def options(
     parser.add_argument(
         "--out", type=Path, default=out, metavar="DIR", help="where to draw (default: %(default)s)"
     )
-    given = parser.parse_args(argv)
-    return Options(experiment, tuple(given.runs), given.out)
+    arguments = parser.parse_args(argv)
+    return Options(experiment, tuple(arguments.runs), arguments.out)
 
 
 def subplots(
@@ -156,17 +156,17 @@ def subplots(
     return figure, figure.subplots(rows, columns, **grid)
 
 
-def load(given: Options, tables: Sequence[str]) -> dict[str, pd.DataFrame]:
+def load(options: Options, tables: Sequence[str]) -> dict[str, pd.DataFrame]:
     """The named tables of the runs; without them, the command that makes them and exit code 3."""
-    return runs.joined(runs.needed(given.experiment, given.runs, tables), tables)
+    return runs.joined(runs.needed(options.experiment, options.runs, tables), tables)
 
 
 def of_one_run(tables: Sequence[str], draw: Callable[..., Figure]) -> Make:
     """Makes a figure from these tables of one run: `draw` takes them in this order."""
 
-    def make(given: Options) -> Figure:
-        found = one_run(load(given, tables))
-        return draw(*(found[name] for name in tables))
+    def make(options: Options) -> Figure:
+        frames = one_run(load(options, tables))
+        return draw(*(frames[name] for name in tables))
 
     return make
 

@@ -50,15 +50,15 @@ def save(
     folder = out / OWN / ",".join(experiments)
     for script, make in zip(scripts, makes, strict=True):
         with drawing.look(style):
-            found = _columns(records, make, columns)
-            yield from drawing.save(_drawn(found, make, width), folder, script.stem)
+            groups = _columns(records, make, columns)
+            yield from drawing.save(_drawn(groups, make, width), folder, script.stem)
         if csv:
-            write_text(table := folder / f"{script.stem}.csv", _numbers(found, make))
+            write_text(table := folder / f"{script.stem}.csv", _numbers(groups, make))
             yield table
 
 
 def _made_from(script: Script) -> Columns:
-    """How a figure is made; refused where it is one of the paper's runs alone."""
+    """The maker of a figure, of any runs; refused where it takes the paper's runs alone."""
     make = runpy.run_path(str(script.path))["main"].make
     if not isinstance(make, Columns) or make.numbers is None:
         raise UserError(f"{script.name}: is drawn of the paper's runs alone, not of others")
@@ -77,10 +77,10 @@ def _records_of(experiment: str, places: Sequence[Path]) -> list[Record]:
 
 
 def _by_experiment(records: Iterable[Record]) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {}
+    by_experiment: dict[str, list[Record]] = {}
     for record in records:
-        found.setdefault(record.experiment, []).append(record)
-    return found
+        by_experiment.setdefault(record.experiment, []).append(record)
+    return by_experiment
 
 
 def _columns(
@@ -92,15 +92,15 @@ def _columns(
     `keys`: the options that tell columns apart; without them all in which the runs differ.
     """
     columns: list[SeedRuns] = []
-    for title, every in records.items():
-        complete = has_rows(every, make.tables)
+    for title, of_title in records.items():
+        complete = has_rows(of_title, make.tables)
         if not complete:
             raise UserError(f"{title}: no run has the tables {', '.join(make.tables)}")
         differing = _differing(complete)
         for key in keys:
             if not any(key in record.config for record in complete):
-                known = sorted(complete[0].config)
-                raise UserError(f"--columns {key}: no option of {title}{meant(key, known)}")
+                accepted = sorted(complete[0].config)
+                raise UserError(f"--columns {key}: no option of {title}{meant(key, accepted)}")
         if keys and (others := [key for key in differing if key not in keys]):
             raise UserError(
                 f"{title}: runs differ in {', '.join(others)} as well: add it to --columns, or "
@@ -152,7 +152,7 @@ def _grouped(
         values = tuple(record.config.get(key) for key in keys)
         # Of two runs of one seed the one that came further.
         groups.setdefault(values, {})[record.seed] = record
-    found = []
+    columns = []
     for values in sorted(groups, key=lambda values: [_ordered(value) for value in values]):
         of_seeds = [groups[values][seed] for seed in sorted(groups[values])]
         words = [
@@ -160,8 +160,8 @@ def _grouped(
             for key, value in zip(keys, values, strict=True)
         ]
         name = "\n".join([title, ", ".join(words)] if words else [title])
-        found.append(SeedRuns(tuple(of_seeds), runs.joined(of_seeds, tables), name))
-    return found
+        columns.append(SeedRuns(tuple(of_seeds), runs.joined(of_seeds, tables), name))
+    return columns
 
 
 def _said(value: object) -> str:

@@ -66,19 +66,19 @@ def folders(experiment: str) -> list[Path]:
 
 def joined(records: Iterable[Record], tables: Iterable[str]) -> dict[str, pd.DataFrame]:
     """The tables of several runs, each with a column `run` that tells them apart."""
-    found = list(records)
+    records = list(records)
     return {
-        name: pd.concat([r.tables[name].assign(run=r.run) for r in found], ignore_index=True)
+        name: pd.concat([r.tables[name].assign(run=r.run) for r in records], ignore_index=True)
         for name in tables
     }
 
 
 def needed(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> list[Record]:
     """The runs that `chosen` gives; without one, the command that makes it, and exit code 3."""
-    found = chosen(experiment, places, tables)
-    if not found:
+    records = chosen(experiment, places, tables)
+    if not records:
         stop([missing(experiment, places, tables)])
-    return found
+    return records
 
 
 def missing(experiment: str, places: Sequence[Path], tables: Iterable[str]) -> str:

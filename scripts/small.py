@@ -24,24 +24,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--paper", choices=sorted({known.paper for known in experiments()}))
+    parser.add_argument("--paper", choices=sorted({exp.paper for exp in experiments()}))
     parser.add_argument("--dry-run", action="store_true")
-    given = parser.parse_args(argv)
-    for known in experiments():
-        if known.command == "train" and given.paper in (None, known.paper):
-            line = f"{known.line} scale=small"
-            if not given.dry_run and not at_hand(known.name):
+    options = parser.parse_args(argv)
+    for experiment in experiments():
+        if experiment.command == "train" and options.paper in (None, experiment.paper):
+            line = f"{experiment.line} scale=small"
+            if not options.dry_run and not at_hand(experiment.name):
                 print(f"left out, its images are not here: {line}", flush=True)
                 continue
             print(line, flush=True)
-            code = 0 if given.dry_run else subprocess.call([sys.executable, "-m", *line.split()])
+            code = 0 if options.dry_run else subprocess.call([sys.executable, "-m", *line.split()])
             if code:
                 return code
     return 0
 
 
 def at_hand(experiment: str) -> bool:
-    """Whether the images of an experiment are here, or can be fetched."""
+    """True if the images of an experiment are here, or can be fetched."""
     if experiment not in BY_HAND:
         return True
     data = components.find("data", BY_HAND[experiment])()

@@ -107,7 +107,7 @@ class SeedRuns:
 
 
 def groups(
-    given: drawing.Options,
+    options: drawing.Options,
     tables: Sequence[str],
     *,
     swept: Sequence[str] = (),
@@ -120,15 +120,15 @@ def groups(
     that make them, and the script ends with code 3.
     """
     groups_of = {
-        name: _groups(given, name, tables, swept, "paper", counts) for name in given.experiments
+        name: _groups(options, name, tables, swept, "paper", counts) for name in options.experiments
     }
     if absent := [name for name, drawn in groups_of.items() if not drawn]:
-        runs.stop(runs.missing(name, given.runs, tables) for name in absent)
+        runs.stop(runs.missing(name, options.runs, tables) for name in absent)
     return list(groups_of.values())
 
 
 def _groups(
-    given: drawing.Options,
+    options: drawing.Options,
     name: str,
     tables: Sequence[str],
     swept: Sequence[str],
@@ -136,7 +136,7 @@ def _groups(
     counts: Counts = lambda _: True,
 ) -> list[SeedRuns]:
     values: dict[tuple[Any, ...], list[Record]] = {}
-    for record in runs.chosen(name, given.runs, tables, recipe, counts):
+    for record in runs.chosen(name, options.runs, tables, recipe, counts):
         values.setdefault(tuple(record.config.get(key) for key in swept), []).append(record)
     return [
         SeedRuns(tuple(values[key]), runs.joined(values[key], tables)) for key in sorted(values)
@@ -159,37 +159,37 @@ class Columns:
     released: bool = False
     counts: Counts = lambda _: True
 
-    def __call__(self, given: drawing.Options) -> dict[str, Figure]:
-        drawn = {"": [group for group, *_ in groups(given, self.tables, counts=self.counts)]}
+    def __call__(self, options: drawing.Options) -> dict[str, Figure]:
+        drawn = {"": [group for group, *_ in groups(options, self.tables, counts=self.counts)]}
         if self.released:
             others = (
-                _groups(given, name, self.tables, (), "released") for name in given.experiments
+                _groups(options, name, self.tables, (), "released") for name in options.experiments
             )
             drawn["_released"] = [several[0] for several in others if several]
         return {suffix: self.draw(columns) for suffix, columns in drawn.items() if columns}
 
 
 def note(
-    figure: Figure, found: Iterable[SeedRuns], seeds_note: str = "", more: Iterable[str] = ()
+    figure: Figure, groups: Iterable[SeedRuns], seeds_note: str = "", more: Iterable[str] = ()
 ) -> None:
-    """Below the panels: how many seeds, unless told otherwise, how the networks were trained, what
-    is a miniature, what is said of the images, and `more`."""
-    found = list(found)
-    seeds = sorted({group.seeds for group in found})
+    """Write below the panels the number of seeds, unless told otherwise, the training of the
+    networks, the miniatures, the remarks on images, and `more`."""
+    groups = list(groups)
+    seeds = sorted({group.seeds for group in groups})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     words = [f"{count} seed{'' if seeds == [1] else 's'}"]
     if seeds != [1]:
         words.append(drawing.band_label(seeds[-1]))
-    lines = [seeds_note or "; ".join(words), *_trainings(found), *_miniatures(found)]
-    lines += dict.fromkeys(remark for group in found for remark in group.remarks)
+    lines = [seeds_note or "; ".join(words), *_trainings(groups), *_miniatures(groups)]
+    lines += dict.fromkeys(remark for group in groups for remark in group.remarks)
     drawing.note(figure, [*lines, *more])
 
 
-def _trainings(found: Sequence[SeedRuns]) -> list[str]:
-    """How networks were trained and where they came to, one line for all trained alike; those of a
-    sweep together."""
+def _trainings(groups: Sequence[SeedRuns]) -> list[str]:
+    """The training of networks and where it ended, one line for all trained alike; those of a sweep
+    together."""
     alike: dict[str, dict[str, list[Record]]] = {}
-    for group in found:
+    for group in groups:
         if not group.training:
             continue
         swept = bool(group.records[0].axes) and not group.name
@@ -198,10 +198,10 @@ def _trainings(found: Sequence[SeedRuns]) -> list[str]:
     return [
         f"{training}: "
         + "; ".join(
-            f"{label}, {ends(records)}" if len(found) > 1 else ends(records)
-            for label, records in own.items()
+            f"{label}, {ends(records)}" if len(groups) > 1 else ends(records)
+            for label, records in by_label.items()
         )
-        for training, own in alike.items()
+        for training, by_label in alike.items()
     ]
 
 
@@ -223,16 +223,16 @@ def _span(values: Sequence[float], form: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _miniatures(found: list[SeedRuns]) -> list[str]:
+def _miniatures(groups: list[SeedRuns]) -> list[str]:
     """The sizes that were made smaller, a line for all networks that share one.
 
     A network of which another experiment has a smaller or a larger one goes by its experiment.
     """
     ways: dict[str, dict[str, set[int]]] = {}
-    for group in found:
+    for group in groups:
         if not (group.made_smaller or group.channels):
             continue
-        name = str(group.config["name"]) if _differs(group, found) else _net(group)
+        name = str(group.config["name"]) if _differs(group, groups) else _net(group)
         channels = ways.setdefault(group.made_smaller, {}).setdefault(name, set())
         channels.update({group.channels} if group.channels else ())
     lines = []
@@ -243,12 +243,12 @@ def _miniatures(found: list[SeedRuns]) -> list[str]:
     return lines
 
 
-def _differs(one: SeedRuns, found: list[SeedRuns]) -> bool:
+def _differs(group: SeedRuns, groups: list[SeedRuns]) -> bool:
     return any(
-        _net(one) == _net(other)
-        and one.config["name"] != other.config["name"]
-        and (one.made_smaller, one.channels) != (other.made_smaller, other.channels)
-        for other in found
+        _net(group) == _net(other)
+        and group.config["name"] != other.config["name"]
+        and (group.made_smaller, group.channels) != (other.made_smaller, other.channels)
+        for other in groups
     )
 
 
@@ -314,11 +314,11 @@ def accuracy(axes: Axes, evals: pd.DataFrame) -> None:
     axes.set_ylim(0, 1)
 
 
-def along_training(panels: Iterable[Axes], found: SeedRuns) -> None:
+def along_training(panels: Iterable[Axes], group: SeedRuns) -> None:
     """The iteration axis of all panels of one experiment."""
     for axes in panels:
-        last = int(found.tables["evals"]["step"].max())
-        drawing.iteration_axis(axes, last, first=found.first_step)
+        last = int(group.tables["evals"]["step"].max())
+        drawing.iteration_axis(axes, last, first=group.first_step)
         axes.set_xlabel("")
 
 

@@ -32,12 +32,12 @@ def draw(cells: pd.DataFrame, cosines: pd.DataFrame) -> Figure:
     figure, panels = drawing.subplots(
         2, 4, figsize=(drawing.PAGE, 3.4), width_ratios=[1.0, 1.0, 1.0, 1.05]
     )
-    own = cells[cells["seed"] == cells["seed"].min()]
+    first = cells[cells["seed"] == cells["seed"].min()]
     for column, (kernel, title) in enumerate(KERNELS):
-        shown = own[own["kernel"] == kernel]
-        limits = float(shown["value"].min()), float(shown["value"].max())
+        of_kernel = first[first["kernel"] == kernel]
+        limits = float(of_kernel["value"].min()), float(of_kernel["value"].max())
         for axes, (task, _) in zip(panels[:, column], TASKS, strict=True):
-            drawn = image(axes, shown[shown[TASK] == task], limits)
+            drawn = image(axes, of_kernel[of_kernel[TASK] == task], limits)
         figure.colorbar(drawn, ax=list(panels[:, column]), shrink=0.7, pad=0.04)
         panels[0, column].set_title(title)
     for row, (task, label) in enumerate(TASKS):
@@ -60,11 +60,11 @@ def similarity(axes: Axes, cosines: pd.DataFrame) -> None:
         ("average", "adapted", drawing.BLUE),
         ("initial", "initial", "none"),
     ):
-        one = chosen[chosen["first"] == kernel].sort_values("seed")
-        mean = one["cosine"].mean()
+        rows = chosen[chosen["first"] == kernel].sort_values("seed")
+        mean = rows["cosine"].mean()
         axes.axhline(mean, color=drawing.BLUE, linewidth=0.6)
         axes.plot(
-            *(one["seed"], one["cosine"], "o"),
+            *(rows["seed"], rows["cosine"], "o"),
             color=drawing.BLUE,
             markerfacecolor=fill,
             markersize=4,

@@ -25,9 +25,9 @@ NEAR = 3.0
 def draw(penalties: pd.DataFrame) -> Figure:
     figure, (near, far) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2.5))
     for name, label, colour, style in CURVES:
-        one = penalties[penalties["penalty"] == name].sort_values("v")
-        for axes, shown in ((near, one), (far, one[one["v"] > 0])):
-            axes.plot(shown["v"], shown["value"], color=colour, linestyle=style, label=label)
+        curve = penalties[penalties["penalty"] == name].sort_values("v")
+        for axes, part in ((near, curve), (far, curve[curve["v"] > 0])):
+            axes.plot(part["v"], part["value"], color=colour, linestyle=style, label=label)
     near.set(xlabel="$v$", ylabel="effective penalty", ylim=(0, 4), xlim=(0, NEAR))
     far.set(xlabel="$v$", ylabel="effective penalty", xscale="log", yscale="log")
     near.legend()

@@ -24,14 +24,14 @@ COLOURS = {"linear": drawing.BLUE, "sign": drawing.ORANGE}
 
 def draw(examples: pd.DataFrame, fifths: pd.DataFrame) -> Figure:
     figure, panels = drawing.subplots(1, 4, figsize=(1.25 * drawing.PAGE, 2.3))
-    own = examples[examples["seed"] == examples["seed"].min()]
-    sign = own[own[TASK] == "sign"]
+    first = examples[examples["seed"] == examples["seed"].min()]
+    sign = first[first[TASK] == "sign"]
     targets(panels[0], sign)
     residual(panels[1], sign)
     for task, colour in COLOURS.items():
-        one = own[own[TASK] == task]
-        panels[2].plot(one["linear"], one["average"], ".", color=colour, markersize=2, label=task)
-    panels[2].set(xlabel="$y$", ylabel="$K_{ii}$", ylim=(0, 1.25 * own["average"].max()))
+        rows = first[first[TASK] == task]
+        panels[2].plot(rows["linear"], rows["average"], ".", color=colour, markersize=2, label=task)
+    panels[2].set(xlabel="$y$", ylabel="$K_{ii}$", ylim=(0, 1.25 * first["average"].max()))
     panels[2].legend(
         markerscale=3, loc="upper center", ncols=2, columnspacing=0.8, handletextpad=0.1
     )
@@ -62,9 +62,9 @@ def residual(axes: Axes, sign: pd.DataFrame) -> None:
 
 def ratios(axes: Axes, fifths: pd.DataFrame) -> None:
     for task, colour in COLOURS.items():
-        one = fifths[fifths[TASK] == task].sort_values("seed")
+        rows = fifths[fifths[TASK] == task].sort_values("seed")
         axes.plot(
-            one["seed"], one["low"] / one["high"], "o", color=colour, markersize=4, label=task
+            rows["seed"], rows["low"] / rows["high"], "o", color=colour, markersize=4, label=task
         )
     axes.axhline(1.0, color=drawing.BLACK, linewidth=0.6)
     axes.set(xlabel="seed", ylabel="mean $K_{ii}$, near 0 over far", ylim=(0.95, 1.75))

@@ -26,17 +26,17 @@ TITLES = {"adaptive/mlp_mnist": "MLP", "adaptive/vgg19": "VGG19"}
 SPREAD = 0.3  # between the first seed and the last of one kernel
 
 
-def make(given: drawing.Options) -> Figure:
+def make(options: drawing.Options) -> Figure:
     """The first experiment is needed, the second is beside it where it was run."""
-    first, *others = given.experiments
-    found = {first: runs.needed(first, given.runs, [TABLE])}
+    first, *others = options.experiments
+    drawn = {first: runs.needed(first, options.runs, [TABLE])}
     for experiment in others:
-        if records := runs.chosen(experiment, given.runs, [TABLE]):
-            found[experiment] = records
+        if records := runs.chosen(experiment, options.runs, [TABLE]):
+            drawn[experiment] = records
     figure, panels = drawing.subplots(
-        1, len(found), figsize=(0.4 * drawing.PAGE * len(found), 2.4), squeeze=False, sharey=True
+        1, len(drawn), figsize=(0.4 * drawing.PAGE * len(drawn), 2.4), squeeze=False, sharey=True
     )
-    for axes, (experiment, records) in zip(panels[0], found.items(), strict=True):
+    for axes, (experiment, records) in zip(panels[0], drawn.items(), strict=True):
         draw(axes, pd.concat([with_seed(record) for record in records]))
         axes.set_title(TITLES.get(experiment, experiment))
     panels[0, 0].set_ylabel("CKA with the labels")
@@ -54,15 +54,15 @@ def with_seed(record: Record) -> pd.DataFrame:
 
 def draw(axes: Axes, ckas: pd.DataFrame) -> None:
     for place, kernel in enumerate(KERNELS):
-        own = ckas[ckas["kernel"] == kernel].sort_values("seed")
-        beside = np.linspace(-SPREAD, SPREAD, len(own)) if len(own) > 1 else np.zeros(1)
+        rows = ckas[ckas["kernel"] == kernel].sort_values("seed")
+        beside = np.linspace(-SPREAD, SPREAD, len(rows)) if len(rows) > 1 else np.zeros(1)
         axes.hlines(
-            own["highest"].max(),
+            rows["highest"].max(),
             *(place - 1.3 * SPREAD, place + 1.3 * SPREAD),
             color=drawing.VERMILION,
             label="largest of shuffled labels" if place == 0 else None,
         )
-        axes.plot(place + beside, own["cka"], "o", color=drawing.BLUE, markersize=3)
+        axes.plot(place + beside, rows["cka"], "o", color=drawing.BLUE, markersize=3)
     axes.set_xticks(range(len(KERNELS)), [f"{kernel}\nfeatures" for kernel in KERNELS])
 
 

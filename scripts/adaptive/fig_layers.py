@@ -44,8 +44,8 @@ def draw(layers: pd.DataFrame, singular: pd.DataFrame) -> Figure:
 
 def shares(axes: Axes, layers: pd.DataFrame) -> None:
     for index, (task, kind, colour, label) in enumerate(BARS):
-        own = layers[(layers[TASK] == task) & (layers["of"] == kind)]
-        values = own.pivot(index="seed", columns="layer", values="share")[list(LAYERS)]
+        rows = layers[(layers[TASK] == task) & (layers["of"] == kind)]
+        values = rows.pivot(index="seed", columns="layer", values="share")[list(LAYERS)]
         place = np.arange(len(LAYERS)) + WIDTH * (index - 1.5)
         axes.bar(place, values.mean(), WIDTH, color=colour, label=label)
         axes.vlines(place, values.min(), values.max(), color=drawing.BLACK, linewidth=0.8)
@@ -56,13 +56,13 @@ def shares(axes: Axes, layers: pd.DataFrame) -> None:
 
 def correlations(axes: Axes, layers: pd.DataFrame) -> None:
     for place, layer in enumerate(LAYERS):
-        own = layers[layers["layer"] == layer]
+        rows = layers[layers["layer"] == layer]
         for column, fill, shift, label in (
             ("with_linear", drawing.ORANGE, -0.12, "with $y$"),
             ("with_residual", "none", 0.12, r"with sign $y - \alpha y$"),
         ):
             axes.plot(
-                *(np.full(len(own), place + shift), own[column], "o"),
+                *(np.full(len(rows), place + shift), rows[column], "o"),
                 color=drawing.ORANGE,
                 markerfacecolor=fill,
                 markersize=4,
@@ -80,8 +80,8 @@ def name_layers(axes: Axes) -> None:
 def spectra(axes: Axes, singular: pd.DataFrame) -> None:
     for layer, colour in (("hidden1", drawing.BLUE), ("hidden2", drawing.VERMILION)):
         for kind, (style, _) in STYLES.items():
-            own = singular[(singular["layer"] == layer) & (singular["of"] == kind)]
-            values = own.pivot(index="rank", columns="seed", values="value")
+            rows = singular[(singular["layer"] == layer) & (singular["of"] == kind)]
+            values = rows.pivot(index="rank", columns="seed", values="value")
             mean = (values / values.loc[1]).mean(axis=1)
             label = f"{LAYERS[layer]} layer" if kind == "network" else None
             axes.plot(mean.index, mean, color=colour, linestyle=style, label=label)

@@ -24,12 +24,12 @@ COSINES = (
 )
 
 
-def draw(found: pd.DataFrame) -> Figure:
+def draw(table: pd.DataFrame) -> Figure:
     figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
     for column, label, colour, beside in COSINES:
-        by_rank(left, found, column, colour, label, beside)
-    by_rank(middle, found, "test_error", drawing.BLUE)
-    by_rank(right, found, "epochs", drawing.BLUE)
+        by_rank(left, table, column, colour, label, beside)
+    by_rank(middle, table, "test_error", drawing.BLUE)
+    by_rank(right, table, "epochs", drawing.BLUE)
     left.set(ylabel="cosine of the adapted kernel", ylim=(0, 1.05))
     middle.set(ylabel="test error", ylim=(0, None))
     right.set(ylabel="epochs", yscale="log")
@@ -40,13 +40,13 @@ def draw(found: pd.DataFrame) -> Figure:
 
 def by_rank(
     axes: Axes,
-    found: pd.DataFrame,
+    table: pd.DataFrame,
     column: str,
     colour: str,
     label: str | None = None,
     beside: float = 0.0,
 ) -> None:
-    values = found.pivot(index="seed", columns="rank", values=column)
+    values = table.pivot(index="seed", columns="rank", values=column)
     ranks = [*sorted(rank for rank in values if rank), *([0] if 0 in values else [])]
     values, places = values[ranks], np.arange(len(ranks)) + beside
     axes.plot(places, values.mean(), "o-", color=colour, markersize=3, label=label)

@@ -28,18 +28,18 @@ SPREAD = 0.25  # between the label kernels of one reading
 MARKS = {True: {"markersize": 3.0}, False: {"markersize": 3.0, "markerfacecolor": "none"}}
 
 
-def make(given: drawing.Options) -> Figure:
+def make(options: drawing.Options) -> Figure:
     records = [
         record
-        for experiment in given.experiments
-        for record in sorted(runs.needed(experiment, given.runs, NEEDED), key=place_of)
+        for experiment in options.experiments
+        for record in sorted(runs.needed(experiment, options.runs, NEEDED), key=place_of)
     ]
     figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 3.2), sharey=True)
     for place, record in enumerate(records):
         for index, label in enumerate(LABELS):
-            found = differences("adapted_cosines", cosine("average", label))(record)
+            gaps = differences("adapted_cosines", cosine("average", label))(record)
             colour, shift = COLOURS[index], SPREAD * (index - 1)
-            dots(left, found, record, place + shift, colour, label if place == 0 else None)
+            dots(left, gaps, record, place + shift, colour, label if place == 0 else None)
         near = [*differences("adapted_fifths", fifths("diagonal"))(record)]
         dots(right, near, record, place, drawing.BLACK, None)
         if not near:

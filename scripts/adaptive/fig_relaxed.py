@@ -24,25 +24,25 @@ MODELS = (
 TABLE = "relaxed_accuracy"
 
 
-def make(given: drawing.Options) -> Figure:
+def make(options: drawing.Options) -> Figure:
     """The first experiment is needed, the second adds its sizes where it was run."""
-    few, *larger = given.experiments
-    found = runs.needed(few, given.runs, [TABLE])[:1]
+    few, *larger = options.experiments
+    records = runs.needed(few, options.runs, [TABLE])[:1]
     for experiment in larger:
-        found += runs.chosen(experiment, given.runs, [TABLE])[:1]
-    return draw(runs.joined(found, [TABLE])[TABLE])
+        records += runs.chosen(experiment, options.runs, [TABLE])[:1]
+    return draw(runs.joined(records, [TABLE])[TABLE])
 
 
-def draw(found: pd.DataFrame) -> Figure:
+def draw(table: pd.DataFrame) -> Figure:
     figure, (left, right) = drawing.subplots(1, 2, figsize=(0.8 * drawing.PAGE, 2.4))
     for model, colour, beside in MODELS:
-        own = found[found["model"] == model]
+        of_model = table[table["model"] == model]
         for axes, column in ((left, "accuracy"), (right, "test_error")):
-            values = own.pivot(index="seed", columns="n", values=column)
+            values = of_model.pivot(index="seed", columns="n", values=column)
             place = values.columns.to_numpy() * beside
             axes.plot(place, values.mean(), "o-", color=colour, markersize=3, label=model)
             axes.vlines(place, values.min(), values.max(), color=colour, linewidth=0.8)
-    sizes = sorted(found["n"].unique())
+    sizes = sorted(table["n"].unique())
     for axes in (left, right):
         axes.set(xscale="log", xlabel="training points")
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45)

@@ -25,8 +25,9 @@ COLUMNS = (
 def draw(targets: pd.DataFrame) -> Figure:
     figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.3))
     for place, (fit, split, _) in enumerate(COLUMNS):
-        own = targets[(targets["fit"] == fit) & (targets["split"] == split)]
-        axes.plot(np.full(len(own), place), own["accuracy"], "o", color=drawing.BLUE, markersize=3)
+        rows = targets[(targets["fit"] == fit) & (targets["split"] == split)]
+        places = np.full(len(rows), place)
+        axes.plot(places, rows["accuracy"], "o", color=drawing.BLUE, markersize=3)
     axes.axhline(PAPER, color=drawing.VERMILION, linewidth=0.8)
     axes.text(3.45, PAPER + 0.001, "95.2 %", color=drawing.VERMILION, ha="right", va="bottom")
     axes.set_xlim(-0.5, 3.5)

@@ -82,15 +82,15 @@ def _ratio(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def _nearest(wanted: Sequence[int], found: np.ndarray) -> list[int]:
+def _nearest(wanted: Sequence[int], recorded: np.ndarray) -> list[int]:
     """The recorded steps closest to the wanted ones, each once."""
-    return sorted({int(found[np.abs(found - step).argmin()]) for step in wanted})
+    return sorted({int(recorded[np.abs(recorded - step).argmin()]) for step in wanted})
 
 
-def make(given: drawing.Options) -> Figure:
-    """Of several seeds one is shown: an average of eigenfunctions would mean nothing."""
+def make(options: drawing.Options) -> Figure:
+    """Draws one of several seeds: an average of eigenfunctions would mean nothing."""
     # One group a seed; the first is drawn.
-    ((group, *_),) = trained.groups(given, TABLES, swept=("seed",))
+    ((group, *_),) = trained.groups(options, TABLES, swept=("seed",))
     return draw(group)
 
 

@@ -39,8 +39,8 @@ def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
     """One row a run, split and step: largest, mean, median eigenvalue, effective rank, T_k."""
     whole = spectrum[spectrum["layer"] == "total"]
     rows = []
-    for (run, split, step), found in whole.groupby(["run", "split", "step"]):
-        values = found.sort_values("rank")["eigenvalue"].to_numpy()
+    for (run, split, step), part in whole.groupby(["run", "split", "step"]):
+        values = part.sort_values("rank")["eigenvalue"].to_numpy()
         rows.append(
             {
                 "run": run,
@@ -56,12 +56,12 @@ def derived(spectrum: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw(found: Sequence[trained.SeedRuns], width: float | None = None) -> Figure:
-    width = width or (drawing.PAGE if len(found) > 2 else drawing.PAGE * 0.75)
+def draw(groups: Sequence[trained.SeedRuns], width: float | None = None) -> Figure:
+    width = width or (drawing.PAGE if len(groups) > 2 else drawing.PAGE * 0.75)
     figure, panels = drawing.subplots(
-        4, len(found), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
+        4, len(groups), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
     )
-    for column, group in zip(panels.T, found, strict=True):
+    for column, group in zip(panels.T, groups, strict=True):
         spectrum = derived(centred(group.tables["spectrum"]))
         trained.accuracy(column[0], group.tables["evals"])
         eigenvalues(column[1], spectrum)
@@ -78,16 +78,16 @@ def draw(found: Sequence[trained.SeedRuns], width: float | None = None) -> Figur
     colours = ScalarMappable(LogNorm(1, size), "viridis")
     figure.colorbar(colours, ax=panels[3, :], label="$k$", aspect=12, pad=0.01)
     ticks = "; ticks at the left edge: iteration 0"
-    begun = any((group.tables["spectrum"]["step"] == 0).any() for group in found)
-    trained.note(figure, found, more=[trained.CENTRED + (ticks if begun else "")])
+    begun = any((group.tables["spectrum"]["step"] == 0).any() for group in groups)
+    trained.note(figure, groups, more=[trained.CENTRED + (ticks if begun else "")])
     return figure
 
 
 def numbers(group: trained.SeedRuns) -> pd.DataFrame:
     spectrum = derived(centred(group.tables["spectrum"]))
     train = spectrum[spectrum["split"] == "train"]
-    every = train.assign(k=[range(1, len(row) + 1) for row in train["ratios"]])
-    each = every.explode(["k", "ratios"]).astype({"ratios": float})
+    numbered = train.assign(k=[range(1, len(row) + 1) for row in train["ratios"]])
+    each = numbered.explode(["k", "ratios"]).astype({"ratios": float})
     return pd.concat(
         [
             trained.values(spectrum, max_eigenvalue="max", mean_eigenvalue="mean",
@@ -122,7 +122,7 @@ def ranks(axes: Axes, spectrum: pd.DataFrame) -> None:
 
 def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     """Every T_k, the mean over runs; returns how many there are."""
-    mean = spectrum.groupby("step")["ratios"].apply(lambda found: np.mean(list(found), axis=0))
+    mean = spectrum.groupby("step")["ratios"].apply(lambda of_step: np.mean(list(of_step), axis=0))
     steps, table = mean.index.to_numpy(), np.stack(list(mean))  # (steps, r)
     size = table.shape[1]
     if trained.one_look(steps):
@@ -132,9 +132,9 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
         )
     lines = [np.column_stack([steps, table[:, k]]) for k in range(size)]
     # A thousand lines are a picture: as vectors they would be megabytes.
-    every = LineCollection(lines, linewidths=0.7, cmap="viridis", rasterized=True)
-    every.set(norm=LogNorm(1, size), array=np.arange(1, size + 1))
-    axes.add_collection(every)
+    collection = LineCollection(lines, linewidths=0.7, cmap="viridis", rasterized=True)
+    collection.set(norm=LogNorm(1, size), array=np.arange(1, size + 1))
+    axes.add_collection(collection)
     level = np.inf
     for k in sorted(HIGHLIGHTED, reverse=True):
         if k <= size:

@@ -32,11 +32,11 @@ def numbers(group: trained.SeedRuns) -> pd.DataFrame:
     return trained.values(centred(group), cka="cka")
 
 
-def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
+def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
     figure, panels = drawing.subplots(
-        4, len(found), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
+        4, len(groups), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
     )
-    for column, group in zip(panels.T, found, strict=True):
+    for column, group in zip(panels.T, groups, strict=True):
         alignment = centred(group)
         trained.accuracy(column[0], group.tables["evals"])
         total(column[1], alignment)
@@ -54,7 +54,7 @@ def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figu
     bar = figure.colorbar(colours, ax=panels[2:, :], aspect=24, pad=0.01)
     bar.set_ticks([1, count], labels=["input", "output"])
     bar.ax.set_ylabel("layer", labelpad=-12)
-    trained.note(figure, found, more=[trained.CENTRED])
+    trained.note(figure, groups, more=[trained.CENTRED])
     return figure
 
 
@@ -66,10 +66,10 @@ def total(axes: Axes, alignment: pd.DataFrame) -> None:
 
 
 def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
-    found = list(trained.layers(alignment))
-    for (_, part), colour in zip(found, drawing.shades(len(found)), strict=True):
+    layers = list(trained.layers(alignment))
+    for (_, part), colour in zip(layers, drawing.shades(len(layers)), strict=True):
         trained.curve(axes, part, "cka", colour=colour, linestyle=style, band=False, linewidth=0.9)
-    return len(found)
+    return len(layers)
 
 
 main = drawing.main(

@@ -26,11 +26,11 @@ KMNIST = "kmnist: from its official test split, which stands in for its training
 KINDS = {"random_labels": "random labels", "kmnist": "KMNIST"}
 
 
-def draw(found: Sequence[trained.SeedRuns], width: float = 0.8 * drawing.PAGE) -> Figure:
+def draw(groups: Sequence[trained.SeedRuns], width: float = 0.8 * drawing.PAGE) -> Figure:
     figure, panels = drawing.subplots(
-        2, len(found), figsize=(width, 4.0), sharex="col", sharey="row", squeeze=False
+        2, len(groups), figsize=(width, 4.0), sharex="col", sharey="row", squeeze=False
     )
-    for column, group in zip(panels.T, found, strict=True):
+    for column, group in zip(panels.T, groups, strict=True):
         accuracies(column[0], group.tables["evals"])
         alignments(column[1], group.tables["alignment"])
         trained.along_training(column, group)
@@ -40,7 +40,7 @@ def draw(found: Sequence[trained.SeedRuns], width: float = 0.8 * drawing.PAGE) -
     panels[1, 0].set(ylabel="CKA", ylim=(0, None))
     handles, labels = panels[0, 0].get_legend_handles_labels()
     drawing.legend_above(figure, handles, labels)
-    trained.note(figure, found, more=[KMNIST] if any(_part_of_kmnist(g) for g in found) else ())
+    trained.note(figure, groups, more=[KMNIST] if any(_part_of_kmnist(g) for g in groups) else ())
     return figure
 
 

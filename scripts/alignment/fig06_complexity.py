@@ -79,17 +79,17 @@ def values(groups: Sequence[trained.SeedRuns], key: str) -> pd.DataFrame:
     return pd.concat(frames)
 
 
-def draw(found: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
+def draw(all_groups: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
     figure, panels = drawing.subplots(
         1 + len(OTHERS),
-        len(found),
+        len(all_groups),
         figsize=(drawing.PAGE, LARGE_ROW + ROW * len(OTHERS) + 1.2),
         height_ratios=(LARGE_ROW, *len(OTHERS) * [ROW]),
         squeeze=False,
         sharex="col",
         sharey="row",
     )
-    for column, groups in zip(panels.T, found, strict=True):
+    for column, groups in zip(panels.T, all_groups, strict=True):
         key, words = AXES[groups[0].config["name"]]
         table = values(groups, key)
         large(column[0], table)
@@ -105,7 +105,7 @@ def draw(found: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(LARGE))
     drawing.letter_panels(panels[0])
-    trained.note(figure, [group for groups in found for group in groups], more=[NUMBERS])
+    trained.note(figure, [group for groups in all_groups for group in groups], more=[NUMBERS])
     return figure
 
 
@@ -171,18 +171,18 @@ def agreements(table: pd.DataFrame) -> pd.Series:
     """For each measure how far it puts the networks of a seed in the order of their gaps, as the
     ledger computes it: the mean over seeds."""
     names = [OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in table)]
-    seeds = [own for _, own in table.groupby("seed")]
-    found = {name: np.mean([agreement(own[name], own[GAP]) for own in seeds]) for name in names}
-    return pd.Series(found, dtype=float)
+    seeds = [rows for _, rows in table.groupby("seed")]
+    means = {name: np.mean([agreement(rows[name], rows[GAP]) for rows in seeds]) for name in names}
+    return pd.Series(means, dtype=float)
 
 
-def make(given: drawing.Options) -> Figure:
-    found = trained.groups(given, TABLES, swept=SWEPT)
-    for groups in found:
+def make(options: drawing.Options) -> Figure:
+    all_groups = trained.groups(options, TABLES, swept=SWEPT)
+    for groups in all_groups:
         name = groups[0].config["name"]
         words = agreements(values(groups, AXES[name][0])).round(2)
         print(f"{name}: agreement with the order of the gap, 1 to -1\n{words.to_string()}")
-    return draw(found)
+    return draw(all_groups)
 
 
 main = drawing.main(__file__, __doc__, EXPERIMENTS, make)

@@ -72,8 +72,8 @@ def draw(group: trained.SeedRuns) -> Figure:
     return figure
 
 
-def make(given: drawing.Options) -> Figure:
-    ((group,),) = trained.groups(given, TABLES)
+def make(options: drawing.Options) -> Figure:
+    ((group,),) = trained.groups(options, TABLES)
     return draw(group)
 
 

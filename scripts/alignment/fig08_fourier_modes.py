@@ -43,12 +43,12 @@ def draw(magnitudes: pd.DataFrame, eigenvectors: pd.DataFrame, peaks: pd.DataFra
 
 def transform(figure: Figure, axes: Axes, magnitudes: pd.DataFrame) -> None:
     image = magnitudes.pivot(index="frequency", columns="mode", values="magnitude").to_numpy()
-    shown = axes.imshow(image, origin="lower", aspect="auto", interpolation="nearest")
+    drawn = axes.imshow(image, origin="lower", aspect="auto", interpolation="nearest")
     modes = np.array([0, image.shape[1] - 1])
     axes.plot(modes, modes / 2, color="white", linestyle="--", linewidth=0.8)
     axes.set(xlabel="eigenvector $j$", ylabel="frequency")
     axes.set(xlim=(-0.5, image.shape[1] - 0.5), ylim=(-0.5, image.shape[0] - 0.5))
-    figure.colorbar(shown, ax=axes, label="magnitude", pad=0.02)
+    figure.colorbar(drawn, ax=axes, label="magnitude", pad=0.02)
 
 
 def functions(axes: Axes, eigenvectors: pd.DataFrame) -> None:

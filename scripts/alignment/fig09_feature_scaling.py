@@ -36,10 +36,10 @@ CURVES = (
 )
 
 
-def draw(found: Sequence[Record]) -> Figure:
+def draw(records: Sequence[Record]) -> Figure:
     """Runs in order of their half-width."""
-    figure, panels = drawing.subplots(2, len(found), figsize=(drawing.PAGE, 4.6), squeeze=False)
-    for column, record in zip(panels.T, found, strict=True):
+    figure, panels = drawing.subplots(2, len(records), figsize=(drawing.PAGE, 4.6), squeeze=False)
+    for column, record in zip(panels.T, records, strict=True):
         largest = float(record.tables["solutions"]["c"].max())
         scatter(column[0], record.tables["solutions"], _reach(record))
         column[0].set_title(f"$a = {record.axis:g}$: ratio {spread_ratio(record, largest):.2g}")
@@ -59,7 +59,7 @@ def draw(found: Sequence[Record]) -> Figure:
     limits = np.array([axes.get_ylim() for axes in panels[1]])
     for axes in panels[1]:
         axes.set_ylim(limits[:, 0].min(), limits[:, 1].max())
-    subsamples = found[0].tables["scaling"]["subsample"].nunique()
+    subsamples = records[0].tables["scaling"]["subsample"].nunique()
     drawing.note(
         figure, [RATIO, f"{subsamples} subsamples; lower row: {drawing.band_label(subsamples)}"]
     )
@@ -67,24 +67,24 @@ def draw(found: Sequence[Record]) -> Figure:
 
 
 def _reach(record: Record) -> float:
-    """How far the solutions shown lie from their mean."""
+    """The largest distance of the drawn solutions from their mean, and a margin."""
     solutions = record.tables["solutions"]
-    shown = solutions["c"].isin(_nearest(solutions))
-    return 1.05 * float(solutions.loc[shown, ["first", "second"]].abs().max().max())
+    near = solutions["c"].isin(_nearest(solutions))
+    return 1.05 * float(solutions.loc[near, ["first", "second"]].abs().max().max())
 
 
 def _nearest(solutions: pd.DataFrame) -> list[float]:
-    """The factors there are that lie next to those shown."""
-    found = np.sort(solutions["c"].unique())
-    return sorted({float(found[np.abs(found - c).argmin()]) for c in SHOWN})
+    """The recorded factors that lie next to `SHOWN`."""
+    factors = np.sort(solutions["c"].unique())
+    return sorted({float(factors[np.abs(factors - c).argmin()]) for c in SHOWN})
 
 
 def scatter(axes: Axes, solutions: pd.DataFrame, reach: float) -> None:
-    shown = _nearest(solutions)
-    clouds = {c: solutions[solutions["c"] == c][["first", "second"]] for c in shown}
+    factors = _nearest(solutions)
+    clouds = {c: solutions[solutions["c"] == c][["first", "second"]] for c in factors}
     # The wider a cloud, the lower it lies: none covers another.
-    lower = sorted(shown, key=lambda c: -float(clouds[c].std().max()))
-    for c, colour in zip(shown, drawing.shades(len(shown)), strict=True):
+    lower = sorted(factors, key=lambda c: -float(clouds[c].std().max()))
+    for c, colour in zip(factors, drawing.shades(len(factors)), strict=True):
         axes.scatter(*clouds[c].to_numpy().T, s=3, color=colour, label=f"$c = {c:g}$",
                      zorder=2 + 0.1 * lower.index(c))  # fmt: skip
     axes.set(xlabel=r"$\langle \varphi_1, w^* \rangle$, centred")
@@ -102,10 +102,10 @@ def curves(axes: Axes, scaling: pd.DataFrame) -> None:
     axes.set(xlabel="scaling factor $c$", yscale="log")
 
 
-def make(given: drawing.Options) -> Figure:
-    found = runs.needed(given.experiment, given.runs, TABLES)
-    first = min(record.seed for record in found)
-    return draw(sorted((r for r in found if r.seed == first), key=lambda record: record.axis))
+def make(options: drawing.Options) -> Figure:
+    records = runs.needed(options.experiment, options.runs, TABLES)
+    first = min(record.seed for record in records)
+    return draw(sorted((r for r in records if r.seed == first), key=lambda record: record.axis))
 
 
 main = drawing.main(__file__, __doc__, "feature_scaling", make)

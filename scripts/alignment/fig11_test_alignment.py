@@ -32,18 +32,18 @@ def numbers(group: trained.SeedRuns) -> pd.DataFrame:
     return trained.values(of_test_examples(group.tables["alignment"], "class"), cka="cka")
 
 
-def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
+def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
     figure, panels = drawing.subplots(
-        1, len(found), figsize=(width, 2.5), squeeze=False, sharey=True
+        1, len(groups), figsize=(width, 2.5), squeeze=False, sharey=True
     )
-    for axes, group in zip(panels[0], found, strict=True):
+    for axes, group in zip(panels[0], groups, strict=True):
         chosen = of_test_examples(group.tables["alignment"], "class")
         trained.curve(axes, chosen, "cka", colour=drawing.BLUE, linestyle=trained.TEST)
         trained.along_training([axes], group)
         axes.set(title=group.title, xlabel="iteration")
     panels[0, 0].set(ylabel="CKA, test", ylim=(0, None))
     drawing.letter_panels(panels[0])
-    trained.note(figure, found, more=[trained.CENTRED])
+    trained.note(figure, groups, more=[trained.CENTRED])
     return figure
 
 

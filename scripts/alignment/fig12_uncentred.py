@@ -31,11 +31,11 @@ def numbers(group: trained.SeedRuns) -> pd.DataFrame:
     return trained.values(pd.concat(rows), alignment="cka")
 
 
-def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
+def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
     figure, panels = drawing.subplots(
-        1, len(found), figsize=(width, 2.7), squeeze=False, sharey=True
+        1, len(groups), figsize=(width, 2.7), squeeze=False, sharey=True
     )
-    for axes, group in zip(panels[0], found, strict=True):
+    for axes, group in zip(panels[0], groups, strict=True):
         for centring, label, colour, style in KINDS:
             curve = of_test_examples(group.tables["alignment"], centring)
             if len(curve):
@@ -49,7 +49,7 @@ def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figu
     lines = [Line2D([], [], color=kind[2], linestyle=kind[3]) for kind in KINDS]
     drawing.legend_above(figure, lines, [kind[1] for kind in KINDS])
     drawing.letter_panels(panels[0])
-    trained.note(figure, found)
+    trained.note(figure, groups)
     return figure
 
 

@@ -22,9 +22,9 @@ FIGURE = "13"
 SWEPT = ("model.depth", "seed")
 
 
-def draw(found: Sequence[trained.SeedRuns]) -> Figure:
-    depths = sorted({group.config["model.depth"] for group in found})
-    seeds = sorted({group.config["seed"] for group in found})
+def draw(groups: Sequence[trained.SeedRuns]) -> Figure:
+    depths = sorted({group.config["model.depth"] for group in groups})
+    seeds = sorted({group.config["seed"] for group in groups})
     figure, panels = drawing.subplots(
         len(depths),
         len(seeds),
@@ -33,10 +33,10 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
         sharey=True,
         squeeze=False,
     )
-    last = max(group.tables["evals"]["step"].max() for group in found)
+    last = max(group.tables["evals"]["step"].max() for group in groups)
     highest = 0.0
     ratios = []
-    for group in found:
+    for group in groups:
         row, column = depths.index(group.config["model.depth"]), seeds.index(group.config["seed"])
         ratios.append(panels[row, column].twinx())
         highest = max(highest, panel(panels[row, column], ratios[-1], group))
@@ -55,7 +55,7 @@ def draw(found: Sequence[trained.SeedRuns]) -> Figure:
     lines.append(Line2D([], [], color=drawing.BLACK, linestyle=":"))
     names = [*(name for name, _ in SUBSETS), "easy / difficult (right axis)"]
     figure.legend(lines, names, loc="outside upper center", ncols=3)
-    trained.note(figure, found, f"{len(seeds)} seeds, one a column; {trained.CENTRED}")
+    trained.note(figure, groups, f"{len(seeds)} seeds, one a column; {trained.CENTRED}")
     return figure
 
 
@@ -63,20 +63,20 @@ def panel(axes: Axes, beside: Axes, group: trained.SeedRuns) -> float:
     """Draws one network's curves and returns its largest ratio of easy to difficult."""
     alignment = group.tables["alignment"]
     whole = alignment[(alignment["layer"] == "total") & (alignment["centring"] == "class")]
-    found = {}
+    means = {}
     for subset, colour in SUBSETS:
         part = whole[(whole["subset"] == subset) & (whole["split"] == "train")]
         trained.curve(axes, part, "cka", colour=colour)
         steps, values = trained.over_runs(part, "cka")
-        found[subset] = values.mean(axis=0)
-    ratio = found["easy"] / found["difficult"]
+        means[subset] = values.mean(axis=0)
+    ratio = means["easy"] / means["difficult"]
     beside.plot(steps, ratio, color=drawing.BLACK, linestyle=":", linewidth=0.8)
     return float(np.nanmax(ratio[steps >= drawing.FIRST_ITERATION], initial=1.0))
 
 
-def make(given: drawing.Options) -> Figure:
-    (found,) = trained.groups(given, TABLES, swept=SWEPT)
-    return draw(found)
+def make(options: drawing.Options) -> Figure:
+    (groups,) = trained.groups(options, TABLES, swept=SWEPT)
+    return draw(groups)
 
 
 main = drawing.main(__file__, __doc__, "easy_difficult_depth", make)

@@ -50,11 +50,11 @@ def residuals(axes: Axes, curves: pd.DataFrame) -> None:
 
 def times(axes: Axes, constants: pd.DataFrame) -> None:
     # The top mode is learned in its first iteration: no point on a log axis.
-    rest = constants[constants["mode"] > 0]
-    shares = rest["eigenvalue"] / constants["eigenvalue"].max()
-    axes.plot(shares, rest["predicted"], color=drawing.BLUE, label="corrected")
-    axes.plot(shares, rest["printed"], color=drawing.VERMILION, linestyle="--", label="printed")
-    axes.plot(shares, rest["measured"], "o", color=drawing.BLACK, markersize=3, label="measured")
+    others = constants[constants["mode"] > 0]
+    shares = others["eigenvalue"] / constants["eigenvalue"].max()
+    axes.plot(shares, others["predicted"], color=drawing.BLUE, label="corrected")
+    axes.plot(shares, others["printed"], color=drawing.VERMILION, linestyle="--", label="printed")
+    axes.plot(shares, others["measured"], "o", color=drawing.BLACK, markersize=3, label="measured")
     axes.set(xscale="log", yscale="log", xlabel=r"$\lambda_j / \lambda_1$")
     axes.set(ylabel=r"time constant $\tau_j$, iterations")
     axes.legend()

@@ -38,11 +38,11 @@ def looked_uncentred(record: Record) -> bool:
     return set(CENTRINGS) <= set(record.tables["spectrum"]["centring"])
 
 
-def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75) -> Figure:
+def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75) -> Figure:
     figure, panels = drawing.subplots(
-        4, len(found), figsize=(width, 7.4), sharex="col", sharey="row", squeeze=False
+        4, len(groups), figsize=(width, 7.4), sharex="col", sharey="row", squeeze=False
     )
-    for column, group in zip(panels.T, found, strict=True):
+    for column, group in zip(panels.T, groups, strict=True):
         trained.accuracy(column[0], group.tables["evals"])
         spectrum = group.tables["spectrum"]
         for centring, style in CENTRINGS.items():
@@ -61,10 +61,10 @@ def draw(found: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75) 
     panels[0, 0].legend(loc="lower right")
     lines = [Line2D([], [], color=colour, linestyle=style) for *_, colour, style in LABELS]
     panels[3, 0].legend(lines, [label for label, *_ in LABELS], loc="upper left")
-    images = sorted({group.config["data.train_examples"] for group in found} - {None})
+    images = sorted({group.config["data.train_examples"] for group in groups} - {None})
     more = [f"{', '.join(f'{count:,}' for count in images)} training images"] if images else []
     drawing.legend_above(figure, *kinds())
-    trained.note(figure, found, more=[*more, "CKA is centred by class"])
+    trained.note(figure, groups, more=[*more, "CKA is centred by class"])
     return figure
 
 

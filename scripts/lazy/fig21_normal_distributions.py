@@ -22,22 +22,22 @@ COLOURS = dict(zip("ABCD", drawing.PALETTE, strict=False))
 
 def draw(normals: pd.DataFrame, pairs: pd.DataFrame) -> Figure:
     figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.2))
-    own = normals.set_index("name")
+    by_name = normals.set_index("name")
     for _, pair in pairs.iterrows():
-        both = own.loc[[pair["first"], pair["second"]]]
+        both = by_name.loc[[pair["first"], pair["second"]]]
         axes[0].plot(both["mean"], both["variance"], color="grey", linewidth=0.6, zorder=0)
-    for name, one in own.iterrows():
-        axes[0].plot(one["mean"], one["variance"], "o", markersize=4, color=COLOURS[str(name)])
+    for name, row in by_name.iterrows():
+        axes[0].plot(row["mean"], row["variance"], "o", markersize=4, color=COLOURS[str(name)])
         axes[0].annotate(
             str(name),
-            (one["mean"], one["variance"]),
+            (row["mean"], row["variance"]),
             textcoords="offset points",
             xytext=(5, 3),
             color=COLOURS[str(name)],
         )
     axes[0].set(xlabel="mean", ylabel="variance", xlim=(-1, 1), ylim=(0, 2.3))
     for panel, (_, pair) in zip(axes[1:], pairs.iterrows(), strict=True):
-        _densities(panel, own.loc[[pair["first"], pair["second"]]])
+        _densities(panel, by_name.loc[[pair["first"], pair["second"]]])
         panel.set_title(f"KL {pair['kl']:.2g} and {pair['kl_reversed']:.2g}")
     drawing.letter_panels(tuple(axes))
     return figure
@@ -46,13 +46,13 @@ def draw(normals: pd.DataFrame, pairs: pd.DataFrame) -> Figure:
 def _densities(axes: Axes, both: pd.DataFrame) -> None:
     x = np.linspace(1.25 * both["low"].min(), 1.25 * both["high"].max(), 400)
     top = 0.0
-    for name, one in both.iterrows():
-        density = norm.pdf(x, one["mean"], np.sqrt(one["variance"]))
+    for name, row in both.iterrows():
+        density = norm.pdf(x, row["mean"], np.sqrt(row["variance"]))
         axes.plot(x, density, color=COLOURS[str(name)], label=str(name))
         top = max(top, float(density.max()))
-    for place, (name, one) in enumerate(both.iterrows()):
+    for place, (name, row) in enumerate(both.iterrows()):
         height = -(0.06 + 0.06 * place) * top
-        ends = [one["low"], one["high"]]
+        ends = [row["low"], row["high"]]
         axes.plot(ends, [height] * 2, "|-", color=COLOURS[str(name)], markersize=4)
     axes.set(xlabel="x", ylabel="density")
     axes.legend()

@@ -61,20 +61,20 @@ def _data(axes: Axes) -> None:
     from ntkexp.data.yin_yang import YinYang
 
     axes.imshow(_truth(), origin="lower", extent=SQUARE, cmap=CLASSES, interpolation="nearest")
-    one = data.load(YinYang(), seed=0, device=torch.device("cpu")).train
+    train = data.load(YinYang(), seed=0, device=torch.device("cpu")).train
     for label, (colour, marker) in enumerate(((drawing.BLACK, "o"), (drawing.ORANGE, "^"))):
-        x, y = one.inputs[one.targets == label].T.numpy()
+        x, y = train.inputs[train.targets == label].T.numpy()
         axes.scatter(x, y, s=7, color=colour, marker=marker, linewidths=0)
     _square(axes)
 
 
 def _progress(axes: Axes, progress: pd.DataFrame, levels: list[float]) -> None:
     for regime, (label, colour) in REGIMES.items():
-        own = progress[(progress["regime"] == regime) & (progress["step"] > 0)]
+        rows = progress[(progress["regime"] == regime) & (progress["step"] > 0)]
         axes.fill_between(
-            own["step"], own["low"], own["high"], color=colour, alpha=0.2, linewidth=0
+            rows["step"], rows["low"], rows["high"], color=colour, alpha=0.2, linewidth=0
         )
-        axes.plot(own["step"], own["median"], color=colour, label=label)
+        axes.plot(rows["step"], rows["median"], color=colour, label=label)
     for level in levels:
         axes.axhline(level, color="black", linewidth=0.5, linestyle=":")
     drawing.iteration_axis(axes, float(progress["step"].max()), first=100)

@@ -18,10 +18,10 @@ from ntkexp.scripts.lazy.noise_panels import draw, note, records_of, rows
 FIGURE = "5.2"
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given)
-    figure = draw(rows(found))
-    note(figure, found)
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options)
+    figure = draw(rows(records))
+    note(figure, records)
     return figure
 
 

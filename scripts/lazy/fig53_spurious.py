@@ -18,8 +18,8 @@ from ntkexp.scripts.lazy.spurious_panels import draw, records_of
 FIGURE = "5.3"
 
 
-def make(given: drawing.Options) -> Figure:
-    return draw(records_of(given))
+def make(options: drawing.Options) -> Figure:
+    return draw(records_of(options))
 
 
 main = drawing.main(__file__, __doc__, ",".join((*EXPERIMENTS, *LIMITS)), make)

@@ -48,8 +48,8 @@ def _each_example(axes: Axes, curves: pd.DataFrame) -> None:
     names = sorted(curves["group"].unique(), key=int)
     shades = colormaps["viridis"]
     for regime, style in STYLES.items():
-        own = curves[curves["regime"] == regime]
-        losses = own.pivot(index="time", columns="group", values="loss").sort_index()
+        rows = curves[curves["regime"] == regime]
+        losses = rows.pivot(index="time", columns="group", values="loss").sort_index()
         for place, name in enumerate(names):
             shade = shades(0.9 * place / max(1, len(names) - 1))
             label = name if style == "-" else None
@@ -60,8 +60,8 @@ def _each_example(axes: Axes, curves: pd.DataFrame) -> None:
 
 
 def _groups(axes: Axes, curves: pd.DataFrame) -> None:
-    for (basis, _, regime), own in curves.groupby(["basis", "draw", "regime"], sort=False):
-        losses = own.pivot(index="time", columns="group", values="loss").sort_index()
+    for (basis, _, regime), rows in curves.groupby(["basis", "draw", "regime"], sort=False):
+        losses = rows.pivot(index="time", columns="group", values="loss").sort_index()
         drawn = basis == "rotation"
         axes.plot(
             losses["majority"],

@@ -21,27 +21,27 @@ BINS = np.linspace(0, 1, 41)
 TENTHS = 10
 
 
-def make(given: drawing.Options) -> Figure:
-    found = [runs.chosen(name, given.runs, TABLES) for name in given.experiments]
-    if not any(found):
-        runs.stop(runs.missing(name, given.runs, TABLES) for name in given.experiments)
-    return draw([own[0] for own in found if own])
+def make(options: drawing.Options) -> Figure:
+    chosen = [runs.chosen(name, options.runs, TABLES) for name in options.experiments]
+    if not any(chosen):
+        runs.stop(runs.missing(name, options.runs, TABLES) for name in options.experiments)
+    return draw([records[0] for records in chosen if records])
 
 
-def draw(found: list[Record]) -> Figure:
+def draw(records: list[Record]) -> Figure:
     figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
-    for record, colour in zip(found, drawing.PALETTE, strict=False):
+    for record, colour in zip(records, drawing.PALETTE, strict=False):
         name = NAMES[record.config["study.images"]]
         scores = record.tables["c_scores"].sort_values("score")
         label = f"{name}, {record.config['study.nets']} networks a ratio"
         left.hist(scores["score"], BINS, color=colour, histtype="step", label=label, density=True)
-        known = record.tables["c_score_nets"].groupby("ratio")["held_out_accuracy"]
-        mean = known.mean()
-        middle.fill_between(mean.index, known.min(), known.max(), color=colour, alpha=0.2)
+        accuracies = record.tables["c_score_nets"].groupby("ratio")["held_out_accuracy"]
+        mean = accuracies.mean()
+        middle.fill_between(mean.index, accuracies.min(), accuracies.max(), color=colour, alpha=0.2)
         middle.plot(mean.index, mean, color=colour, marker="o", markersize=2)
-        parts = np.array_split(np.arange(len(scores)), TENTHS)
+        tenths = np.array_split(np.arange(len(scores)), TENTHS)
         for column, style in (("score", "o-"), ("error", "x:")):
-            heights = [scores[column].to_numpy()[part].mean() for part in parts]
+            heights = [scores[column].to_numpy()[tenth].mean() for tenth in tenths]
             right.plot(range(1, TENTHS + 1), heights, style, color=colour, markersize=3)
     left.set(xlabel="C-score", ylabel="density", yscale="log")
     middle.set(xlabel="share trained on", ylabel="accuracy, left out")

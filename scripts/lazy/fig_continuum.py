@@ -23,9 +23,9 @@ from ntkexp.scripts import drawing, runs
 FIGURE = "ours"
 
 
-def make(given: drawing.Options) -> Figure:
-    records = runs.needed(given.experiment, given.runs, ["evals", "linearity"])
-    onset, kernel, relus = (means(records, what) for what in ("onset", "kernel", "relus"))
+def make(options: drawing.Options) -> Figure:
+    records = runs.needed(options.experiment, options.runs, ["evals", "linearity"])
+    onset, kernel, relus = (means(records, column) for column in ("onset", "kernel", "relus"))
     figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.6), width_ratios=[1.5, 1, 1])
     _map(figure, axes[0], onset)
     shades = dict(zip(kernel.index, drawing.shades(len(kernel)), strict=True))

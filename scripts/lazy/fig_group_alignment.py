@@ -36,13 +36,13 @@ POINTS = 80
 LEGEND = 1.45  # room for it above the curves
 
 
-def make(given: drawing.Options) -> Figure:
+def make(options: drawing.Options) -> Figure:
     tables = ["evals", "alignment"]
-    found = [runs.chosen(name, given.runs, tables) for name in given.experiments]
-    if not any(found):
-        runs.stop(runs.missing(name, given.runs, tables) for name in given.experiments)
+    chosen = [runs.chosen(name, options.runs, tables) for name in options.experiments]
+    if not any(chosen):
+        runs.stop(runs.missing(name, options.runs, tables) for name in options.experiments)
     by_panel: dict[str, list[Record]] = {}
-    for record in (record for own in found for record in own):
+    for record in (record for of_experiment in chosen for record in of_experiment):
         by_panel.setdefault(family(record.experiment), []).append(record)
     size = (drawing.PAGE if len(by_panel) > 1 else drawing.COLUMN * 1.3, 2.7)
     figure, panels = drawing.subplots(1, len(by_panel), figsize=size, squeeze=False)
@@ -60,16 +60,16 @@ def make(given: drawing.Options) -> Figure:
 
 
 def _trained(title: str, records: list[Record]) -> str:
-    """How many seeds a panel has, how large the network is, how long it was trained."""
-    found = sorted(
+    """The seeds of a panel, the size of its network and the length of its training, in words."""
+    last_looks = sorted(
         (alpha, seed, int(frame["step"].max()))
         for record in records
         for alpha, seed, frame in looks(record)
     )
-    seeds = len({seed for _, seed, _ in found})
+    seeds = len({seed for _, seed, _ in last_looks})
     ends = ", ".join(
-        f"{max(step for own, _, step in found if own == alpha):,} iterations at α = {alpha:g}"
-        for alpha in dict.fromkeys(alpha for alpha, *_ in found)
+        f"{max(step for a, _, step in last_looks if a == alpha):,} iterations at α = {alpha:g}"
+        for alpha in dict.fromkeys(alpha for alpha, *_ in last_looks)
     )
     channels = records[0].config.get("model.base")
     narrow = f", {channels} channels for {FULL_BASE}" if channels else ""
@@ -83,15 +83,15 @@ def _panel(
     for record in records:
         for alpha, _, frame in looks(record):
             by_alpha.setdefault(alpha, []).append(frame)
-    every = [frame for frames in by_alpha.values() for frame in frames]
-    high = min(float(frame["loss"].iloc[0]) for frame in every)
+    all_frames = [frame for frames in by_alpha.values() for frame in frames]
+    high = min(float(frame["loss"].iloc[0]) for frame in all_frames)
     for alpha, frames in by_alpha.items():
         low = max(float(frame["loss"].min()) for frame in frames)
         levels = np.linspace(high, low, POINTS)[1:]
         for group, (_, colour) in groups.items():
             values = np.stack([at_losses(frame, group, "loss", levels) for frame in frames])
             drawing.mean_and_band(axes, levels, values, colour=colour, linestyle=STYLES[alpha])
-    top = max(float(frame[group].max()) for frame in every for group in groups)
+    top = max(float(frame[group].max()) for frame in all_frames for group in groups)
     axes.set(xlim=(high, 0), ylim=(0, LEGEND * top if legend else None))
     for told, colour in groups.values():
         axes.plot([], [], color=colour, label=told)

@@ -20,21 +20,21 @@ FIGURE = "ours"
 TENTHS = 10
 
 
-def make(given: drawing.Options) -> Figure:
-    records = runs.needed(given.experiment, given.runs, TABLES)
-    found = [with_scores(record) for record in records]
-    steps = sorted(found[0]["step"].unique())
+def make(options: drawing.Options) -> Figure:
+    records = runs.needed(options.experiment, options.runs, TABLES)
+    tables = [with_scores(record) for record in records]
+    steps = sorted(tables[0]["step"].unique())
     figure, panels = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
     whens = ("at the start", f"after {steps[-1]:,} updates")
     for axes, step, when, colour in zip(panels, steps, whens, drawing.PALETTE, strict=False):
-        own = found[0][found[0]["step"] == step].sort_values("score")
-        axes.plot(own["score"], own["margin"], ".", color=colour, markersize=1.5)
-        rho = np.mean([agreement(rows[rows["step"] == step]) for rows in found])
+        first = tables[0][tables[0]["step"] == step].sort_values("score")
+        axes.plot(first["score"], first["margin"], ".", color=colour, markersize=1.5)
+        rho = np.mean([agreement(rows[rows["step"] == step]) for rows in tables])
         axes.text(0.03, 0.92, f"rank correlation {rho:.2f}", transform=axes.transAxes, fontsize=7)
         axes.set(xlabel="C-score", ylabel=f"margin, kernel {when}")
         low, high = axes.get_ylim()
         axes.set_ylim(low, high + 0.1 * (high - low))
-        means = [part.mean() for part in np.array_split(own["margin"].to_numpy(), TENTHS)]
+        means = [part.mean() for part in np.array_split(first["margin"].to_numpy(), TENTHS)]
         panels[2].plot(range(1, TENTHS + 1), means, "o-", color=colour, markersize=3, label=when)
     panels[2].set(xlabel="tenth by C-score", ylabel="mean margin", xticks=[1, 4, 7, 10])
     panels[2].legend(loc="lower right", title="kernel")

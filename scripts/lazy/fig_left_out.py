@@ -22,35 +22,35 @@ COLOURS = {True: drawing.BLUE, False: drawing.VERMILION}
 NAMES = {True: "right labels", False: "wrong labels"}
 
 
-def make(given: drawing.Options) -> Figure:
-    return draw(drawing.load(given, ["leave_one_out"])["leave_one_out"])
+def make(options: drawing.Options) -> Figure:
+    return draw(drawing.load(options, ["leave_one_out"])["leave_one_out"])
 
 
-def draw(found: pd.DataFrame) -> Figure:
-    found = found.assign(right=found["label"] == found["clean_label"])
-    steps = sorted(found["step"].unique())
+def draw(table: pd.DataFrame) -> Figure:
+    table = table.assign(right=table["label"] == table["clean_label"])
+    steps = sorted(table["step"].unique())
     first, last = steps[0], steps[-1]
-    one = found[found["run"] == sorted(found["run"].unique())[0]]
+    run = table[table["run"] == sorted(table["run"].unique())[0]]
     figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.4))
-    bins = np.linspace(one["margin"].min(), one["margin"].max(), 50)
+    bins = np.linspace(run["margin"].min(), run["margin"].max(), 50)
     for axes, step, label in (
         (left, first, "at the start"),
         (middle, last, f"after {last:,} updates"),
     ):
-        _histogram(axes, one[one["step"] == step], bins)
+        _histogram(axes, run[run["step"] == step], bins)
         chance = np.mean(
-            [separation(own) for _, own in found[found["step"] == step].groupby("run")]
+            [separation(rows) for _, rows in table[table["step"] == step].groupby("run")]
         )
         axes.set(xlabel=f"margin, kernel {label}", ylabel="digits")
         axes.text(
             0.03, 0.66, f"P(wrong < right)\n= {chance:.3f}", transform=axes.transAxes, fontsize=7
         )
     left.legend(loc="upper left")
-    wide = one.pivot(index="example", columns="step", values="margin")
-    marks = one[one["step"] == first].set_index("example")["right"]
+    wide = run.pivot(index="example", columns="step", values="margin")
+    marks = run[run["step"] == first].set_index("example")["right"]
     for kind, colour in COLOURS.items():
-        own = wide[marks == kind]
-        right.plot(own[first], own[last], ".", color=colour, markersize=1.5)
+        rows = wide[marks == kind]
+        right.plot(rows[first], rows[last], ".", color=colour, markersize=1.5)
     rho = spearmanr(wide[first], wide[last]).statistic
     right.set(xlabel="margin, kernel at the start", ylabel="margin, kernel after")
     right.text(0.03, 0.9, f"rank correlation {rho:.2f}", transform=right.transAxes, fontsize=7)
@@ -66,8 +66,8 @@ def separation(rows: pd.DataFrame) -> float:
 
 def _histogram(axes: Axes, rows: pd.DataFrame, bins: np.ndarray) -> None:
     for kind, colour in COLOURS.items():
-        own = rows[rows["right"] == kind]
-        axes.hist(own["margin"], bins, color=colour, alpha=0.7, label=NAMES[kind])
+        of_kind = rows[rows["right"] == kind]
+        axes.hist(of_kind["margin"], bins, color=colour, alpha=0.7, label=NAMES[kind])
 
 
 main = drawing.main(__file__, __doc__, "lazy/left_out", make)

@@ -29,12 +29,11 @@ NETWORK, KERNELS = "lazy/spurious_plain", "lazy/kernel_after"
 Looks = Mapping[tuple[int | None, int], pd.DataFrame]
 
 
-def make(given: drawing.Options) -> Figure:
-    found = {name: runs.needed(name, given.runs, ["evals"]) for name in given.experiments}
+def make(options: drawing.Options) -> Figure:
     looks = {
         (epoch_of(record), record.seed): looks_of(record)
-        for records in found.values()
-        for record in records
+        for name in options.experiments
+        for record in runs.needed(name, options.runs, ["evals"])
     }
     return draw(looks)
 
@@ -56,7 +55,7 @@ def draw(looks: Looks) -> Figure:
     epochs = sorted({epoch for epoch, _ in looks if epoch is not None})
     shades = dict(zip(epochs, drawing.shades(len(epochs)), strict=True))
     first = min(seed for _, seed in looks)
-    for (epoch, seed), frame in sorted(looks.items(), key=lambda one: one[0][0] or 0):
+    for (epoch, seed), frame in sorted(looks.items(), key=lambda item: item[0][0] or 0):
         if seed == first:
             colour = drawing.BLACK if epoch is None else shades[epoch]
             label = "network" if epoch is None else f"{epoch}"

@@ -17,8 +17,8 @@ FIGURE = "C.7"
 SEEDS = range(1, 5)
 
 
-def make(given: drawing.Options) -> Figure:
-    return draw(records_of(given), SEEDS)
+def make(options: drawing.Options) -> Figure:
+    return draw(records_of(options), SEEDS)
 
 
 main = drawing.main(__file__, __doc__, ",".join(CELEBA_KIND), make)

@@ -44,8 +44,8 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     size = (drawing.PAGE, ROW * len(by_row) + 0.6)
     figure, grid = drawing.subplots(len(by_row), 3, figsize=size, squeeze=False)
     labelled: set[str] = set()
-    for panels, (title, every) in zip(grid, by_row.items(), strict=True):
-        _row(panels, every, labelled)
+    for panels, (title, all_looks) in zip(grid, by_row.items(), strict=True):
+        _row(panels, all_looks, labelled)
         panels[0].set_ylabel(f"{title}\naccuracy, noisy examples")
     told = [
         Line2D([], [], color=colour, label=label)
@@ -61,9 +61,9 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _row(panels: Sequence[Axes], every: pd.DataFrame, labelled: set[str]) -> None:
+def _row(panels: Sequence[Axes], all_looks: pd.DataFrame, labelled: set[str]) -> None:
     # From large to small rates: the least one, which has come least far, lies on top.
-    for (_, alpha, lr, _), frame in sorted(networks(every), key=lambda one: -one[0][2]):
+    for (_, alpha, lr, _), frame in sorted(networks(all_looks), key=lambda item: -item[0][2]):
         label, colour = _of(alpha, lr)
         for axes, column in zip(panels, ("noisy_known", "test_known"), strict=False):
             axes.plot(frame["clean"], frame[column], color=colour, linewidth=1.0)
@@ -71,20 +71,20 @@ def _row(panels: Sequence[Axes], every: pd.DataFrame, labelled: set[str]) -> Non
         linearity(panels[2], [(frame, colour)])
     panels[1].set_ylabel("accuracy, test")
     for axes in panels:
-        clean_axis(axes, every)
+        clean_axis(axes, all_looks)
 
 
 def _of(alpha: float, lr: float) -> tuple[str, str]:
-    for (a, rate), found in COLOURS.items():
+    for (a, rate), label_and_colour in COLOURS.items():
         if np.isclose(alpha, a) and np.isclose(lr, rate, rtol=1e-3, atol=0):
-            return found
+            return label_and_colour
     return f"α = {alpha:g}, rate {lr:g}", "0.5"
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given)
-    figure = draw(rows(found))
-    note(figure, found)
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options)
+    figure = draw(rows(records))
+    note(figure, records)
     return figure
 
 

@@ -16,11 +16,11 @@ from ntkexp.scripts.lazy.noise_panels import draw, note, records_of
 FIGURE = "C.2"
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given)
-    by_seed = looks(found, WRONG_LABELS).groupby("seed")
-    figure = draw({f"seed {seed}": own for seed, own in by_seed}, seeds=True)
-    note(figure, found)
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options)
+    by_seed = looks(records, WRONG_LABELS).groupby("seed")
+    figure = draw({f"seed {seed}": frame for seed, frame in by_seed}, seeds=True)
+    note(figure, records)
     return figure
 
 

@@ -21,14 +21,14 @@ FIGURE = "C.5"
 POINTS = 60
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given)
-    every = list(pairs(looks(found, BY_SCORE), LAZY, PLAIN))
-    names = list(dict.fromkeys(name for name, *_ in every))
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options)
+    all_pairs = list(pairs(looks(records, BY_SCORE), LAZY, PLAIN))
+    names = list(dict.fromkeys(name for name, *_ in all_pairs))
     size = (drawing.PAGE if len(names) > 1 else drawing.COLUMN * 1.3, 2.9)
     figure, panels = drawing.subplots(1, max(1, len(names)), figsize=size, squeeze=False)
     for axes, name in zip(panels[0], names, strict=False):
-        both = [(lazy, plain) for own, _, lazy, plain in every if own == name]
+        both = [(lazy, plain) for experiment, _, lazy, plain in all_pairs if experiment == name]
         # From where every network is to where every network comes.
         high = min(float(frame["all"].iloc[0]) for pair in both for frame in pair)
         low = max(float(frame["all"].min()) for pair in both for frame in pair)
@@ -49,7 +49,7 @@ def make(given: drawing.Options) -> Figure:
             title=title(name),
         )
     tenths_legend(panels[0, 0])
-    note(figure, found, last="Mean and range where there are several seeds")
+    note(figure, records, last="Mean and range where there are several seeds")
     return figure
 
 

@@ -18,15 +18,15 @@ FIGURE = "C.6"
 PANELS = (("noisy_known", "accuracy, noisy examples"), ("test_known", "accuracy, test"))
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given)
-    by_row = rows(found)
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options)
+    by_row = rows(records)
     figure, grid = drawing.subplots(
         len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
     )
-    for panels, (title, every) in zip(grid, by_row.items(), strict=True):
+    for panels, (title, all_looks) in zip(grid, by_row.items(), strict=True):
         for axes, (column, ylabel) in zip(panels, PANELS, strict=True):
-            for (_, alpha, _, _), frame in networks(every):
+            for (_, alpha, _, _), frame in networks(all_looks):
                 axes.plot(
                     frame["clean_known"], frame[column], color=REGIMES[alpha][1], linewidth=1.0
                 )
@@ -35,7 +35,7 @@ def make(given: drawing.Options) -> Figure:
     lines = [grid[0, 0].plot([], [], color=c, label=told)[0] for told, c in REGIMES.values()]
     grid[0, 0].legend(handles=lines, loc="upper left")
     drawing.letter_panels(grid[0])
-    note(figure, found)
+    note(figure, records)
     return figure
 
 

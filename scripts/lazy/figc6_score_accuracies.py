@@ -25,15 +25,15 @@ from ntkexp.scripts.lazy.score_panels import (
 FIGURE = "C.6"
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given)
-    by_row = rows(found)
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options)
+    by_row = rows(records)
     size = (drawing.PAGE, ROW * len(by_row) + 0.3)
     figure, grid = drawing.subplots(
         len(by_row), 2, figsize=size, squeeze=False, sharex=True, sharey=True
     )
-    for panels, (name, every) in zip(grid, by_row.items(), strict=True):
-        by_alpha = {alpha: frame for (_, alpha, _, _), frame in networks(every)}
+    for panels, (name, all_looks) in zip(grid, by_row.items(), strict=True):
+        by_alpha = {alpha: frame for (_, alpha, _, _), frame in networks(all_looks)}
         for axes, (alpha, told) in zip(panels, NAMES.items(), strict=True):
             if alpha in by_alpha:
                 frame = by_alpha[alpha]
@@ -44,7 +44,7 @@ def make(given: drawing.Options) -> Figure:
             axes.set(title=told, xlabel="accuracy, all training examples")
         panels[0].set_ylabel(f"{name}\naccuracy, a tenth")
     tenths_legend(grid[0, 0])
-    note(figure, found, seeds=", the first seed")
+    note(figure, records, seeds=", the first seed")
     return figure
 
 

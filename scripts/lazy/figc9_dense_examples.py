@@ -26,8 +26,8 @@ STYLES = {HASTY: "-", LAZY: "--"}
 COLOURS = {HASTY: drawing.BLUE, LAZY: drawing.VERMILION}
 
 
-def make(given: drawing.Options) -> Figure:
-    records = {example(r): r for r in runs.needed(given.experiment, given.runs, ["snapshot"])}
+def make(options: drawing.Options) -> Figure:
+    records = {example(r): r for r in runs.needed(options.experiment, options.runs, ["snapshot"])}
     figure, axes = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.8))
     for panel, number in zip(axes, (1, 2, 3), strict=True):
         if number not in records:
@@ -72,10 +72,10 @@ def _groups(axes: Axes, record: Record) -> None:
 
 
 def _by_alpha(record: Record) -> dict[float, list[pd.DataFrame]]:
-    found: dict[float, list[pd.DataFrame]] = {}
+    by_alpha: dict[float, list[pd.DataFrame]] = {}
     for alpha, _, losses in losses_of(record):
-        found.setdefault(alpha, []).append(losses)
-    return found
+        by_alpha.setdefault(alpha, []).append(losses)
+    return by_alpha
 
 
 def _curves(axes: Axes, curves: list[tuple[pd.Series, pd.Series]], **look: object) -> None:

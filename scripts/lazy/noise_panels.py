@@ -31,22 +31,22 @@ ROW = 2.3
 Frames = Sequence[tuple[float, pd.DataFrame]]
 
 
-def records_of(given: drawing.Options) -> list[Record]:
-    return runs.chosen_of(given.experiments, given.runs, ["evals", "linearity"])
+def records_of(options: drawing.Options) -> list[Record]:
+    return runs.chosen_of(options.experiments, options.runs, ["evals", "linearity"])
 
 
-def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
+def rows(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The looks of every network, by its title."""
-    every = looks(found, WRONG_LABELS)
-    titles = every["experiment"].map(TITLES)
-    return {str(title): frame for title, frame in every.groupby(titles, sort=False)}
+    all_looks = looks(records, WRONG_LABELS)
+    titles = all_looks["experiment"].map(TITLES)
+    return {str(title): frame for title, frame in all_looks.groupby(titles, sort=False)}
 
 
-def note(figure: Figure, found: Sequence[Record]) -> None:
+def note(figure: Figure, records: Sequence[Record]) -> None:
     """Below the figure: on how much each row was trained, for how long, and instead of what."""
     lines, instead = [], []
-    drawn = looks(found, WRONG_LABELS)
-    for record in found:
+    drawn = looks(records, WRONG_LABELS)
+    for record in records:
         config, title = record.config, TITLES.get(record.experiment, record.experiment)
         size = config.get("model.width") or config.get("model.base")
         unit = "units" if "model.width" in config else "channels for 64"
@@ -66,9 +66,9 @@ def note(figure: Figure, found: Sequence[Record]) -> None:
 
 def _alphas(record: Record, drawn: pd.DataFrame) -> list[float]:
     """The regimes that the figure takes from a run: another may have gone on for longer."""
-    own = drawn[drawn["experiment"] == record.experiment]
-    own = own[np.isclose(own["lr"].astype(float), record.config["optim.lr"])]
-    return sorted(own["alpha"].astype(float).unique())
+    rows = drawn[drawn["experiment"] == record.experiment]
+    rows = rows[np.isclose(rows["lr"].astype(float), record.config["optim.lr"])]
+    return sorted(rows["alpha"].astype(float).unique())
 
 
 def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
@@ -77,9 +77,9 @@ def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
         len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
     )
     for panels, (title, frame) in zip(grid, by_row.items(), strict=True):
-        by_alpha = [(alpha, own) for (_, alpha, _, _), own in networks(frame)]
+        by_alpha = [(alpha, net) for (_, alpha, _, _), net in networks(frame)]
         _losses(panels[0], by_alpha)
-        linearity(panels[1], ((own, REGIMES[alpha][1]) for alpha, own in by_alpha))
+        linearity(panels[1], ((net, REGIMES[alpha][1]) for alpha, net in by_alpha))
         panels[0].set_ylabel(f"{title}\nloss")
         clean_axis(panels[0], frame)
         clean_axis(panels[1], frame)

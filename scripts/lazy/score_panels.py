@@ -22,17 +22,17 @@ SHOWN = (0, 4, 9)  # tenths in the legend
 BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 3}
 
 
-def records_of(given: drawing.Options) -> list[Record]:
-    return runs.chosen_of(given.experiments, given.runs, ["evals", "linearity"])
+def records_of(options: drawing.Options) -> list[Record]:
+    return runs.chosen_of(options.experiments, options.runs, ["evals", "linearity"])
 
 
-def rows(found: Sequence[Record]) -> dict[str, pd.DataFrame]:
+def rows(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The looks of the networks by their title, of the first seed."""
-    every = looks(found, BY_SCORE)
-    titles = every["experiment"].map(title)
+    all_looks = looks(records, BY_SCORE)
+    titles = all_looks["experiment"].map(title)
     return {
         str(name): frame[frame["seed"] == frame["seed"].min()]
-        for name, frame in every.groupby(titles, sort=False)
+        for name, frame in all_looks.groupby(titles, sort=False)
     }
 
 
@@ -56,9 +56,9 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     size = (drawing.PAGE, ROW * len(by_row) + 0.3)
     figure, grid = drawing.subplots(len(by_row), 2, figsize=size, squeeze=False)
     for panels, (name, frame) in zip(grid, by_row.items(), strict=True):
-        by_alpha = [(alpha, own) for (_, alpha, _, _), own in networks(frame)]
+        by_alpha = [(alpha, net) for (_, alpha, _, _), net in networks(frame)]
         losses(panels[0], by_alpha)
-        linearity(panels[1], ((own, REGIMES[alpha][1]) for alpha, own in by_alpha), against="all")
+        linearity(panels[1], ((net, REGIMES[alpha][1]) for alpha, net in by_alpha), against="all")
         panels[0].set_title(name)
         for axes in panels:
             mean_loss_axis(axes, frame)
@@ -89,13 +89,13 @@ def mean_loss_axis(axes: Axes, frame: pd.DataFrame) -> None:
     axes.set(xlabel="mean training loss", xlim=(float(frame["all"].max()) * 1.02, 0))
 
 
-def note(figure: Figure, found: Sequence[Record], *, seeds: str = "", last: str = "") -> None:
+def note(figure: Figure, records: Sequence[Record], *, seeds: str = "", last: str = "") -> None:
     """Below the figure: on how much each row was trained, for how long, and instead of what.
 
     `seeds`: which of them are drawn; `last`: a line below all.
     """
     lines, instead = [], []
-    for record in found:
+    for record in records:
         config, name = record.config, title(record.experiment)
         many = "members.transform.alpha" in config
         size = config.get("model.width") or config.get("model.base")

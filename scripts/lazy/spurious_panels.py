@@ -37,31 +37,31 @@ ROW = 2.2
 STILL = 0.005
 
 
-def records_of(given: drawing.Options) -> list[Record]:
+def records_of(options: drawing.Options) -> list[Record]:
     """The runs of the experiments that have some; without any the commands that make them."""
-    found = [_runs_of(name, given.runs) for name in given.experiments]
-    if not any(found):
-        runs.stop(runs.missing(name, given.runs, ["evals"]) for name in given.experiments)
-    for name, own in zip(given.experiments, found, strict=True):
-        if not own:
+    by_experiment = [_runs_of(name, options.runs) for name in options.experiments]
+    if not any(by_experiment):
+        runs.stop(runs.missing(name, options.runs, ["evals"]) for name in options.experiments)
+    for name, records in zip(options.experiments, by_experiment, strict=True):
+        if not records:
             print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
-    return [record for own in found for record in own]
+    return [record for records in by_experiment for record in records]
 
 
 def _runs_of(experiment: str, places: Sequence[Path]) -> list[Record]:
-    """Also those that go on: the first phase is over after some hundred updates."""
+    """The runs that count, unfinished ones too: the first phase ends after some hundred updates."""
     roots = list(places) or runs.folders(experiment)
-    found = of_recipe(collect(root for root in roots if root.is_dir()), "paper")
-    own = [one for one in found if one.experiment == experiment and one.one_of_its_experiment]
-    return choose(has_rows(own, ["evals"]))
+    candidates = of_recipe(collect(root for root in roots if root.is_dir()), "paper")
+    records = [r for r in candidates if r.experiment == experiment and r.one_of_its_experiment]
+    return choose(has_rows(records, ["evals"]))
 
 
-def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
+def draw(records: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
     """A row for every experiment and seed of two regimes or more, for one alone compares nothing;
     `seeds` None is the first one of each."""
     rows = [
         (experiment, seed, looks)
-        for experiment, frame in curves(found).groupby("experiment", sort=False)
+        for experiment, frame in curves(records).groupby("experiment", sort=False)
         for _, seed, looks in networks(frame)
         if len(looks) > 1 and seed in (seeds if seeds is not None else [frame["seed"].min()])
     ]
@@ -74,7 +74,7 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
         for axes, (x, y, x_label, y_label) in zip(panels, PANELS, strict=True):
             _panel(axes, looks, x, y)
             axes.set(xlabel=x_label, ylabel=y_label)
-        title = _title(str(experiment), seed, found) + _constant(looks)
+        title = _title(str(experiment), seed, records) + _constant(looks)
         panels[1].set_title(title + "\n")  # above the letters
     # A row need not have every regime.
     told = {
@@ -85,29 +85,29 @@ def draw(found: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
     grid[0, 0].legend(told.values(), told.keys(), loc="best")
     drawing.letter_panels(grid[0])
     drawn = {str(experiment) for experiment, *_ in rows}
-    figure.supxlabel(_instead(found, drawn), fontsize=7, x=0.01, ha="left")
+    figure.supxlabel(_instead(records, drawn), fontsize=7, x=0.01, ha="left")
     return figure
 
 
-def _instead(found: Sequence[Record], drawn: Collection[str]) -> str:
+def _instead(records: Sequence[Record], drawn: Collection[str]) -> str:
     """The note on which networks and images those of the rows stand in for."""
     lines = {
         TITLES[record.experiment]: record.stands_in_for
-        for record in found
+        for record in records
         if record.experiment in drawn and record.stands_in_for
     }
     return "\n".join(f"{title}: stands in for {words}" for title, words in lines.items())
 
 
-def _title(experiment: str, seed: int, found: Sequence[Record]) -> str:
+def _title(experiment: str, seed: int, records: Sequence[Record]) -> str:
     """Images, network and seed of a row, and which of its runs go on."""
-    own = [record for record in found if record.experiment == experiment]
-    config = own[0].config
+    of_experiment = [record for record in records if record.experiment == experiment]
+    config = of_experiment[0].config
     if config["model.name"] == "mlp":
         network = f"MLP {config['model.depth']} × {config['model.width']}"
     else:
         network = f"ResNet18 of {config['model.base']} channels"
-    going = [record.iteration for record in own if not record.finished and record.seed == seed]
+    going = [run.iteration for run in of_experiment if not run.finished and run.seed == seed]
     note = f", goes on from update {min(going):,}" if going else ""
     return f"{TITLES[experiment]}, {network}, seed {seed}{note}"
 

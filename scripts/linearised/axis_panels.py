@@ -16,42 +16,42 @@ SPLIT = "train"
 KINDS = ("alignment α", "growth α_T / α₀", "growth over the trace's")
 
 
-def draw(found: Sequence[Record], indices: Sequence[int] | None = None) -> Figure:
+def draw(records: Sequence[Record], indices: Sequence[int] | None = None) -> Figure:
     """A row a network, of the tasks `indices` or of all: alpha before and after, their ratio, and
     the ratio over that of the traces; on training images."""
-    every = [one for one in trained(found) if one.split == SPLIT]
-    shown = [one for one in every if indices is None or one.task in indices]
-    if not shown:
+    networks = [net for net in trained(records) if net.split == SPLIT]
+    chosen = [net for net in networks if indices is None or net.task in indices]
+    if not chosen:
         runs.stop([f"no network on the eigenfunctions {indices}"])
-    size = (drawing.PAGE, PANEL * 0.85 * len(shown) + 0.6)
-    figure, grid = drawing.subplots(len(shown), 3, figsize=size, squeeze=False)
-    for axes, one in zip(grid, shown, strict=True):
-        _row(axes, one)
+    size = (drawing.PAGE, PANEL * 0.85 * len(chosen) + 0.6)
+    figure, grid = drawing.subplots(len(chosen), 3, figsize=size, squeeze=False)
+    for axes, net in zip(grid, chosen, strict=True):
+        _row(axes, net)
     for axes in grid[-1]:
         axes.set_xlabel("index of the eigenfunction")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     fits = "; ".join(
-        f"j = {one.task}: {one.axes['labels']:.3f} with the task's axis, {one.axes['other']:.3f} "
-        f"with another's, {one.axes['none']:.3f} without"
-        for one in shown
+        f"j = {net.task}: {net.axes['labels']:.3f} with the task's axis, {net.axes['other']:.3f} "
+        f"with another's, {net.axes['none']:.3f} without"
+        for net in chosen
     )
     drawing.note(
         figure,
         [f"alignments on training images; R² of A_T by A_0 and one axis (ours): {fits}",
-         *images_of(found)],
+         *images_of(records)],
     )  # fmt: skip
     return figure
 
 
-def _row(panels: Sequence[Axes], one: Trained) -> None:
-    j = one.alignments.index
+def _row(panels: Sequence[Axes], net: Trained) -> None:
+    j = net.alignments.index
     for column, colour in (("start", "0.6"), ("end", drawing.BLUE)):
-        panels[0].plot(j, one.alignments[column], color=colour, linewidth=0.8, label=column)
-    for axes, values in zip(panels[1:], (one.ratios, one.over_trace), strict=True):
+        panels[0].plot(j, net.alignments[column], color=colour, linewidth=0.8, label=column)
+    for axes, values in zip(panels[1:], (net.ratios, net.over_trace), strict=True):
         axes.plot(j, values, color=drawing.BLUE, linewidth=0.8)
         axes.axhline(1, color="0.6", linewidth=0.6)
     for axes, kind in zip(panels, KINDS, strict=True):
-        axes.axvline(one.task, color=drawing.VERMILION, linewidth=0.8, linestyle=":",
+        axes.axvline(net.task, color=drawing.VERMILION, linewidth=0.8, linestyle=":",
                      label="trained on")  # fmt: skip
         axes.set(yscale="log", ylabel=kind)
-    panels[0].set_title(f"{one.title}, j = {one.task}")
+    panels[0].set_title(f"{net.title}, j = {net.task}")

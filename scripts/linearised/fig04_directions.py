@@ -21,10 +21,10 @@ DIRECTIONS = "linearised/directions_lenet"
 EXPERIMENTS = ("linearised/separable", "linearised/separable_linear", DIRECTIONS)
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given, ())
-    both = list(pairs([one for one in found if one.experiment != DIRECTIONS]))
-    directions = [one for one in found if one.experiment == DIRECTIONS]
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options, ())
+    both = list(pairs([record for record in records if record.experiment != DIRECTIONS]))
+    directions = [record for record in records if record.experiment == DIRECTIONS]
     if not both or not directions:
         runs.stop(["expected a network, its linearisation, and its directions"])
     figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE * 0.75, PANEL))
@@ -33,7 +33,7 @@ def make(given: drawing.Options) -> Figure:
         tasks = pair.network if whose == "network" else pair.linear
         left.plot(tasks.index, tasks["accuracy"], marker + "-", markersize=3, color=colour,
                   label=label)  # fmt: skip
-    regression = by_task(found, "kernel_regression")
+    regression = by_task(records, "kernel_regression")
     if len(regression):
         test = regression[regression["split"] == "test"].sort_values("data.index")
         left.plot(test["data.index"], test["accuracy"], "x", markersize=4, color="0.5",
@@ -48,7 +48,7 @@ def make(given: drawing.Options) -> Figure:
     right.legend(frameon=False)
     drawing.legend_above(figure, *left.get_legend_handles_labels())
     untrained = int((pair.network["train_loss"] > TRAINED).sum())
-    config = next(one.config for one in found if one.experiment != DIRECTIONS)
+    config = next(record.config for record in records if record.experiment != DIRECTIONS)
     lines = [
         f"classes at distance {2 * config['data.epsilon']:g} along the direction; "
         f"{config['model.activation']}; {config['data.train_examples']:,} training examples"

@@ -34,10 +34,10 @@ def draw(frame: pd.DataFrame, control: pd.Series) -> Figure:
         for row, value in enumerate(("accuracy", "distance")):
             axes = grid[row][column]
             for whose, (label, colour, marker) in LOOKS.items():
-                own = frame[(frame["net"] == net) & (frame["whose"] == whose)]
-                if own.empty:
+                rows = frame[(frame["net"] == net) & (frame["whose"] == whose)]
+                if rows.empty:
                     continue
-                over = own.groupby("size")[value].agg(["mean", "min", "max"])
+                over = rows.groupby("size")[value].agg(["mean", "min", "max"])
                 axes.fill_between(over.index, over["min"], over["max"], color=colour, alpha=0.2,
                                   linewidth=0)  # fmt: skip
                 axes.plot(over.index, over["mean"], marker + "-", markersize=3, color=colour,
@@ -56,19 +56,19 @@ def draw(frame: pd.DataFrame, control: pd.Series) -> Figure:
     return figure
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given, ("evals", "distance"))
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options, ("evals", "distance"))
     control = [
         record.tables["distance"].sort_values("step")["distance"].iloc[-1]
-        for record in found
+        for record in records
         if record.experiment == STEPS
     ]
-    frame = by_size(found)
+    frame = by_size(records)
     figure = draw(frame, pd.Series(control, dtype=float))
     seeds = frame.groupby(["net", "size"])["seed"].nunique()
     least, most = seeds.min(), seeds.max()
     each = f"{most}" if least == most else f"{least} to {most}"
-    drawing.note(figure, [f"seeds of each size: {each}", *images_of(found)])
+    drawing.note(figure, [f"seeds of each size: {each}", *images_of(records)])
     return figure
 
 

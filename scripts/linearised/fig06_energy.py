@@ -21,10 +21,10 @@ EXPERIMENTS = ("linearised/cifar2_mlp", "linearised/cifar2_lenet")
 COLOURS = dict(zip(TABLE_1, (drawing.BLUE, drawing.GREEN), strict=True))
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given, ("energy_concentration",))
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options, ("energy_concentration",))
     figure, axes = drawing.subplots(figsize=(1.4 * PANEL, PANEL + 0.6))
-    for net, table in energies(found).items():
+    for net, table in energies(records).items():
         colour = COLOURS[net]
         # Step 0 has no place on a logarithmic axis: one before the first look stands for it.
         steps = table.index.to_numpy(dtype=float)
@@ -34,12 +34,12 @@ def make(given: drawing.Options) -> Figure:
         for step, value in zip((steps[0], steps[-1]), TABLE_1[net], strict=False):
             axes.plot([step], [value], "*", color=colour)
         count = int(table["count"].iloc[0])
-    examples = int(found[0].config["probing.examples"])
+    examples = int(records[0].config["probing.examples"])
     axes.axhline(math.sqrt(count / examples), color="0.6", linewidth=0.6, label="√(K/n)")
     axes.set(xscale="log", xlabel="iteration (first point: the start)",
              ylabel="energy concentration", ylim=(0, 1))  # fmt: skip
     axes.legend()
-    drawing.note(figure, [f"K = {count}, n = {examples:,}; stars: Table 1", *images_of(found)])
+    drawing.note(figure, [f"K = {count}, n = {examples:,}; stars: Table 1", *images_of(records)])
     return figure
 
 

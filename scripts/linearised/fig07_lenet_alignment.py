@@ -17,8 +17,8 @@ from ntkexp.scripts.linearised.task_panels import records_of
 FIGURE = "7"
 
 
-def make(given: drawing.Options) -> Figure:
-    return draw(records_of(given, ("function_alignment", "one_axis")), (500,))
+def make(options: drawing.Options) -> Figure:
+    return draw(records_of(options, ("function_alignment", "one_axis")), (500,))
 
 
 main = drawing.main(__file__, __doc__, "linearised/lenet_kernel", make)

@@ -28,15 +28,15 @@ COLOURS = {
 VALUES = (("train", "loss", "training loss"), ("test", "accuracy", "test accuracy"))
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given, ("evals",))
-    every = {network: looks(found, network) for network in NETWORKS}
-    shown = {network: frame for network, frame in every.items() if len(frame)}
-    if not shown:
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options, ("evals",))
+    by_network = {network: looks(records, network) for network in NETWORKS}
+    drawn = {network: frame for network, frame in by_network.items() if len(frame)}
+    if not drawn:
         runs.stop(["no linearisation of ResNet18 at its last weights"])
-    figure = draw(list(shown.values()))
-    tasks = [one for one in found if one.experiment == NETWORKS[0]]
-    drawing.note(figure, [*(origin(one) for one in tasks[:1]), *images_of(found)])
+    figure = draw(list(drawn.values()))
+    tasks = [record for record in records if record.experiment == NETWORKS[0]]
+    drawing.note(figure, [*(origin(record) for record in tasks[:1]), *images_of(records)])
     return figure
 
 
@@ -47,8 +47,8 @@ def draw(frames: list[pd.DataFrame]) -> Figure:
     for row, frame in zip(grid, frames, strict=True):
         index = int(frame[INDEX].iloc[0])
         for axes, (split, column, label) in zip(row, VALUES, strict=True):
-            for model, own in frame[frame["split"] == split].groupby("model", sort=False):
-                after = own[own["step"] > 0]
+            for model, rows in frame[frame["split"] == split].groupby("model", sort=False):
+                after = rows[rows["step"] > 0]
                 axes.plot(after["step"], after[column], "o-", markersize=3,
                           color=COLOURS[str(model)], label=MODELS[str(model)])  # fmt: skip
             axes.set(xscale="log", xlabel="step", ylabel=label)

@@ -19,9 +19,9 @@ TITLES = {"linearised/directions_lenet": "LeNet", "linearised/directions_resnet1
 EXPERIMENTS = tuple(TITLES)
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given, ("direction_pixels",))
-    nets = {one.experiment: one.tables["direction_pixels"] for one in found}
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options, ("direction_pixels",))
+    nets = {record.experiment: record.tables["direction_pixels"] for record in records}
     columns = max(int(table["index"].max()) for table in nets.values())
     figure, grid = drawing.subplots(
         2 * len(nets), columns, figsize=(drawing.PAGE, 1.5 * len(nets)), squeeze=False

@@ -25,8 +25,8 @@ EXPERIMENTS = (
 )
 
 
-def make(given: drawing.Options) -> Figure:
-    return accuracies(records_of(given, ("evals",)))
+def make(options: drawing.Options) -> Figure:
+    return accuracies(records_of(options, ("evals",)))
 
 
 main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)

@@ -19,8 +19,8 @@ EXPERIMENTS = (
 )
 
 
-def make(given: drawing.Options) -> Figure:
-    return movements(records_of(given, ("evals", "distance")))
+def make(options: drawing.Options) -> Figure:
+    return movements(records_of(options, ("evals", "distance")))
 
 
 main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)

@@ -16,8 +16,8 @@ from ntkexp.scripts.linearised.task_panels import records_of
 FIGURE = "14"
 
 
-def make(given: drawing.Options) -> Figure:
-    return draw(records_of(given, ("function_alignment", "one_axis")), None)
+def make(options: drawing.Options) -> Figure:
+    return draw(records_of(options, ("function_alignment", "one_axis")), None)
 
 
 main = drawing.main(__file__, __doc__, "linearised/mlp_kernel", make)

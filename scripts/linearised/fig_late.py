@@ -19,24 +19,24 @@ FIGURE = "ours"
 EXPERIMENTS = tuple(name for kind in KINDS for name in kind)
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given, ("evals", "distance"))
-    by_kind = {kind: [one for one in found if one.experiment == kind] for kind in EXPERIMENTS}
-    shown = [(network, later) for network, later in KINDS if by_kind[later]]
-    if not shown:
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options, ("evals", "distance"))
+    by_kind = {kind: [run for run in records if run.experiment == kind] for kind in EXPERIMENTS}
+    drawn = [(network, later) for network, later in KINDS if by_kind[later]]
+    if not drawn:
         runs.stop(["no linearisation at later weights"])
     figure, grid = drawing.subplots(
-        2, len(shown), figsize=(max(PANEL * len(shown), drawing.COLUMN), 2 * PANEL), sharex=True,
+        2, len(drawn), figsize=(max(PANEL * len(drawn), drawing.COLUMN), 2 * PANEL), sharex=True,
         squeeze=False,
     )  # fmt: skip
-    for (top, bottom), (network, later) in zip(grid.T, shown, strict=True):
+    for (top, bottom), (network, later) in zip(grid.T, drawn, strict=True):
         rows = late(by_kind[later])
         label, colour, marker = LOOKS["linear"]
         top.plot(rows["epoch"], rows["accuracy"], marker + "-", markersize=3, color=colour,
                  label=f"{label} after t epochs")  # fmt: skip
-        for one in by_kind[network]:
+        for record in by_kind[network]:
             label, blue, _ = LOOKS["network"]
-            top.axhline(accuracy(one), color=blue, linestyle=":", label=f"{label} at its end")
+            top.axhline(accuracy(record), color=blue, linestyle=":", label=f"{label} at its end")
         bottom.plot(rows["epoch"], rows["distance"], "-", color=colour)
         for reached, part in rows.groupby("reached"):
             bottom.plot(part["epoch"], part["distance"], marker, markersize=3, color=colour,
@@ -52,7 +52,7 @@ def make(given: drawing.Options) -> Figure:
     grid[1][0].set_ylabel("|θ − θₜ| at a training loss of .01")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     apart = "open points: the training loss stays above .01, and the distance is that at the end"
-    drawing.note(figure, [apart, *images_of(found)])
+    drawing.note(figure, [apart, *images_of(records)])
     return figure
 
 

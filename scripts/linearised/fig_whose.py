@@ -21,9 +21,9 @@ from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, recor
 FIGURE = "ours"
 
 
-def make(given: drawing.Options) -> Figure:
-    found = records_of(given, ("evals",))
-    kinds = by_kind(found)
+def make(options: drawing.Options) -> Figure:
+    records = records_of(options, ("evals",))
+    kinds = by_kind(records)
     if not kinds:
         runs.stop(["no network with its linearisation on eigenfunctions"])
     size = (max(PANEL * 0.8 * len(kinds), drawing.COLUMN), PANEL + 0.6)
@@ -39,13 +39,13 @@ def make(given: drawing.Options) -> Figure:
         axes.set_xlim(INDICES[0] / 1.3, INDICES[-1] * 1.3)
     grid[0][0].set_ylabel("test accuracy")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
-    drawing.note(figure, [*_beside(found), *images_of(found)])
+    drawing.note(figure, [*_beside(records), *images_of(records)])
     return figure
 
 
-def _beside(found: Sequence[Record]) -> list[str]:
+def _beside(records: Sequence[Record]) -> list[str]:
     """alpha_0 of the tasks over that of the own kernel's eigenfunctions, where both are known."""
-    alpha = alignments(found)
+    alpha = alignments(records)
     if KERNEL not in alpha.index:
         return []
     ratios = alpha / alpha.loc[KERNEL]

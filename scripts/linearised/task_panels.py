@@ -26,32 +26,32 @@ CIFAR2 = "linearised/cifar2_"
 PANEL = 2.6
 
 
-def records_of(given: drawing.Options, tables: Sequence[str]) -> list[Record]:
+def records_of(options: drawing.Options, tables: Sequence[str]) -> list[Record]:
     """The runs of the experiments that have some; without any the commands that make them."""
-    found = [runs.chosen(name, given.runs, tables) for name in given.experiments]
-    if not any(found):
-        runs.stop(runs.missing(name, given.runs, tables) for name in given.experiments)
-    for name, own in zip(given.experiments, found, strict=True):
-        if not own:
+    by_experiment = [runs.chosen(name, options.runs, tables) for name in options.experiments]
+    if not any(by_experiment):
+        runs.stop(runs.missing(name, options.runs, tables) for name in options.experiments)
+    for name, records in zip(options.experiments, by_experiment, strict=True):
+        if not records:
             print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
-    return [record for own in found for record in own]
+    return [record for records in by_experiment for record in records]
 
 
-def accuracies(found: Sequence[Record]) -> Figure:
+def accuracies(records: Sequence[Record]) -> Figure:
     """A panel a kind of network: test accuracy by j, and that on CIFAR2 as lines."""
-    both = list(pairs([one for one in found if not one.experiment.startswith(CIFAR2)]))
+    both = list(pairs([record for record in records if not record.experiment.startswith(CIFAR2)]))
     if not both:
         runs.stop(["no network with its linearisation on eigenfunctions of one kernel"])
-    every = each_task(both)
+    table = each_task(both)
     titles = dict.fromkeys(pair.title for pair in both)
     size = (PANEL * len(titles) + 0.4, PANEL + 0.4)
     size = (max(size[0], drawing.COLUMN), size[1] + 0.3)
     figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False)
     for axes, title in zip(grid[0], titles, strict=True):
-        own = every[every["experiment"].map(TITLES) == title]
-        _curves(axes, own, "accuracy")
+        tasks = table[table["experiment"].map(TITLES) == title]
+        _curves(axes, tasks, "accuracy")
         net = title.partition(",")[0].lower()
-        for record in found:
+        for record in records:
             if record.experiment.removesuffix(LINEAR) == CIFAR2 + net:
                 _baseline(axes, record)
         axes.set(title=title, xlabel="index of the eigenfunction")
@@ -59,20 +59,20 @@ def accuracies(found: Sequence[Record]) -> Figure:
     # Column by column: tasks, then CIFAR2, whose names are long.
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2)
-    drawing.note(figure, notes(found, every))
+    drawing.note(figure, notes(records, table))
     return figure
 
 
-def _curves(axes: Axes, own: pd.DataFrame, column: str) -> None:
+def _curves(axes: Axes, tasks: pd.DataFrame, column: str) -> None:
     """The first seed's points are joined; those of further seeds stand alone, and `APART`. A
     network that is not trained at its end has an open point."""
-    first = own["seed"].min()
+    first = tasks["seed"].min()
     for whose, (label, colour, marker) in LOOKS.items():
-        mine = own[own["whose"] == whose]
-        joined = mine[(mine["seed"] == first) & ~mine["experiment"].isin(APART)]
+        points = tasks[tasks["whose"] == whose]
+        joined = points[(points["seed"] == first) & ~points["experiment"].isin(APART)]
         axes.plot(joined["data.index"], joined[column], color=colour, label=label)
-        done = (mine["train_loss"] <= TRAINED) | (whose == "linear")
-        for (experiment, full), frame in mine.groupby([mine["experiment"], done]):
+        done = (points["train_loss"] <= TRAINED) | (whose == "linear")
+        for (experiment, full), frame in points.groupby([points["experiment"], done]):
             shape, _ = APART.get(str(experiment), (marker, ""))
             axes.plot(frame["data.index"], frame[column], shape, color=colour,
                       markersize=7 if shape == "*" else 3,
@@ -88,9 +88,9 @@ def _baseline(axes: Axes, record: Record) -> None:
     axes.axhline(last["accuracy"].iloc[-1], color=colour, linestyle=":", label=f"{label}, CIFAR2")
 
 
-def movements(found: Sequence[Record]) -> Figure:
+def movements(records: Sequence[Record]) -> Figure:
     """Steps to the loss, distance and cosine distance of networks, by j."""
-    every = each_task(pairs(found))
+    table = each_task(pairs(records))
     columns = {
         "steps": f"steps to a loss of {TRAINED:g}",
         "distance": "|θ − θ₀|",
@@ -98,19 +98,19 @@ def movements(found: Sequence[Record]) -> Figure:
     }
     figure, grid = drawing.subplots(1, 3, figsize=(drawing.PAGE, PANEL))
     for axes, (column, label) in zip(grid, columns.items(), strict=True):
-        _curves(axes, every[every[column] < float("inf")], column)
+        _curves(axes, table[table[column] < float("inf")], column)
         axes.set(xlabel="index of the eigenfunction", ylabel=label)
     grid[0].set_yscale("log")
     drawing.legend_above(figure, *grid[1].get_legend_handles_labels())
     drawing.letter_panels(grid)
-    drawing.note(figure, notes(found, every))
+    drawing.note(figure, notes(records, table))
     return figure
 
 
-def notes(found: Sequence[Record], every: pd.DataFrame) -> list[str]:
-    """Where the tasks come from, how many are not trained, and what the images are."""
+def notes(records: Sequence[Record], table: pd.DataFrame) -> list[str]:
+    """The lines below a figure: the origin of the tasks, the untrained networks, the images."""
     origins: dict[str, dict[str, None]] = {}
-    for record in found:
+    for record in records:
         if record.config["data.name"] == "eigenfunctions":
             title = TITLES[record.experiment.removesuffix(LINEAR)]
             origins.setdefault(origin(record), {})[title] = None
@@ -118,21 +118,21 @@ def notes(found: Sequence[Record], every: pd.DataFrame) -> list[str]:
         f"{', '.join(titles)}: {words}" if len(origins) > 1 else words
         for words, titles in origins.items()
     ]
-    lines += [f"stars: {APART[name][1]}" for name in APART if (every["experiment"] == name).any()]
-    network = every[every["whose"] == "network"]
+    lines += [f"stars: {APART[name][1]}" for name in APART if (table["experiment"] == name).any()]
+    network = table[table["whose"] == "network"]
     if untrained := int((network["train_loss"] > TRAINED).sum()):
         lines.append(
             f"{untrained} of {len(network)} networks end above a training loss of {TRAINED:g} "
             "(open points)"
         )
-    return [*lines, *images_of(found)]
+    return [*lines, *images_of(records)]
 
 
 def origin(record: Record) -> str:
     """The images whose kernel makes a run's tasks, the run's length, and what it stands for."""
     train, test = (record.config.get(f"data.{split}_examples") for split in ("train", "test"))
     images = {"mnist": (60_000, 10_000), "cifar10": (50_000, 10_000)}[record.config["data.images"]]
-    counts = [own or whole for own, whole in zip((train, test), images, strict=True)]
+    counts = [count or whole for count, whole in zip((train, test), images, strict=True)]
     steps = int(record.tables["evals"]["step"].max())
     instead = f"; stands in for {record.stands_in_for}" if record.stands_in_for else ""
     return (
@@ -141,6 +141,6 @@ def origin(record: Record) -> str:
     )
 
 
-def images_of(found: Sequence[Record]) -> list[str]:
-    """What the runs remark on their images."""
-    return [*dict.fromkeys(remark for one in found for remark in one.life.get("remarks", ()))]
+def images_of(records: Sequence[Record]) -> list[str]:
+    """The remarks of the runs on their images, each once."""
+    return [*dict.fromkeys(remark for run in records for remark in run.life.get("remarks", ()))]

@@ -16,13 +16,13 @@ from ntkexp.scripts.spectral.heatmap import spectrum
 
 
 def panels(
-    found: Iterable[tuple[str, Record]],
+    titled: Iterable[tuple[str, Record]],
     draw: Callable[[Axes, Record], AxesImage],
     label: str,
     notes: Iterable[str] = (),
 ) -> Figure:
-    """One row; `found` has the titles and the runs."""
-    chosen = list(found)
+    """One row of panels; `titled` has their titles and runs."""
+    chosen = list(titled)
     figure, row = drawing.subplots(
         1, len(chosen), figsize=(1.2 * drawing.PAGE, 2.3), sharey=True, squeeze=False
     )
@@ -40,18 +40,18 @@ def spectra(axis: str, only: Mapping[str, object] = MappingProxyType({})) -> dra
     `only`, in the order of `axis`; H stands in the titles."""
     word = axis.partition(".")[2]
 
-    def make(given: drawing.Options) -> Figure:
-        found = [
+    def make(options: drawing.Options) -> Figure:
+        records = [
             record
-            for record in runs.chosen_of(given.experiments, given.runs, ["fourier"])
+            for record in runs.chosen_of(options.experiments, options.runs, ["fourier"])
             if all(record.config[key] == value for key, value in only.items())
         ]
         titled = [
             (f"{word} {record.config[axis]:g}, H = {high_fitted(record.tables['fourier']):.2f}",
              record)
-            for record in sorted(found, key=lambda record: float(record.config[axis]))
+            for record in sorted(records, key=lambda record: float(record.config[axis]))
         ]  # fmt: skip
-        seeds = found[0].tables["fourier"]["seed"].nunique()
+        seeds = records[0].tables["fourier"]["seed"].nunique()
         note = (
             f"mean over {seeds} networks; 1 is the target's 0.005; H: what is fitted above k = 50"
         )

@@ -24,13 +24,13 @@ CONTROL = "spectral/one_sine"
 TABLES = ("fourier", "spectral_norms")
 
 
-def make(given: drawing.Options) -> Figure:
-    found = runs.chosen_of([name for name in given.experiments if name != CONTROL], given.runs,
-                           TABLES)  # fmt: skip
-    control = runs.chosen(CONTROL, given.runs, TABLES)
-    size = (drawing.PAGE, 2.6 * len(found))
-    figure, rows = drawing.subplots(len(found), 2, figsize=size, squeeze=False)
-    for (left, right), record in zip(rows, found, strict=True):
+def make(options: drawing.Options) -> Figure:
+    names = [name for name in options.experiments if name != CONTROL]
+    records = runs.chosen_of(names, options.runs, TABLES)
+    control = runs.chosen(CONTROL, options.runs, TABLES)
+    size = (drawing.PAGE, 2.6 * len(records))
+    figure, rows = drawing.subplots(len(records), 2, figsize=size, squeeze=False)
+    for (left, right), record in zip(rows, records, strict=True):
         image = spectrum(left, record.tables["fourier"])
         figure.colorbar(image, ax=left, label=r"$|\tilde f_k| / A_k$")
         left.set_title(SETTINGS.get(record.experiment, record.experiment))
@@ -43,7 +43,7 @@ def make(given: drawing.Options) -> Figure:
         beside.spines.right.set_visible(True)
     rows[0][1].legend(fontsize=6, ncols=2, loc="upper right", bbox_to_anchor=(1, 0.93))
     drawing.letter_panels(rows.flat)
-    seeds = found[0].tables["fourier"]["seed"].nunique()
+    seeds = records[0].tables["fourier"]["seed"].nunique()
     drawing.note(figure, [f"mean over {seeds} networks"])
     return figure
 

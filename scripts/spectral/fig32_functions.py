@@ -20,10 +20,10 @@ def draw(curve: pd.DataFrame) -> Figure:
         *(ROWS, columns), figsize=(drawing.PAGE, 3.4), sharex=True, sharey=True, squeeze=False
     )
     for axes, step in zip(panels.flat, steps, strict=False):
-        own = curve[curve["step"] == step].sort_values("point")
-        z = own["point"] / len(own)
-        axes.plot(z, own["target"], color=drawing.BLUE, lw=0.8, label="target $\\lambda(z)$")
-        axes.plot(z, own["output"], color=drawing.GREEN, lw=0.8, label="network $f(z)$")
+        rows = curve[curve["step"] == step].sort_values("point")
+        z = rows["point"] / len(rows)
+        axes.plot(z, rows["target"], color=drawing.BLUE, lw=0.8, label="target $\\lambda(z)$")
+        axes.plot(z, rows["output"], color=drawing.GREEN, lw=0.8, label="network $f(z)$")
         axes.set_title(f"iteration {step:,}")
     for axes in panels[-1]:
         axes.set_xlabel("$z$")

@@ -23,20 +23,20 @@ NAMES = {"beta": r"\beta", "k": "k"}
 def curves(split: str, ylabel: str) -> drawing.Make:
     """Six panels of the errors of a split."""
 
-    def make(given: drawing.Options) -> Figure:
-        found = [run for name in WAVES for run in runs.needed(name, given.runs, ["evals"])[:1]]
-        table = errors(found, split)
+    def make(options: drawing.Options) -> Figure:
+        records = [run for name in WAVES for run in runs.needed(name, options.runs, ["evals"])[:1]]
+        table = errors(records, split)
         k, beta = table.index.unique("k"), table.index.unique("beta")
         figure, rows = drawing.subplots(3, 2, figsize=(drawing.PAGE, 6), sharex=True, sharey=True)
         ends = (k.min(), k.max())
         chosen = [
-            *({"noise": "radial", "k": one} for one in ends),
-            *({"noise": "radial", "beta": one} for one in sorted(beta)[-2:]),
-            *({"beta": beta.max(), "k": one} for one in ends),
+            *({"noise": "radial", "k": value} for value in ends),
+            *({"noise": "radial", "beta": value} for value in sorted(beta)[-2:]),
+            *({"beta": beta.max(), "k": value} for value in ends),
         ]
         for axes, fixed in zip(rows.flat, chosen, strict=True):
-            own = table.xs(tuple(fixed.values()), level=[*fixed])
-            panel(axes, own)
+            selected = table.xs(tuple(fixed.values()), level=[*fixed])
+            panel(axes, selected)
             numbers = (f"${NAMES[key]} = {fixed[key]:.3g}$" for key in fixed if key in NAMES)
             axes.set_title(", ".join(numbers))
         for axes in rows[:, 0]:
@@ -45,16 +45,16 @@ def curves(split: str, ylabel: str) -> drawing.Make:
         for axes in rows[-1]:
             axes.set_xlabel("iteration")
         drawing.letter_panels(rows.flat)
-        seeds = found[0].tables["evals"]["seed"].nunique()
+        seeds = records[0].tables["evals"]["seed"].nunique()
         drawing.note(figure, [f"mean over {seeds} networks"])
         return figure
 
     return make
 
 
-def panel(axes: Axes, own: pd.DataFrame) -> None:
-    for (value, curve), colour in zip(own.iterrows(), drawing.PALETTE, strict=False):
-        name = own.index.name
+def panel(axes: Axes, rows: pd.DataFrame) -> None:
+    for (value, curve), colour in zip(rows.iterrows(), drawing.PALETTE, strict=False):
+        name = rows.index.name
         label = NOISES.get(str(value)) or f"${NAMES[name]} = {value:.3g}$"
         axes.plot(curve.index, curve, color=colour, label=label)
     axes.set(yscale="log")

@@ -26,16 +26,16 @@ LOOKS = (60, 200, 500, 1500)
 def of_widths(table: str, draw: Callable[[Axes, Record], None], ylabel: str) -> drawing.Make:
     """A panel a run, by sigma."""
 
-    def make(given: drawing.Options) -> Figure:
-        found = runs.needed(given.experiment, given.runs, [table])
+    def make(options: drawing.Options) -> Figure:
+        records = runs.needed(options.experiment, options.runs, [table])
         size = (drawing.PAGE, 2.5)
-        figure, row = drawing.subplots(1, len(found), figsize=size, sharey=True, squeeze=False)
-        for axes, record in zip(row.flat, sorted(found, key=lambda run: run.axis), strict=True):
+        figure, row = drawing.subplots(1, len(records), figsize=size, sharey=True, squeeze=False)
+        for axes, record in zip(row.flat, sorted(records, key=lambda run: run.axis), strict=True):
             draw(axes, record)
             axes.set_title(rf"$\sigma$ over the median: {record.axis:g}")
         row[0][0].set_ylabel(ylabel)
         drawing.legend_above(figure, *row[0][-1].get_legend_handles_labels())
-        seeds = found[0].tables[table]["seed"].nunique()
+        seeds = records[0].tables[table]["seed"].nunique()
         drawing.note(figure, [f"{seeds} networks a panel"])
         return figure
 
@@ -51,8 +51,8 @@ def spectrum(axes: Axes, record: Record) -> None:
     steps = table["step"].unique()
     looks = sorted({int(steps[np.abs(steps - step).argmin()]) for step in LOOKS})
     for step, colour in zip(looks, drawing.shades(len(looks)), strict=True):
-        own = root(table[table["step"] == step], "network")
-        axes.plot(n, own, color=colour, linewidth=0.8, label=f"iteration {step:,}")
+        values = root(table[table["step"] == step], "network")
+        axes.plot(n, values, color=colour, linewidth=0.8, label=f"iteration {step:,}")
     axes.set(xlabel="$n$", yscale="log")
 
 

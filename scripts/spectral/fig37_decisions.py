@@ -22,8 +22,8 @@ from ntkexp.theory.spectral.manifold import petals
 FIGURE = "3.7"
 
 
-def make(given: drawing.Options) -> Figure:
-    record = runs.needed(given.experiment, given.runs, ["decision_map"])[0]
+def make(options: drawing.Options) -> Figure:
+    record = runs.needed(options.experiment, options.runs, ["decision_map"])[0]
     maps = record.tables["decision_map"]
     networks = sorted(maps["seed"].unique())
     reach = float(record.config["probe.decision_map.half_width"])
@@ -36,8 +36,8 @@ def make(given: drawing.Options) -> Figure:
     return figure
 
 
-def plane(axes: Axes, one: pd.DataFrame, reach: float) -> None:
-    logits = one.pivot(index="row", columns="column", values="logit").to_numpy()
+def plane(axes: Axes, table: pd.DataFrame, reach: float) -> None:
+    logits = table.pivot(index="row", columns="column", values="logit").to_numpy()
     extent = (-reach, reach, -reach, reach)
     axes.imshow(logits > 0, origin="lower", extent=extent, cmap="Greys", vmin=-1, vmax=3)
     line = np.linspace(-reach, reach, len(logits), endpoint=False)

@@ -17,8 +17,8 @@ from ntkexp.scripts.spectral.heatmap import cells
 FIGURE = "3.9"
 
 
-def make(given: drawing.Options) -> Figure:
-    record = runs.needed(given.experiment, given.runs, ["evals"])[0]
+def make(options: drawing.Options) -> Figure:
+    record = runs.needed(options.experiment, options.runs, ["evals"])[0]
     figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.6))
     image = cells(axes, accuracies(record))
     figure.colorbar(image, ax=axes, label="training accuracy")

@@ -26,12 +26,12 @@ STAGES = ("early", "middle", "late")
 BOTTOM = 0.01
 
 
-def make(given: drawing.Options) -> Figure:
-    adam, descent = (runs.needed(name, given.runs, TABLES)[0] for name in given.experiments)
+def make(options: drawing.Options) -> Figure:
+    adam, descent = (runs.needed(name, options.runs, TABLES)[0] for name in options.experiments)
     figure, row = drawing.subplots(1, 4, figsize=(1.3 * drawing.PAGE, 2.4))
-    found = falls(*(adam.tables[name] for name in TABLES))
-    for axes, after in zip(row, sorted(found["after"].unique()), strict=False):
-        ratios(axes, found[found["after"] == after])
+    table = falls(*(adam.tables[name] for name in TABLES))
+    for axes, after in zip(row, sorted(table["after"].unique()), strict=False):
+        ratios(axes, table[table["after"] == after])
         axes.set_title(f"{after} step{'s' if after > 1 else ''}")
     row[0].set_ylabel("fall by the kernel / measured")
     row[0].legend()
@@ -40,14 +40,14 @@ def make(given: drawing.Options) -> Figure:
     return figure
 
 
-def ratios(axes: Axes, found: pd.DataFrame) -> None:
+def ratios(axes: Axes, table: pd.DataFrame) -> None:
     axes.axhspan(0.5, 2, color="0.9")
-    for stage, own in found.groupby("stage"):
-        ratio = (own["predicted"] / own["measured"]).to_numpy()
+    for stage, rows in table.groupby("stage"):
+        ratio = (rows["predicted"] / rows["measured"]).to_numpy()
         colour = drawing.PALETTE[int(str(stage))]
         label = STAGES[int(str(stage))]
         axes.plot(
-            own["k"], np.maximum(ratio, BOTTOM), "o-", markersize=2, color=colour, label=label
+            rows["k"], np.maximum(ratio, BOTTOM), "o-", markersize=2, color=colour, label=label
         )
     axes.set(xlabel="frequency $k$", yscale="log")
 

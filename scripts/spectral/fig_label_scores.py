@@ -20,8 +20,8 @@ from ntkexp.scripts import drawing, runs
 L, K = "data.petals", "data.frequency"
 
 
-def make(given: drawing.Options) -> Figure:
-    record = runs.needed(given.experiment, given.runs, ["evals", "label_score"])[0]
+def make(options: drawing.Options) -> Figure:
+    record = runs.needed(options.experiment, options.runs, ["evals", "label_score"])[0]
     table, right = record.tables["label_score"], accuracies(record)
     steps = sorted(table["step"].unique())
     figure, row = drawing.subplots(
@@ -34,8 +34,8 @@ def make(given: drawing.Options) -> Figure:
     return figure
 
 
-def scores(axes: Axes, own: pd.DataFrame, right: pd.DataFrame) -> None:
-    means = own.pivot_table(index=K, columns=L, values="score")
+def scores(axes: Axes, table: pd.DataFrame, right: pd.DataFrame) -> None:
+    means = table.pivot_table(index=K, columns=L, values="score")
     for k, colour in zip(means.index, drawing.PALETTE, strict=False):
         x, y = means.loc[k], right.loc[k]
         label = f"$k = {k}$: {rank_correlation(x, y):.2f}"

@@ -23,10 +23,10 @@ TEXT = (2.7, 3.3)
 def draw(paths: pd.DataFrame) -> Figure:
     figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2.4))
     right.axhspan(*TEXT, color="0.8")
-    kinds = {f"{kind}\n{len(own):,} pairs": own for kind, own in paths.groupby("ends")}
-    for place, own in enumerate(kinds.values()):
-        rates(left, place, own)
-        longer = 100 * (own["length"] - 1)
+    kinds = {f"{kind}\n{len(of_kind):,} pairs": of_kind for kind, of_kind in paths.groupby("ends")}
+    for place, of_kind in enumerate(kinds.values()):
+        rates(left, place, of_kind)
+        longer = 100 * (of_kind["length"] - 1)
         right.vlines(place, *longer.quantile([0.1, 0.9]), color=drawing.BLUE)
         right.plot(place, longer.mean(), "o", color=drawing.BLUE)
     for axes in (left, right):
@@ -37,11 +37,11 @@ def draw(paths: pd.DataFrame) -> Figure:
     return figure
 
 
-def rates(axes: Axes, place: int, own: pd.DataFrame) -> None:
+def rates(axes: Axes, place: int, paths: pd.DataFrame) -> None:
     for x, (column, (colour, label)) in zip((-0.5, 0.5), BARS.items(), strict=True):
         at = place + x * WIDTH
-        axes.bar(at, own[column].mean(), WIDTH, color=colour, label=None if place else label)
-        of_class = own.groupby("class")[column].mean()
+        axes.bar(at, paths[column].mean(), WIDTH, color=colour, label=None if place else label)
+        of_class = paths.groupby("class")[column].mean()
         axes.plot([at] * len(of_class), of_class, ".", color="black", markersize=2)
 
 

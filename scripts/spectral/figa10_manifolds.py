@@ -27,8 +27,8 @@ POINTS = {
 def draw(evals: pd.DataFrame) -> Figure:
     figure, axes = drawing.subplots(figsize=(drawing.PAGE, 3))
     for points, (colour, style, label) in POINTS.items():
-        own = evals[evals["data.points"] == points]
-        squared_error(axes, own, colour=colour, label=label, linestyle=style)
+        rows = evals[evals["data.points"] == points]
+        squared_error(axes, rows, colour=colour, label=label, linestyle=style)
     axes.set_ylabel("mean squared error")
     axes.legend()
     seeds = evals["seed"].nunique()

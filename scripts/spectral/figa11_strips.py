@@ -26,8 +26,8 @@ def draw(paths: pd.DataFrame, pixels: pd.DataFrame) -> Figure:
     size = (drawing.PAGE, 1.1 * len(pairs))
     figure, grid = drawing.subplots(len(pairs), places, figsize=size, squeeze=False)
     for row, pair in zip(grid, pairs, strict=True):
-        own = strips[strips["pair"] == pair].sort_values(["place", "row", "column"])
-        for axes, (_, image) in zip(row, own.groupby("place"), strict=True):
+        strip = strips[strips["pair"] == pair].sort_values(["place", "row", "column"])
+        for axes, (_, image) in zip(row, strip.groupby("place"), strict=True):
             colours = image[["red", "green", "blue"]].to_numpy(dtype=np.uint8)
             axes.imshow(colours.reshape(image["row"].nunique(), -1, 3))
             axes.set(xticks=[], yticks=[])

@@ -23,13 +23,13 @@ from ntkexp.scripts.spectral.heatmap import cells
 FIGURE = "A.13"
 
 
-def make(given: drawing.Options) -> Figure:
+def make(options: drawing.Options) -> Figure:
     network, neighbours = SMOOTHNESS
-    found = [
-        *runs.needed(neighbours, given.runs, ["neighbour_accuracy", "neighbour_spectrum"])[:1],
-        *runs.needed(network, given.runs, ["radial_spectrum"])[:1],
+    records = [
+        *runs.needed(neighbours, options.runs, ["neighbour_accuracy", "neighbour_spectrum"])[:1],
+        *runs.needed(network, options.runs, ["radial_spectrum"])[:1],
     ]
-    table = found[0].tables["neighbour_accuracy"]
+    table = records[0].tables["neighbour_accuracy"]
     between = table[table["points"] == "between"]
     numbers = sorted(between["neighbours"].unique())
     figure = Figure(figsize=(drawing.PAGE, 4.4))
@@ -40,19 +40,19 @@ def make(given: drawing.Options) -> Figure:
         axes.set_title(f"$K = {K}$")
     above.colorbar(image, ax=panels[-1], label="accuracy")
     for axes, kind in zip(below.subplots(1, 2), ("probability", "class"), strict=True):
-        spectra(axes, found, kind)
+        spectra(axes, records, kind)
     return figure
 
 
-def accuracy(axes: Axes, own: pd.DataFrame) -> object:
-    table = own.pivot_table(index="frequency", columns="petals", values="accuracy")
+def accuracy(axes: Axes, rows: pd.DataFrame) -> object:
+    table = rows.pivot_table(index="frequency", columns="petals", values="accuracy")
     image = cells(axes, table)
     axes.set_xticks(range(1, len(table.index), 2), table.index[1::2])
     return image
 
 
-def spectra(axes: Axes, found: Sequence[Record], kind: str) -> None:
-    network, neighbours = zetas(found, kind)
+def spectra(axes: Axes, records: Sequence[Record], kind: str) -> None:
+    network, neighbours = zetas(records, kind)
     for (K, zeta), colour in zip(neighbours.items(), drawing.shades(len(neighbours)), strict=True):
         axes.plot(zeta.index, zeta, color=colour, label=f"$K = {K}$", linewidth=0.8)
     axes.plot(network.index, network, color=drawing.VERMILION, label="network")

@@ -20,10 +20,10 @@ SETTINGS = {"spectral/equal": (drawing.BLUE, "equal amplitudes"),
 BOUNDS = (("lipschitz", "-"), ("product", "--"), ("max_norm", ":"))
 
 
-def make(given: drawing.Options) -> Figure:
-    found = runs.chosen_of(given.experiments, given.runs, ("evals", "linear_pieces"))
+def make(options: drawing.Options) -> Figure:
+    records = runs.chosen_of(options.experiments, options.runs, ("evals", "linear_pieces"))
     figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(drawing.PAGE, 2.5))
-    for record in found:
+    for record in records:
         colour, label = SETTINGS[record.experiment]
         squared_error(left, record.tables["evals"], colour=colour, label=label)
         exact = record.tables["linear_pieces"].groupby("step").mean(numeric_only=True)
@@ -37,7 +37,7 @@ def make(given: drawing.Options) -> Figure:
     for axes in (middle, right):
         axes.xaxis.set_major_formatter(THOUSANDS)
     drawing.letter_panels((left, middle, right))
-    seeds = found[0].tables["evals"]["seed"].nunique()
+    seeds = records[0].tables["evals"]["seed"].nunique()
     drawing.note(figure, [f"a: {seeds} networks, {drawing.band_label(seeds)}"])
     return figure
 

@@ -16,8 +16,8 @@ def draw(vectors: pd.DataFrame) -> Figure:
     numbers = (vectors["n"].min(), vectors["n"].max())
     figure, row = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2), sharey=True)
     for axes, n in zip(row, numbers, strict=True):
-        own = vectors[vectors["n"] == n].sort_values("x")
-        axes.plot(own["x"], own["value"], "o-", markersize=2)
+        vector = vectors[vectors["n"] == n].sort_values("x")
+        axes.plot(vector["x"], vector["value"], "o-", markersize=2)
         axes.set(xlabel="$x$", title=f"$n = {n}$")
     row[0].set_ylabel("eigenvector")
     return figure

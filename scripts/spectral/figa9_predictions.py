@@ -19,10 +19,10 @@ from ntkexp.scripts.spectral.heatmap import THOUSANDS, edges
 FIGURE = "A.9"
 
 
-def make(given: drawing.Options) -> Figure:
-    found = runs.needed(given.experiment, given.runs, ["curve"])
-    found.sort(key=lambda record: float(record.config["optim.clip"]))
-    titled = [(f"clip {record.config['optim.clip']:g}", record) for record in found]
+def make(options: drawing.Options) -> Figure:
+    records = runs.needed(options.experiment, options.runs, ["curve"])
+    records.sort(key=lambda record: float(record.config["optim.clip"]))
+    titled = [(f"clip {record.config['optim.clip']:g}", record) for record in records]
     return panels(titled, predictions, "output")
 
 

@@ -30,10 +30,10 @@ def spectrum(axes: Axes, fourier: pd.DataFrame, value: str = "magnitude") -> Axe
 
 
 def squared_error(axes: Axes, evals: pd.DataFrame, split: str = "train", **drawn: Any) -> None:
-    """Of all examples of a split along training: the mean over networks, in a band."""
-    own = evals[(evals["split"] == split) & (evals["subset"] == "all")]
-    values = 2 * drawing.by_seed(own, "loss")
-    drawing.mean_and_band(axes, np.sort(own["step"].unique()), values, **drawn)
+    """The error on all examples of a split along training: the mean over networks, in a band."""
+    rows = evals[(evals["split"] == split) & (evals["subset"] == "all")]
+    values = 2 * drawing.by_seed(rows, "loss")
+    drawing.mean_and_band(axes, np.sort(rows["step"].unique()), values, **drawn)
     axes.set(xlabel="iteration", yscale="log")
     axes.xaxis.set_major_formatter(THOUSANDS)
 
