@@ -55,7 +55,7 @@ GROUP = Rule(
 
 @dataclass
 class Alignment(Probe):
-    """Of train and test examples, and of subsets of training examples, each of equally many."""
+    """Alignment on train and test examples, and on subsets of as many training examples each."""
 
     tables = (ALIGNMENT,)
     needs = frozenset({"kernel", "labels"})

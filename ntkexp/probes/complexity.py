@@ -136,7 +136,7 @@ class Complexity(Probe):
         return update.kernel_factor * self._estimator(update.model).run(inputs, _signs(update))
 
     def _estimator(self, model: nn.Module) -> SharedForward:
-        """One for the whole run: it compares its fast rules with a true gradient only once."""
+        """One estimator for the whole run: it checks its fast rules by a true gradient once."""
         if self._shared is None:
             self._shared = SharedForward(model)
         return self._shared

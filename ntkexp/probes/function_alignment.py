@@ -61,7 +61,7 @@ ONE_AXIS = Table(
 
 @dataclass
 class FunctionAlignment(RemembersStart):
-    """It looks at the end, at the kernels of both moments. Only data=eigenfunctions has its images
+    """Looks at the end, at the kernels of both moments. Only data=eigenfunctions has its images
     in the order of the eigenvectors."""
 
     tables = (ALIGNMENT, ONE_AXIS)

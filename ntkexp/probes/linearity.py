@@ -58,7 +58,7 @@ class Linearity(RemembersStart):
 
 @torch.no_grad()
 def state_of(network: nn.Module, inputs: Tensor) -> dict[str, Tensor]:
-    """`relus`: whether each is open, all in one; `representation`: its kernel (n, n).
+    """`relus`: True for each that is open, all in one; `representation`: its kernel (n, n).
 
     Empty where the network has no such modules.
     """

@@ -38,7 +38,7 @@ SNAPSHOT = Table(
 
 @dataclass
 class Snapshot(Probe):
-    """Where losses are passed, and at every look if that is asked for."""
+    """Outputs where losses are passed, and at every look if that is asked for."""
 
     tables = (SNAPSHOT,)
     needs = frozenset({"network", "examples"})

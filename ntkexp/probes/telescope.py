@@ -41,7 +41,7 @@ SPLITS = ("train", "test")
 
 @dataclass
 class Telescope(RemembersStart):
-    """It sees every update, at the price of a forward and two backwards on the probe batches."""
+    """Sees every update, at the price of a forward and two backwards on the probe batches."""
 
     tables = (TELESCOPE,)
     needs = frozenset({"outputs", "updates", "changes"})

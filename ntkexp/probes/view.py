@@ -172,7 +172,7 @@ class NetworkView(View):
 
     @cached_property
     def _features(self) -> TangentFeatures:
-        """One a look: it checks the network once."""
+        """The tangent features, made once a look: they check the network once."""
         from ntkexp.tangent import TangentFeatures
 
         return TangentFeatures(self._kernel_of)

@@ -295,7 +295,7 @@ class Nets:
         return loss.item() / len(self.group.nets)
 
     def answers(self) -> tuple[Tensor, Tensor]:
-        """(M, n): whether a network has an image right, and the probability of its class."""
+        """(M, n) both: True where a network has an image right; the probability of its class."""
         right, probability = [], []
         with torch.no_grad():
             at_once = AT_ONCE[self.config.network]

@@ -132,7 +132,7 @@ def made(name: str) -> nn.Module:
 
 
 def _examples(network: nn.Module, count: int) -> str:
-    """Of which examples a figure's kernels are, and how norms take them."""
+    """The examples of a figure's kernels, in words, and the statistics that batch norms take."""
     normed = any(
         isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()
     )

@@ -240,14 +240,14 @@ class PathFinder(SteppedWork):
         return torch.from_numpy(self.pixels[rows.numpy()]).to(self.device).flatten(1) / 255
 
     def scores(self, points: Tensor) -> Tensor:
-        """(n, classes): what the network says of images."""
+        """(n, classes): the outputs of the network for images."""
         images = (points.view(-1, *self.shape) - self.mean) / self.std
         # As a CPU's convolutions want them, which takes a tenth less time.
         scores: Tensor = self.network(images.contiguous(memory_format=torch.channels_last))
         return scores
 
     def seen(self, path: Tensor, label: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """(B, m) both: whether points of paths are taken for the class, and its probability."""
+        """(B, m) both: True where points of paths are taken for the class, and its probability."""
         scores = self.scores(path.flatten(0, 1)).double().cpu()
         right, chance = scores.argmax(1) == label, scores.softmax(1)[:, label]
         return right.view(path.shape[:2]).numpy(), chance.view(path.shape[:2]).numpy()

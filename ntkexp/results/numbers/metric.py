@@ -48,7 +48,8 @@ class Metric:
 
 
 def parsed(path: str) -> Metric:
-    """
+    """The table, rows, column and end that a path names.
+
     >>> parsed("evals.test.loss.best")
     Metric(path='evals.test.loss.best', table='evals', chosen=('test',), column='loss', end='best')
     """

@@ -66,8 +66,8 @@ def change(rows: pd.DataFrame) -> float:
 
 
 def last_share(kind: str) -> Statistic:
-    """The last layer's share of sum_l |B_l|^2: `relaxed` is the solution of (16), `network` what
-    its own weights did."""
+    """The last layer's share of sum_l |B_l|^2: `relaxed` is the solution of (16), `network` the
+    change of its own weights."""
 
     def value(rows: pd.DataFrame) -> float:
         of_kind = rows[rows["of"] == kind]

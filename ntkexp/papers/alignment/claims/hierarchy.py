@@ -97,13 +97,13 @@ def duration(record: Record) -> float:
 
 
 def iterations_above_half(record: Record) -> float:
-    """For how many iterations easy over difficult alignment is at least half of its highest. Probes
-    are log-spaced: the few last ones decide."""
+    """The number of iterations with easy over difficult alignment at least half of its highest.
+    Probes are log-spaced: the few last ones decide."""
     return _above_half(record, lambda steps: steps)
 
 
 def decades_above_half(record: Record) -> float:
-    """For how many decades of iterations it is: the length on the figure's axis."""
+    """The decades of iterations with that ratio at least half of its highest: the figure's axis."""
     return _above_half(record, np.log10)
 
 

@@ -61,7 +61,7 @@ def left_at_end(record: Record) -> float:
 
 
 def late_change(record: Record) -> float:
-    """By how much the share still falls over the second half of the iterations."""
+    """The fall of the share that is left of the noise over the second half of the iterations."""
     left = noise_left(record, "supernat")
     return float(left[left.index >= left.index.max() / 2].iloc[0] - left.iloc[-1])
 

@@ -45,7 +45,7 @@ def lowest(record: Record, step: float) -> float:
 
 
 def highest_cka(record: Record, step: float) -> float:
-    """On training or test examples, whichever is higher."""
+    """The highest alignment up to a step, on training or test examples, whichever is higher."""
     return max(float(until(cka(record, split), step).max()) for split in ("train", "test"))
 
 

@@ -108,7 +108,7 @@ def highest_ratio(record: Record) -> float:
 
 
 def unlikeness(record: Record) -> float:
-    """By what factor train and test differ at a typical probe, in the curve that differs most."""
+    """The factor between train and test at a typical probe, in the curve that differs most."""
     pairs = [
         (spectra(record, split).max(axis=1), spectra(record, split).mean(axis=1),
          effective_ranks(record, split))

@@ -55,7 +55,7 @@ def preference(frame: pd.DataFrame, hard: str, easy: str) -> float:
 
 
 def preferred(records: Sequence[Record]) -> Iterable[Case]:
-    """At alpha = 1, where the kernel moves."""
+    """The preference of each network with alpha = 1, whose kernel moves."""
     for record in records:
         hard, easy, _ = PAIRS[family(record.experiment)]
         for alpha, seed, frame in looks(record):

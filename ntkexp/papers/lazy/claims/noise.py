@@ -54,8 +54,8 @@ Gap = Callable[[pd.DataFrame, pd.DataFrame], float]
 
 
 def has_learned(record: Record) -> bool:
-    """Says whether all networks came to `LEARNED`, on the examples with right labels where some are
-    wrong: one that has hardly moved stays linear, which says nothing."""
+    """True if all networks came to `LEARNED`, on the examples with right labels where some are
+    wrong: a network that has hardly moved stays linear, which decides nothing."""
     evals = record.tables["evals"]
     subset = "intact" if "intact" in set(evals["subset"]) else "all"
     clean = evals[(evals["split"] == "train") & (evals["subset"] == subset)]
@@ -65,7 +65,7 @@ def has_learned(record: Record) -> bool:
 
 
 def has_left(record: Record) -> bool:
-    """Says whether a measure of linearity fell below `NEAR_1` at alpha = 100, at any look."""
+    """True if a measure of linearity fell below `NEAR_1` at alpha = 100, at any look."""
     linearity = keyed(record, record.tables["linearity"])
     lazy = linearity[(linearity["alpha"] == 100) & (linearity["split"] == "train")]
     return bool((lazy[[*MEASURES]] < NEAR_1).any(axis=None))
@@ -87,8 +87,8 @@ PREMISE_SEEN = (
 
 
 def stays_linear(lazy: pd.DataFrame) -> bool:
-    """Says whether a network with alpha = 100 was in the linear regime: its three measures of
-    linearity are near 1 on average, at every look."""
+    """True if a network with alpha = 100 was in the linear regime: its three measures of linearity
+    are near 1 on average, at every look."""
     return not bool((lazy[[*MEASURES]].mean(axis=1) < NEAR_1).any())
 
 
@@ -138,7 +138,7 @@ def later_onset(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
 
 
 def best_test(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
-    """No number unless both have passed their best by a running median of three looks."""
+    """The lowest test loss at alpha = 100 less that at 1; nan unless both have passed it."""
     curves = [smoothed(frame, "test") for frame in (lazy, plain)]
     if any(curve.argmin() == len(curve) - 1 for curve in curves):
         return float("nan")

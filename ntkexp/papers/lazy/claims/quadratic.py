@@ -52,7 +52,7 @@ def sequentialised(record: Record) -> float:
 
 
 def _next_left(curves: pd.DataFrame) -> float:
-    """The distance of an output from its label is the root of its loss."""
+    """The share left of the next mode when one has `LEFT`, of roots of losses; mean over pairs."""
     left = curves.pivot(index="time", columns="group", values="loss").pow(0.5)
     left = left / left.iloc[0]
     order = left.le(LEFT).idxmax().sort_values()

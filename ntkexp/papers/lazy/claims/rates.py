@@ -116,7 +116,7 @@ def furthest(gaps: np.ndarray) -> float:
 
 
 def lowest(gaps: np.ndarray) -> float:
-    """At the lowest loss that was reached."""
+    """The gap at the lowest loss that was reached."""
     reached = gaps[~np.isnan(gaps)]
     return float(reached[-1]) if len(reached) else float("nan")
 

@@ -51,7 +51,7 @@ Looks = Mapping[float, pd.DataFrame]
 
 
 def fits_phase_1(record: Record) -> bool:
-    """Says whether all networks came to the training accuracy that ends the first phase."""
+    """True if all networks came to the training accuracy that ends the first phase."""
     return bool(
         curves([record]).groupby(["alpha", "seed"])["train_all"].max().min() >= PHASE_1_ENDS
     )
@@ -103,8 +103,8 @@ def _fits(frame: pd.DataFrame) -> bool:
 
 
 def apart_at_the_end(records: Sequence[Record]) -> Iterable[Case]:
-    """A case for the networks of a seed: how far their last test accuracies are apart, in standard
-    deviations of such an accuracy over seeds. Nothing where there is one seed."""
+    """A case for the networks of a seed: the range of their last test accuracies, in standard
+    deviations of such an accuracy over seeds; nan where there is one seed."""
     last: dict[str, dict[int, dict[float, float]]] = {}
     for experiment, seed, looks in networks(curves(records)):
         if (three := fitted(looks)) is not None:

@@ -50,7 +50,7 @@ def of_energies(value: Callable[[str, pd.Series], float]) -> Statistic:
 
 
 def order_at_end(records: Sequence[Record]) -> Iterable[Case]:
-    """Each network less the one before it in `NETS`."""
+    """The last energy of each network less that of the one before it in `NETS`."""
     ends = {net: float(table["labels"].iloc[-1]) for net, table in energies(records).items()}
     for before, net in pairwise(NETS):
         if {before, net} <= ends.keys():

@@ -172,7 +172,7 @@ def growth_claims(figure: str, experiment: str) -> Iterator[Claim]:
 
 
 def drops(records: Sequence[Record]) -> Iterable[Case]:
-    """By how much accuracy falls from the first task to the last, where there are few."""
+    """The fall of accuracy from the first task to the last, where there are few."""
     for (experiment, seed), frame in of_seeds(records).items():
         if len(frame) > 1:
             fall = frame["accuracy"].iloc[0] - frame["accuracy"].iloc[-1]

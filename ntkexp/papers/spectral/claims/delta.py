@@ -20,7 +20,7 @@ def fitted(record: Record) -> float:
 
 
 def of(experiment: str, records: Sequence[Record]) -> list[Record]:
-    """Its runs, from the smallest value to the largest."""
+    """The runs of an experiment, from the smallest value to the largest."""
     return sorted(
         (run for run in records if run.experiment == experiment), key=lambda run: run.axis
     )
