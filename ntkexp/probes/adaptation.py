@@ -116,8 +116,8 @@ def distance(trained: Adaptation, layer: str | None = None) -> float:
     """The norm of the change of the weights, of one layer or of all."""
     names = [name for name in trained.start if layer is None or name.rpartition(".")[0] == layer]
     ends = dict(trained.network.named_parameters())
-    changes = [(ends[name].detach() - trained.start[name]).double() for name in names]
-    return float(torch.stack([change.square().sum() for change in changes]).sum().sqrt())
+    moves = [(ends[name].detach() - trained.start[name]).double() for name in names]
+    return float(torch.stack([move.square().sum() for move in moves]).sum().sqrt())
 
 
 def numbers(values: Tensor) -> Array:

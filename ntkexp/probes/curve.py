@@ -29,8 +29,8 @@ CURVE = Table(
 
 @dataclass
 class Curve(Probe):
-    """At those looks that are among `steps`, or at all where none is named, of the first
-    `networks` of many in one run."""
+    """Looks at the steps `steps` alone, or at every look where none is named; of many networks in
+    one run at the first `networks`."""
 
     tables = (CURVE,)
     needs = frozenset({"network", "examples"})

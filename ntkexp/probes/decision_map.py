@@ -45,7 +45,7 @@ POINTS_AT_ONCE = 1 << 14
 
 @dataclass
 class DecisionMap(Probe):
-    """At the last look, on a lattice of `grid` x `grid` points of [-a, a]^2, a = `half_width`;
+    """Looks at the end, on a lattice of `grid` x `grid` points of [-a, a]^2, a = `half_width`;
     every `kept`-th row and column of the map is kept."""
 
     tables = (DECISION_MAP, RADIAL_SPECTRUM)

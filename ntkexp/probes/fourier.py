@@ -32,7 +32,7 @@ FOURIER = Table(
 
 @dataclass
 class Fourier(Probe):
-    """At `frequencies`, or at all where none is named: from 1 to half the number of points."""
+    """Measures at `frequencies`, or where none is named at all: 1 to half the number of points."""
 
     tables = (FOURIER,)
     needs = frozenset({"network", "examples"})

@@ -37,7 +37,7 @@ ROWS = 1000
 
 @dataclass
 class KernelRegression(Probe):
-    """Two classes and one output. It looks at the first step alone, and takes 8 n^2 bytes."""
+    """Looks at the first step alone. Two classes and one output; it takes 8 n^2 bytes."""
 
     tables = (KERNEL_REGRESSION,)
     needs = frozenset({"network", "examples"})

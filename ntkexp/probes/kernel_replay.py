@@ -41,8 +41,8 @@ KERNEL_REPLAY = Table(
 
 @dataclass
 class KernelReplay(Probe):
-    """At those looks that are among `starts`. The rate, the beta1, beta2 and epsilon must be those
-    of optim=adam; for plain gradient descent beta1 is 0."""
+    """Looks at the steps `starts` alone. The rate, beta1, beta2 and epsilon must be those of
+    optim=adam; for plain gradient descent beta1 is 0."""
 
     tables = (KERNEL_REPLAY,)
     needs = frozenset({"network", "examples", "optimiser", "training"})

@@ -38,7 +38,7 @@ KERNEL_SPECTRUM = Table(
 
 @dataclass
 class KernelSpectrum(Probe):
-    """At those looks that are among `steps`, or at all where none is named."""
+    """Looks at the steps `steps` alone, or at every look where none is named."""
 
     tables = (KERNEL_SPECTRUM,)
     needs = frozenset({"network", "examples"})

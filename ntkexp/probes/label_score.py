@@ -29,7 +29,7 @@ LABEL_SCORE = Table(
 
 @dataclass
 class LabelScore(Probe):
-    """At those looks that are among `steps`."""
+    """Looks at the steps `steps` alone."""
 
     tables = (LABEL_SCORE,)
     needs = frozenset({"kernel", "examples"})

@@ -34,8 +34,8 @@ LINEAR_PIECES = Table(
 
 @dataclass
 class LinearPieces(Probe):
-    """At those looks that are among `steps`, or at all where none is named, of the first
-    `networks` of many in one run."""
+    """Looks at the steps `steps` alone, or at every look where none is named; of many networks in
+    one run at the first `networks`."""
 
     tables = (LINEAR_PIECES,)
     needs = frozenset({"network", "layers"})

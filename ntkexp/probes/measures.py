@@ -55,7 +55,7 @@ QUANTILES = np.linspace(0, 1, 101)
 
 @dataclass
 class Measures(Probe):
-    """At the last step only. The initial weights are kept from step 0 on."""
+    """Looks at the last step only. The initial weights are kept from step 0 on."""
 
     tables = (MEASURES, MARGINS)
     needs = frozenset({"network", "layers", "examples", "training"})

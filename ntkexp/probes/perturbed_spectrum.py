@@ -40,7 +40,7 @@ PERTURBED_SPECTRUM = Table(
 
 @dataclass
 class PerturbedSpectrum(Probe):
-    """At the last look."""
+    """Looks at the end alone."""
 
     tables = (PERTURBED_SPECTRUM,)
     needs = frozenset({"network", "examples"})

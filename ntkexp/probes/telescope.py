@@ -66,10 +66,8 @@ class Telescope(RemembersStart):
             outputs = view.outputs(split).double()
             moved = outputs - self._start.setdefault(split, outputs).to(outputs.device)
             added = self._sum.get(split, torch.zeros_like(outputs)).to(outputs.device)
-            differences = (moved, added, moved - added)
-            rows.append(
-                (split, *(difference.square().mean().sqrt().item() for difference in differences))
-            )
+            changes = (moved, added, moved - added)
+            rows.append((split, *(change.square().mean().sqrt().item() for change in changes)))
         return {"telescope": columns(TELESCOPE, rows)}
 
     def state(self) -> dict[str, Any]:

@@ -49,12 +49,12 @@ def packed(words: str) -> str:
 
 def figures(drawings: Sequence[Drawing]) -> str:
     """The HTML of all figures that are drawn, under the titles of their papers."""
-    html = []
+    articles = []
     for place, drawing in enumerate(drawings):
         if place == 0 or drawings[place - 1].paper != drawing.paper:
-            html.append(f"<h3>{text(paper(drawing.paper).title)}</h3>")
-        html.append(figure(drawing))
-    return "\n".join(html)
+            articles.append(f"<h3>{text(paper(drawing.paper).title)}</h3>")
+        articles.append(figure(drawing))
+    return "\n".join(articles)
 
 
 def figure(drawing: Drawing) -> str:

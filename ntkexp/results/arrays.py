@@ -190,19 +190,19 @@ class TiledArray:
     def _create(self, record: ArrayRecord) -> None:
         if self.path.exists():
             raise UserError(f"{self.path} exists and is no array begun here; choose another file")
-        mine = self._folder.with_name(f".{self._folder.name}.{uuid.uuid4().hex}")
+        draft = self._folder.with_name(f".{self._folder.name}.{uuid.uuid4().hex}")
         try:
             for part in ("claims", "done"):
-                (mine / part).mkdir(parents=True)
-            reserve(mine / "array.npy", record)
-            write_text(mine / "record.json", json.dumps(asdict(record)))
+                (draft / part).mkdir(parents=True)
+            reserve(draft / "array.npy", record)
+            write_text(draft / "record.json", json.dumps(asdict(record)))
             # One rename makes it all visible; if another process was first, its folder is used.
-            mine.rename(self._folder)
+            draft.rename(self._folder)
         except OSError as error:
             if not self._folder.exists():
                 raise cannot_write(self.path, error) from error
         finally:
-            shutil.rmtree(mine, ignore_errors=True)
+            shutil.rmtree(draft, ignore_errors=True)
 
     def _read(self, wanted: ArrayRecord) -> ArrayRecord:
         file = self._folder / "record.json"

@@ -155,8 +155,9 @@ def read(folder: Path | str) -> Record:
     return _read(folder, flat_config(folder))
 
 
-def _read(folder: Path, of_finished: dict[str, Any] | None) -> Record:
-    config = flat_config(folder) if of_finished is None else of_finished
+def _read(folder: Path, finished_config: dict[str, Any] | None) -> Record:
+    """The record of a run; `finished_config` is None of a run that is not finished."""
+    config = flat_config(folder) if finished_config is None else finished_config
     life, card = last_life(folder), read_card(folder)
     experiment = str(config["name"])
     words: Sequence[str] = life.get("argv", ())
@@ -170,7 +171,7 @@ def _read(folder: Path, of_finished: dict[str, Any] | None) -> Record:
         StoredTables(folder),
         typed(words, experiment),
         life,
-        of_finished is not None,
+        finished_config is not None,
         None if card is None else flattened(card.hashed),
         folder,
     )
@@ -236,10 +237,7 @@ def _kept_unfinished(places: Sequence[Path]) -> list[Path]:
 
 
 def _record(folder: Path, config: dict[str, Any] | None) -> Iterator[Record]:
-    """The record of a run; nothing, and a line on standard error, where it cannot be read.
-
-    `config` is None of a run that is not finished.
-    """
+    """The record of a run; nothing, and a line on standard error, where it cannot be read."""
     try:
         yield _read(folder, config)
     except UserError as error:

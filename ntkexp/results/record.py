@@ -198,8 +198,8 @@ class Record:
     @property
     def checksums(self) -> Mapping[str, str]:
         """Checksums of the images it was trained on, by file; files of other runs are left out."""
-        checksums = dict(self.life.get("data", {}))
-        return {file: sum_ for file, sum_ in checksums.items() if not file.startswith("run ")}
+        files = dict(self.life.get("data", {}))
+        return {file: sha256 for file, sha256 in files.items() if not file.startswith("run ")}
 
     @property
     def notes(self) -> tuple[str, ...]:

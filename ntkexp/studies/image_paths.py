@@ -153,8 +153,8 @@ class PathFinder(SteppedWork):
             return {}
         ends = points[pairs.to(self.device)]  # (B, 2, pixels)
         path = auto_neb(lambda images: -self.scores(images)[:, label], ends, self.study.band)
-        line_is, line_chance = self.seen(filled(ends, LINE), label)
-        path_is, path_chance = self.seen(filled(path), label)
+        line_is, line_chance = self.classified(filled(ends, LINE), label)
+        path_is, path_chance = self.classified(filled(path), label)
         first, second = rows[pairs].T
         kinds = adversarial[all_pairs].sum(1)
         self.write(
@@ -192,7 +192,7 @@ class PathFinder(SteppedWork):
                 "pair": number,
                 "ends": kind,
                 "place": place,
-                "certainty": self.seen(images, label)[1][0, place],
+                "certainty": self.classified(images, label)[1][0, place],
                 "row": row,
                 "column": column,
                 "red": red,
@@ -246,7 +246,7 @@ class PathFinder(SteppedWork):
         scores: Tensor = self.network(images.contiguous(memory_format=torch.channels_last))
         return scores
 
-    def seen(self, path: Tensor, label: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def classified(self, path: Tensor, label: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """(B, m) both: True where points of paths are taken for the class, and its probability."""
         scores = self.scores(path.flatten(0, 1)).double().cpu()
         right, chance = scores.argmax(1) == label, scores.softmax(1)[:, label]

@@ -129,14 +129,14 @@ class PickedView(NetworkView):
         self, model: nn.Module, dataset: Dataset, objective: Loss, *, picked: str, **facts: Any
     ) -> None:
         super().__init__(model, dataset, objective, **facts)
-        self.picked, self._some = picked, None
+        self.picked, self._chosen = picked, None
         if picked.isdigit() and int(picked) < objective.outputs:
             drawn = torch.randperm(objective.outputs, generator=generator(self.seed, "outputs"))
-            self._some = sorted(drawn[: int(picked)].tolist())
+            self._chosen = sorted(drawn[: int(picked)].tolist())
 
     def _as_numbers(self, targets: Tensor) -> Any:
         labels = super()._as_numbers(targets)
-        return labels if self._some is None else labels[:, self._some]
+        return labels if self._chosen is None else labels[:, self._chosen]
 
     def _kernels_of_module(self) -> Mapping[str, TangentKernel]:
         inputs = {name: batch.inputs for name, batch in self.batches.items()}
@@ -149,7 +149,7 @@ class PickedView(NetworkView):
                 )
                 for name, batch in self.batches.items()
             }
-        return TangentFeatures(self._model, outputs=self._some).kernels(inputs)
+        return TangentFeatures(self._model, outputs=self._chosen).kernels(inputs)
 
 
 def _own_label(targets: Tensor) -> Any:
