@@ -20,7 +20,8 @@ from ntkexp.options import FOR_ALL, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
-from ntkexp.theory.lazy.c_scores import leave_one_out, margins
+from ntkexp.theory.lazy.c_scores import leave_one_out
+from ntkexp.theory.measures import margins
 
 LEAVE_ONE_OUT = Table(
     "leave_one_out",
@@ -81,5 +82,5 @@ class LeaveOneOut(Probe):
         signs = 2.0 * labels - 1.0
         y = signs[:, None] if width == 1 else np.eye(width)[labels]
         left_out = leave_one_out(kernel, y, ridge)
-        margin = signs * left_out[:, 0] if width == 1 else margins(left_out, labels)
+        margin = margins(left_out, signs if width == 1 else labels)
         return margin, np.linalg.norm(y - left_out, axis=1)

@@ -65,16 +65,3 @@ def leave_one_out(kernel: ArrayLike, targets: ArrayLike, ridge: float) -> Array:
     inverse = cho_solve(cho_factor(K + ridge * np.eye(len(K)), lower=True), np.eye(len(K)))
     diagonal = np.diagonal(inverse)
     return array(y - (inverse @ y) / (diagonal if y.ndim == 1 else diagonal[:, None]))
-
-
-def margins(outputs: ArrayLike, labels: ArrayLike) -> Array:
-    """(n,): the output (n, c) of an example's label less the largest of the others.
-
-    >>> margins([[0.2, 0.5, 0.1]], [0])
-    array([-0.3])
-    """
-    f, y = array(outputs), np.asarray(labels)
-    of_label = np.take_along_axis(f, y[:, None], axis=1)[:, 0]
-    others = f.copy()
-    np.put_along_axis(others, y[:, None], -np.inf, axis=1)
-    return array(of_label - others.max(axis=1))

@@ -9,9 +9,9 @@ from ntkexp.theory.lazy.c_scores import (
     TENTHS,
     consistency,
     leave_one_out,
-    margins,
     tenths_seen,
 )
+from ntkexp.theory.measures import margins
 
 
 @pytest.mark.parametrize("ratio", range(1, 10))
