@@ -24,27 +24,27 @@ BLOCK = 4_000_000
 class Layer:
     """g_i = v_i u_i^T, of which a few rows are made at a time."""
 
-    of: OuterProducts
+    products: OuterProducts
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.of.shape
+        return self.products.shape
 
     def gram(self, m: Array) -> Array:
-        n = len(self.of.u)
+        n = len(self.products.u)
         gram = np.zeros((n, n))
         for rows in self._blocks():
-            scaled = self.of.v[:, rows, None] * (self.of.u[:, None, :] * m[rows])
+            scaled = self.products.v[:, rows, None] * (self.products.u[:, None, :] * m[rows])
             flat = scaled.reshape(n, -1)
             gram += flat @ flat.T
         return array(gram)
 
     def combined(self, weights: Array) -> Array:
-        return array((self.of.v.T * weights) @ self.of.u)
+        return array((self.products.v.T * weights) @ self.products.u)
 
     def _blocks(self) -> Iterator[slice]:
-        rows, columns = self.of.shape
-        step = max(1, BLOCK // (len(self.of.u) * columns))
+        rows, columns = self.products.shape
+        step = max(1, BLOCK // (len(self.products.u) * columns))
         for first in range(0, rows, step):
             yield slice(first, first + step)
 

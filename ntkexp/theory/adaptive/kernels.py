@@ -83,7 +83,8 @@ def sum_cosine(with_first: float, with_second: float, between: float, weight: fl
 
 
 def nearest_cosine(with_first: float, with_second: float, between: float) -> float:
-    """The cosine of K with its least-squares fit a A + b B, from the same three.
+    """The cosine of K with its least-squares fit a A + b B, from those of K with A, of K with B and
+    of A with B.
 
     >>> round(nearest_cosine(0.8, 0.6, 0.0), 12)
     1.0

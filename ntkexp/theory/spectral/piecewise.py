@@ -48,10 +48,8 @@ class Pieces:
     def jumps(self, k: ArrayLike) -> NDArray[np.complex128]:
         """The part of the transform that the ends 0 and 1 make, at angular frequencies k > 0."""
         w = array(k)
-        transform: NDArray[np.complex128] = (self.values[0] - self.values[-1] * np.exp(-1j * w)) / (
-            1j * w
-        )
-        return transform
+        ends = self.values[0] - self.values[-1] * np.exp(-1j * w)
+        return np.asarray(ends / (1j * w), dtype=np.complex128)
 
     def kinks(self, k: ArrayLike) -> NDArray[np.complex128]:
         """The part that the changes of slope make, those at the ends included."""
