@@ -89,13 +89,13 @@ def _everywhere() -> Iterator[Paper]:
 
 def _read(name: str, home: Path, package: str) -> Paper:
     file = home / "__init__.py"
-    said = strings(file) if file.is_file() else {}
-    title = said.get("TITLE") or said.get("__doc__", "").partition("\n")[0].removesuffix(".")
+    texts = strings(file) if file.is_file() else {}
+    title = texts.get("TITLE") or texts.get("__doc__", "").partition("\n")[0].removesuffix(".")
     return Paper(
         name,
         title or name,
-        said.get("SHORT", title or name),
-        said.get("AUTHORS", ""),
+        texts.get("SHORT", title or name),
+        texts.get("AUTHORS", ""),
         home,
         package,
     )

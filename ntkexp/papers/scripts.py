@@ -51,8 +51,8 @@ def scripts() -> list[Script]:
 
 
 def read(path: Path) -> Script:
-    said = strings(path)
-    return Script(path, paper_of(path), said.get("FIGURE"), said["__doc__"])
+    texts = strings(path)
+    return Script(path, paper_of(path), texts.get("FIGURE"), texts["__doc__"])
 
 
 def paper_of(script: Path) -> str:

@@ -115,8 +115,8 @@ def _summary(findings: Sequence[Finding]) -> str:
     counts = (
         (sum(finding.verdict is verdict for finding in findings), verdict) for verdict in Verdict
     )
-    told = ", ".join(f"{count} {verdict}" for count, verdict in counts)
-    return f'<a href="#claims">{len(findings)} claims</a>: {told}.'
+    words = ", ".join(f"{count} {verdict}" for count, verdict in counts)
+    return f'<a href="#claims">{len(findings)} claims</a>: {words}.'
 
 
 def opening(shown: Sequence[ShownRuns]) -> str:

@@ -110,9 +110,9 @@ def _spectrum(record: Record) -> Iterator[Panel]:
         "Eigenvalues",
         "eigenvalue",
         [
-            line(f"{of}, {split}", table.index, table.agg(of, axis=1), split=split, colour=place)
+            line(f"{by}, {split}", table.index, table.agg(by, axis=1), split=split, colour=place)
             for split, table in tables.items()
-            for place, of in enumerate(("max", "mean", "median"))
+            for place, by in enumerate(("max", "mean", "median"))
         ],
         logy=True,
     )

@@ -148,8 +148,8 @@ def benchmarks(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _benchmark(name: str, frame: pd.DataFrame) -> str:
-    told = f"<h3>{text(title(frame, name))}</h3>{soft(line) if (line := origin(frame)) else ''}"
-    return f'<article class="sheet">{told}<div class="scroll">{table(frame)}</div></article>'
+    heading = f"<h3>{text(title(frame, name))}</h3>{soft(line) if (line := origin(frame)) else ''}"
+    return f'<article class="sheet">{heading}<div class="scroll">{table(frame)}</div></article>'
 
 
 def table(frame: pd.DataFrame) -> str:

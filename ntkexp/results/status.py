@@ -144,8 +144,8 @@ PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def flat_config(folder: Path) -> dict[str, Any]:
     """A run's config with dotted keys, without what says nothing of the result."""
     config = kept_config(folder)
-    told = flattened({k: v for k, v in config.items() if k not in UNTOLD})
-    return {k: v for k, v in told.items() if k not in UNTOLD}
+    flat = flattened({k: v for k, v in config.items() if k not in UNTOLD})
+    return {k: v for k, v in flat.items() if k not in UNTOLD}
 
 
 def kept_config(folder: Path) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def trained(
     draws = generator(seed, "low rank batches")
     epochs = 0
     # With thousands of points this takes minutes; reporting progress lets a signal stop it.
-    told = Progress("low rank", config.epochs, shown=False)
+    progress = Progress("low rank", config.epochs, shown=False)
     while epochs < config.epochs:
         order = torch.randperm(len(train), generator=draws)
         for rows in torch.split(order, config.batch_size):
@@ -165,7 +165,7 @@ def trained(
                     velocity.mul_(MOMENTUM).add_(gradient)
                     part.sub_(velocity, alpha=config.lr)
         epochs += 1
-        told.advance()
+        progress.advance()
         weights = {name: w.detach() for name, w in change.weights().items()}
         if error(network, weights, train) < config.error:
             break

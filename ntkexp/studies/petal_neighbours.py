@@ -93,8 +93,8 @@ def accuracies(config: PetalNeighbours, seed: int) -> dict[str, object]:
             truth = {"train": classes, "between": signal.classes_at(between, seed)}
             for K in config.neighbours:
                 for name, indices in nearest.items():
-                    said = classes[indices[:, :K]].mean(1) > 0.5
-                    rows.append((K, k, L, name, float((said == truth[name]).mean())))
+                    votes = classes[indices[:, :K]].mean(1) > 0.5
+                    rows.append((K, k, L, name, float((votes == truth[name]).mean())))
     names = ("neighbours", "frequency", "petals", "points", "accuracy")
     return {"seed": seed, **dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))}
 

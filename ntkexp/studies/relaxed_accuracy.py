@@ -120,14 +120,14 @@ def predictions(
     one_step = [(FIXED, FIXED) for _ in of_train]
     for name, sides in (("linearised", one_step), ("relaxed", two_sided)):
         # With 8,000 points this takes minutes; reporting progress lets a signal stop it.
-        with Progress(name, config.iterations, shown=False) as told:
+        with Progress(name, config.iterations, shown=False) as progress:
             solution = adapt(
                 [*of_train.values()],
                 r,
                 sides,
                 iterations=config.iterations,
                 tolerance=config.tolerance,
-                after_each=told.advance,
+                after_each=progress.advance,
             )
         added = [
             array(

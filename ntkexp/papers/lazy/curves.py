@@ -132,15 +132,15 @@ def at_level(progress: np.ndarray, value: np.ndarray, level: float) -> float:
     return float(value[last - 1] + part * (value[last] - value[last - 1]))
 
 
-def at_levels(looks: pd.DataFrame, column: str, of: str, levels: Iterable[float]) -> np.ndarray:
+def at_levels(looks: pd.DataFrame, column: str, by: str, levels: Iterable[float]) -> np.ndarray:
     """A column where another, an accuracy, first comes to each level."""
-    progress, value = looks[of].to_numpy(), looks[column].to_numpy()
+    progress, value = looks[by].to_numpy(), looks[column].to_numpy()
     return np.array([at_level(progress, value, level) for level in levels])
 
 
-def at_losses(looks: pd.DataFrame, column: str, of: str, losses: Iterable[float]) -> np.ndarray:
+def at_losses(looks: pd.DataFrame, column: str, by: str, losses: Iterable[float]) -> np.ndarray:
     """A column where another, a loss, first falls to each level."""
-    progress, value = -looks[of].to_numpy(), looks[column].to_numpy()
+    progress, value = -looks[by].to_numpy(), looks[column].to_numpy()
     return np.array([at_level(progress, value, -loss) for loss in losses])
 
 

@@ -48,8 +48,8 @@ def ends(records: Sequence[Record], network: str) -> pd.DataFrame:
     """A row a model, with the columns of `tasks`, on the task of the late linearisations."""
     runs = runs_of(records, network)
     index = task(runs)
-    rows = {model: tasks(of_model) for model, of_model in runs.items()}
-    return pd.DataFrame({m: of.loc[index] for m, of in rows.items() if index in of.index}).T
+    tables = {model: tasks(of_model) for model, of_model in runs.items()}
+    return pd.DataFrame({m: t.loc[index] for m, t in tables.items() if index in t.index}).T
 
 
 def looks(records: Sequence[Record], network: str) -> pd.DataFrame:

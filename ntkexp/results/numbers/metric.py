@@ -166,9 +166,9 @@ def _refuse_missing(metric: Metric, columns_of: Mapping[str, Iterable[object]]) 
 
 def _values(frame: pd.DataFrame, columns: Sequence[str]) -> str:
     """The values that stand in some columns, as a path names them: `split: train, test`."""
-    told = []
+    texts = []
     for column in columns:
         whole = frame[column].dtype.kind in "iu"
         values = [f"{column}:{value}" if whole else str(value) for value in frame[column].unique()]
-        told.append(f"{column}: {', '.join([*values[:5], '...'] if len(values) > 6 else values)}")
-    return "; ".join(told)
+        texts.append(f"{column}: {', '.join([*values[:5], '...'] if len(values) > 6 else values)}")
+    return "; ".join(texts)

@@ -101,14 +101,14 @@ def among_runs_of(experiment: str, statistic: Statistic) -> Statistic:
     return lambda records: statistic([run for run in records if run.experiment == experiment])
 
 
-def _figure_1(name: str, *, statistic: Statistic, **said: Any) -> Claim:
+def _figure_1(name: str, *, statistic: Statistic, **fields: Any) -> Claim:
     return Claim(
         id=f"adaptive-fig1-{name}",
         figure="1",
         experiments=(BY_SGD, BY_LEAST_SQUARES),
         statistic=among_runs_of(BY_SGD, statistic),
         also=("targets by least squares", among_runs_of(BY_LEAST_SQUARES, statistic)),
-        **said,
+        **fields,
     )
 
 

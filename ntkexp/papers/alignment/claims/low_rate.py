@@ -68,7 +68,7 @@ claim = sharing(
 )
 
 
-def _pairs(name: str, *, says: str, value: Compared, **said: Any) -> Iterator[Claim]:
+def _pairs(name: str, *, says: str, value: Compared, **fields: Any) -> Iterator[Claim]:
     """A claim for each two nets that differ in their rate alone."""
     for slow, fast in zip(SLOW, (CLEAN, NOISE50), strict=True):
         yield claim(
@@ -77,7 +77,7 @@ def _pairs(name: str, *, says: str, value: Compared, **said: Any) -> Iterator[Cl
             experiments=(slow, fast),
             statistic=ratio(slow, fast, value),
             jointly=True,
-            **said,
+            **fields,
         )
 
 

@@ -118,10 +118,10 @@ def others_that_follow(settings: Settings) -> float:
     return float(sum(bool(orders) and min(orders) >= FOLLOWS for orders in all_orders))
 
 
-def lead(settings: Settings, of: Callable[[list[float]], float]) -> float:
+def lead(settings: Settings, over: Callable[[list[float]], float]) -> float:
     """C's agreement with the gap, over the settings, less the highest of the other measures'."""
     others = [agreements(name, settings) for name in (*NEYSHABUR, *OTHERS)]
-    return of(agreements(OURS, settings)) - max(of(orders) for orders in others if orders)
+    return over(agreements(OURS, settings)) - max(over(orders) for orders in others if orders)
 
 
 def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:

@@ -61,27 +61,27 @@ ANISOTROPY = (
 )
 
 
-def growth(record: Record, of: str) -> float:
+def growth(record: Record, statistic: str) -> float:
     """A statistic of the eigenvalues once the network has fitted, over its first value."""
-    curve = statistic_of(record, of)
+    curve = statistic_of(record, statistic)
     return at(curve, fitted_step(record)) / float(curve.iloc[0])
 
 
-def statistic_of(record: Record, of: str) -> pd.Series:
+def statistic_of(record: Record, statistic: str) -> pd.Series:
     """Along training: the largest, mean or median eigenvalue on training examples."""
-    curve: pd.Series = spectra(record, "train").agg(of, axis=1)
+    curve: pd.Series = spectra(record, "train").agg(statistic, axis=1)
     return curve
 
 
-def early_growth(record: Record, of: str) -> float:
+def early_growth(record: Record, statistic: str) -> float:
     """A statistic of the eigenvalues at iteration 3000, over its first value."""
-    curve = statistic_of(record, of)
+    curve = statistic_of(record, statistic)
     return at(curve, EARLY) / float(curve.iloc[0])
 
 
 def lesser_early_growth(record: Record) -> float:
     """The growth of the largest or of the mean eigenvalue, whichever grows less."""
-    return min(early_growth(record, of) for of in ("max", "mean"))
+    return min(early_growth(record, statistic) for statistic in ("max", "mean"))
 
 
 def early_anisotropy(record: Record) -> float:

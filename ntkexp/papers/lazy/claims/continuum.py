@@ -71,8 +71,8 @@ def means(records: Sequence[Record], column: str) -> pd.DataFrame:
     frame = pd.DataFrame([point for record in records for point in points(record)])
     if not len(frame):
         return pd.DataFrame()
-    three = frame.groupby(["width", "alpha"])[column].apply(lambda of: of.mean(skipna=False))
-    return three.unstack("alpha")
+    cells = frame.groupby(["width", "alpha"])[column]
+    return cells.apply(lambda seeds: seeds.mean(skipna=False)).unstack("alpha")
 
 
 def along_alpha(column: str) -> Statistic:

@@ -75,7 +75,7 @@ def minority_later(number: int) -> Statistic:
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         for record in (r for r in records if example(r) == number):
             few = int(record.config["data.q"])
-            curves = {(alpha, seed): at_levels(of, few) for alpha, seed, of in losses_of(record)}
+            curves = {(a, seed): at_levels(losses, few) for a, seed, losses in losses_of(record)}
             for seed in sorted({seed for _, seed in curves}):
                 gap = curves[HASTY, seed] - curves[LAZY, seed]
                 yield Case("", seed, float(gap.mean()))

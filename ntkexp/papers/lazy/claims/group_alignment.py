@@ -36,11 +36,11 @@ def looks(record: Record) -> Iterator[tuple[float, int, pd.DataFrame]]:
     """(alpha, seed, frame): a row a look with `loss`, and the CKA of every group, class-centred."""
     progress = PAIRS[family(record.experiment)][2]
     evals = keyed(record, record.tables["evals"])
-    of = (evals["split"] == "train") & (evals["subset"] == progress)
-    losses = evals[of].set_index(AT)["loss"]
+    chosen = (evals["split"] == "train") & (evals["subset"] == progress)
+    losses = evals[chosen].set_index(AT)["loss"]
     ckas = keyed(record, record.tables["alignment"])
-    of = (ckas["split"] == "train") & (ckas["layer"] == "total") & (ckas["centring"] == "class")
-    wide = ckas[of].pivot_table(index=AT, columns="subset", values="cka")
+    chosen = (ckas["split"] == "train") & (ckas["layer"] == "total") & (ckas["centring"] == "class")
+    wide = ckas[chosen].pivot_table(index=AT, columns="subset", values="cka")
     both = wide.join(losses, how="inner").reset_index()
     for key, frame in both.groupby(["alpha", "seed"]):
         alpha, seed = map(str, key)

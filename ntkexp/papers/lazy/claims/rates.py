@@ -52,16 +52,16 @@ def alpha_beyond_rates(records: Sequence[Record]) -> Iterable[Case]:
     """Change of an accuracy from alpha = 1 to alpha = 100, less the largest by any rate, at the
     clean losses that alpha = 100 comes to."""
     all_looks = looks(records, WRONG_LABELS)
-    for column, told in ACCURACIES.items():
+    for column, words in ACCURACIES.items():
         of_rates: dict[tuple[str, int], list[np.ndarray]] = {}
         for rate in other_rates(all_looks):
             for name, seed, gaps in differences(all_looks, column, at_rate(rate), PLAIN):
                 of_rates.setdefault((name, seed), []).append(gaps)
         for name, seed, gaps in differences(all_looks, column, LAZY, PLAIN):
             reached = ~np.isnan(gaps)
-            if by_rates := [of[reached] for of in of_rates.get((name, seed), ())]:
+            if by_rates := [changes[reached] for changes in of_rates.get((name, seed), ())]:
                 further = furthest(gaps) - furthest(np.concatenate(by_rates))
-                yield Case(f"{title(name)}, {told}", seed, further)
+                yield Case(f"{title(name)}, {words}", seed, further)
 
 
 def more_linear(records: Sequence[Record]) -> Iterable[Case]:

@@ -46,7 +46,7 @@ def easy_first(frame: pd.DataFrame) -> float:
     """Rank correlation of a tenth's place with its loss, mean over levels."""
     losses = np.stack([loss_of(frame, tenth) for tenth in TENTHS])
     reached = losses[:, ~np.isnan(losses).any(axis=0)]
-    ranks = [spearmanr(range(len(TENTHS)), of).statistic for of in reached.T]
+    ranks = [spearmanr(range(len(TENTHS)), column).statistic for column in reached.T]
     return mean(np.array(ranks))
 
 

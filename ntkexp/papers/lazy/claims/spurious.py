@@ -76,13 +76,13 @@ def of_networks(value: Callable[[str, Looks], float]) -> Statistic:
 
 
 def gap(
-    looks: Looks, of: str, against: str, levels: Sequence[float], pair: tuple[float, float]
+    looks: Looks, column: str, against: str, levels: Sequence[float], pair: tuple[float, float]
 ) -> float:
-    """The accuracy `of` for the first alpha less that for the second, mean over the levels of the
+    """An accuracy for the first alpha less that for the second, mean over the levels of the
     accuracy `against` that both come to."""
     if not {*pair} <= looks.keys():
         return float("nan")
-    first, second = (at_levels(looks[alpha], of, against, levels) for alpha in pair)
+    first, second = (at_levels(looks[alpha], column, against, levels) for alpha in pair)
     return mean(first - second)
 
 
@@ -136,8 +136,8 @@ def advantage(alpha: float) -> Statistic:
 
 
 def _robust(split: str, pair: tuple[float, float]) -> Statistic:
-    of, against = f"{split}_without", f"{split}_with"
-    return of_networks(lambda _, looks: gap(looks, of, against, WITH, pair))
+    column, against = f"{split}_without", f"{split}_with"
+    return of_networks(lambda _, looks: gap(looks, column, against, WITH, pair))
 
 
 def _phase_1(pair: tuple[float, float]) -> Statistic:

@@ -121,13 +121,13 @@ RESNET = experiments("linearised/resnet18")
 NETWORKS = (SGD[0], FOUR[0], ADAM[0], MNIST[0], LENET[0], LENET_ADAM[0], LENET_MNIST[0], RESNET[0])
 
 
-def gap_claims(figure: str, of: Sequence[str], name: str) -> tuple[Claim, Claim]:
+def gap_claims(figure: str, experiments: Sequence[str], name: str) -> tuple[Claim, Claim]:
     """A network is worse than its linearisation at each j, and by how much on average."""
     return (
         behind(
             f"{name}-gap",
             figure=figure,
-            experiments=of,
+            experiments=experiments,
             says="On every eigenfunction from the 10th on the network is worse than its "
             "linearisation",
             number="largest difference of test accuracies, network less linearisation, j >= 10",
@@ -137,7 +137,7 @@ def gap_claims(figure: str, of: Sequence[str], name: str) -> tuple[Claim, Claim]
         behind(
             f"{name}-mean-gap",
             figure=figure,
-            experiments=of,
+            experiments=experiments,
             says="The network is worse than its linearisation by five points on average",
             number="mean difference of test accuracies, network less linearisation, j >= 10",
             statistic=of_pairs(mean_gap),
