@@ -88,8 +88,8 @@ class SeedRuns:
     def remarks(self) -> tuple[str, ...]:
         """The remarks of provenance on the images."""
         lines = [remark for record in self.records for remark in record.life.get("remarks", ())]
-        told = (line for line in lines if self.name or "images" in line or "split" in line)
-        return tuple(dict.fromkeys(told))
+        about_images = (line for line in lines if self.name or "images" in line or "split" in line)
+        return tuple(dict.fromkeys(about_images))
 
     @property
     def channels(self) -> int | None:

@@ -37,9 +37,9 @@ def draw(curves: pd.DataFrame) -> Figure:
         _groups(panel, curves[curves["example"] == example])
     for panel, title in zip(axes, TITLES.values(), strict=True):
         panel.set_title(title)
-    told = dict(zip(*reversed(axes[1].get_legend_handles_labels()), strict=True))
-    names = [name for name in LABELS.values() if name in told]
-    figure.legend([told[name] for name in names], names, loc="outside lower center", ncols=3)
+    lines = dict(zip(*reversed(axes[1].get_legend_handles_labels()), strict=True))
+    names = [name for name in LABELS.values() if name in lines]
+    figure.legend([lines[name] for name in names], names, loc="outside lower center", ncols=3)
     drawing.letter_panels(tuple(axes))
     return figure
 

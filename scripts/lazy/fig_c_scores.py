@@ -46,8 +46,8 @@ def draw(records: list[Record]) -> Figure:
     left.set(xlabel="C-score", ylabel="density", yscale="log")
     middle.set(xlabel="share trained on", ylabel="accuracy, left out")
     right.set(xlabel="tenth", ylabel="mean", ylim=(0, 1.02), xticks=[1, 4, 7, 10])
-    for style, told in (("o-", "score"), ("x:", "standard error")):
-        right.plot([], [], style, color="black", markersize=3, label=told)
+    for style, label in (("o-", "score"), ("x:", "standard error")):
+        right.plot([], [], style, color="black", markersize=3, label=label)
     right.legend(loc="center right", bbox_to_anchor=(1, 0.34))
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     drawing.letter_panels((left, middle, right))

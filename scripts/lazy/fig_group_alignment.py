@@ -46,13 +46,13 @@ def make(options: drawing.Options) -> Figure:
         by_panel.setdefault(family(record.experiment), []).append(record)
     size = (drawing.PAGE if len(by_panel) > 1 else drawing.COLUMN * 1.3, 2.7)
     figure, panels = drawing.subplots(1, len(by_panel), figsize=size, squeeze=False)
-    told: set[str] = set()
+    labelled: set[str] = set()
     for axes, (name, records) in zip(panels[0], by_panel.items(), strict=True):
         groups = NOISE_GROUPS if name == NOISE else TENTHS
-        _panel(axes, records, groups, legend=not told & {*groups})
-        told |= {*groups}
-        of = "clean examples" if name == NOISE else "training examples"
-        axes.set(xlabel=f"loss of {of}", ylabel="CKA", title=TITLES[name])
+        _panel(axes, records, groups, legend=not labelled & {*groups})
+        labelled |= {*groups}
+        words = "clean examples" if name == NOISE else "training examples"
+        axes.set(xlabel=f"loss of {words}", ylabel="CKA", title=TITLES[name])
     if len(by_panel) > 1:
         drawing.letter_panels(panels[0])
     drawing.note(figure, [_trained(TITLES[name], records) for name, records in by_panel.items()])
@@ -93,8 +93,8 @@ def _panel(
             drawing.mean_and_band(axes, levels, values, colour=colour, linestyle=STYLES[alpha])
     top = max(float(frame[group].max()) for frame in all_frames for group in groups)
     axes.set(xlim=(high, 0), ylim=(0, LEGEND * top if legend else None))
-    for told, colour in groups.values():
-        axes.plot([], [], color=colour, label=told)
+    for label, colour in groups.values():
+        axes.plot([], [], color=colour, label=label)
     for alpha, style in STYLES.items():
         if alpha in by_alpha:
             axes.plot([], [], color="black", linestyle=style, label=f"α = {alpha:g}")

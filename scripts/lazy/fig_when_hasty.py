@@ -67,8 +67,8 @@ def draw(looks: Looks) -> Figure:
                     linewidth=1.0,
                     label=label,
                 )
-    for axes, told in ((left, "test accuracy"), (middle, "training loss")):
-        axes.set(xlabel="mean training loss", ylabel=f"{told} without attribute")
+    for axes, words in ((left, "test accuracy"), (middle, "training loss")):
+        axes.set(xlabel="mean training loss", ylabel=f"{words} without attribute")
         axes.set(xscale="log", xlim=(1, 0.005))
     middle.legend(title="kernel of epoch", loc="best")
     _levels(right, looks, epochs)

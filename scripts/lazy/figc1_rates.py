@@ -47,16 +47,16 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     for panels, (title, all_looks) in zip(grid, by_row.items(), strict=True):
         _row(panels, all_looks, labelled)
         panels[0].set_ylabel(f"{title}\naccuracy, noisy examples")
-    told = [
+    lines = [
         Line2D([], [], color=colour, label=label)
         for label, colour in COLOURS.values()
         if label in labelled
     ]
-    told += [
+    lines += [
         Line2D([], [], color="black", linestyle=style, label=f"c: {TOLD[name]}")
         for name, style in STYLES.items()
     ]
-    figure.legend(handles=told, loc="outside upper center", ncols=4)
+    figure.legend(handles=lines, loc="outside upper center", ncols=4)
     drawing.letter_panels(grid[0])
     return figure
 

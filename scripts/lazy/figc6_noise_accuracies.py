@@ -32,7 +32,7 @@ def make(options: drawing.Options) -> Figure:
                 )
             axes.set(xlabel="accuracy, clean examples", ylabel=ylabel, xlim=(0, 1.01))
         panels[0].set_ylabel(f"{title}\n{PANELS[0][1]}")
-    lines = [grid[0, 0].plot([], [], color=c, label=told)[0] for told, c in REGIMES.values()]
+    lines = [grid[0, 0].plot([], [], color=c, label=label)[0] for label, c in REGIMES.values()]
     grid[0, 0].legend(handles=lines, loc="upper left")
     drawing.letter_panels(grid[0])
     note(figure, records)

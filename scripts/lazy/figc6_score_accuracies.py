@@ -34,14 +34,14 @@ def make(options: drawing.Options) -> Figure:
     )
     for panels, (name, all_looks) in zip(grid, by_row.items(), strict=True):
         by_alpha = {alpha: frame for (_, alpha, _, _), frame in networks(all_looks)}
-        for axes, (alpha, told) in zip(panels, NAMES.items(), strict=True):
+        for axes, (alpha, words) in zip(panels, NAMES.items(), strict=True):
             if alpha in by_alpha:
                 frame = by_alpha[alpha]
                 for tenth, colour in zip(TENTHS, colours(), strict=True):
                     axes.plot(
                         frame["all_known"], frame[f"{tenth}_known"], color=colour, linewidth=1.0
                     )
-            axes.set(title=told, xlabel="accuracy, all training examples")
+            axes.set(title=words, xlabel="accuracy, all training examples")
         panels[0].set_ylabel(f"{name}\naccuracy, a tenth")
     tenths_legend(grid[0, 0])
     note(figure, records, seeds=", the first seed")

@@ -37,11 +37,11 @@ def make(options: drawing.Options) -> Figure:
         else:
             _groups(panel, records[number])
         panel.set_title(TITLES[number])
-    told = [
+    lines = [
         axes[0].plot([], [], STYLES[alpha], color=COLOURS[alpha], label=f"α = {alpha:g}")[0]
         for alpha in STYLES
     ]
-    figure.legend(handles=told, loc="outside lower center", ncols=2)
+    figure.legend(handles=lines, loc="outside lower center", ncols=2)
     drawing.letter_panels(tuple(axes))
     return figure
 

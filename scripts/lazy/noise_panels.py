@@ -103,10 +103,10 @@ def _losses(axes: Axes, by_alpha: Frames) -> None:
 
 def _legend(axes: Axes, alphas: Collection[float]) -> None:
     drawn = [regime for alpha, regime in REGIMES.items() if alpha in alphas]
-    lines = [axes.plot([], [], color=colour, label=told)[0] for told, colour in drawn]
+    lines = [axes.plot([], [], color=colour, label=label)[0] for label, colour in drawn]
     lines += [
-        axes.plot([], [], color="black", linestyle=style, label=told)[0]
-        for told, style in (("noisy examples", "-"), ("test", "--"))
+        axes.plot([], [], color="black", linestyle=style, label=label)[0]
+        for label, style in (("noisy examples", "-"), ("test", "--"))
     ]
     axes.legend(handles=lines, loc="best")
 
@@ -121,7 +121,7 @@ def linearity(
 
 
 def measures_legend(axes: Axes, regimes: Iterable[tuple[str, str]] = (), **place: Any) -> None:
-    lines = [axes.plot([], [], color=colour, label=told)[0] for told, colour in regimes]
+    lines = [axes.plot([], [], color=colour, label=label)[0] for label, colour in regimes]
     lines += [
         axes.plot([], [], color="black", linestyle=style, label=TOLD[name])[0]
         for name, style in STYLES.items()

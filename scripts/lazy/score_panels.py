@@ -70,11 +70,11 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
 
 def tenths_legend(axes: Axes, *, below: bool = False) -> None:
     """`below` the panel, and with the regimes."""
-    told = [f"tenth {place + 1}" for place in SHOWN]
-    told[0] += ", hardest"
+    labels = [f"tenth {place + 1}" for place in SHOWN]
+    labels[0] += ", hardest"
     lines = [
         axes.plot([], [], color=colours()[place], label=label)[0]
-        for place, label in zip(SHOWN, told, strict=True)
+        for place, label in zip(SHOWN, labels, strict=True)
     ]
     if below:
         lines += [

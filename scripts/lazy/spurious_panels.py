@@ -77,12 +77,12 @@ def draw(records: Sequence[Record], seeds: Iterable[int] | None = None) -> Figur
         title = _title(str(experiment), seed, records) + _constant(looks)
         panels[1].set_title(title + "\n")  # above the letters
     # A row need not have every regime.
-    told = {
+    lines = {
         label: line
         for axes in grid[:, 0]
         for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    grid[0, 0].legend(told.values(), told.keys(), loc="best")
+    grid[0, 0].legend(lines.values(), lines.keys(), loc="best")
     drawing.letter_panels(grid[0])
     drawn = {str(experiment) for experiment, *_ in rows}
     figure.supxlabel(_instead(records, drawn), fontsize=7, x=0.01, ha="left")

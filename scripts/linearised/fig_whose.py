@@ -49,12 +49,12 @@ def _beside(records: Sequence[Record]) -> list[str]:
     if KERNEL not in alpha.index:
         return []
     ratios = alpha / alpha.loc[KERNEL]
-    told = [
+    texts = [
         f"{KINDS[name]}: " + ", ".join(f"{value:.2f}" for value in ratios.loc[name].dropna())
         for name in KINDS
         if name in ratios.index
     ]
-    return [f"α₀ over that of its own eigenfunctions, by j: {'; '.join(told)}"] if told else []
+    return [f"α₀ over that of its own eigenfunctions, by j: {'; '.join(texts)}"] if texts else []
 
 
 EXPERIMENTS = (*(name for kind in KINDS for name in experiments(kind)), KERNEL)

@@ -116,15 +116,15 @@ def measured(optim: str, width: int, turns: int) -> dict[str, object]:
             for name, way in ways.items():
                 times[name].append(seconds(way, counts[name]))
             rates.append(rate())
-    of = {name: statistics.median(taken) for name, taken in times.items()}
+    medians = {name: statistics.median(taken) for name, taken in times.items()}
     products = statistics.median(rates)
     return {
         "optim": optim,
         "width": width,
-        "ours_ms": 1e3 * of["ours"],
-        "theirs_ms": 1e3 * of["theirs"],
-        "ratio": of["ours"] / of["theirs"],
-        "arithmetic": of["ours"] / seconds_of_arithmetic(width, products),
+        "ours_ms": 1e3 * medians["ours"],
+        "theirs_ms": 1e3 * medians["theirs"],
+        "ratio": medians["ours"] / medians["theirs"],
+        "arithmetic": medians["ours"] / seconds_of_arithmetic(width, products),
         "gflops": products / 1e9,
     }
 

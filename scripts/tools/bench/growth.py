@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Callable[[int], tuple[nn.Module, Tensor]], tuple[int, ...
 def rows_of(
     case: str, sizes: tuple[int, ...], tools: dict[str, Peer], rounds: int, most: float
 ) -> Iterator[dict[str, Any]]:
-    make, _, of = CASES[case]
+    make, _, axis = CASES[case]
     last, before = dict.fromkeys(tools, 0.0), sizes[0]
     for size in sizes:
         model, inputs = make(size)
@@ -77,7 +77,7 @@ def rows_of(
                 alone |= {} if seconds is None else {name: seconds}
         before, last = size, in_turns(works, rounds, warm=True)
         for name, seconds in (last | alone).items():
-            yield {"case": case, "of": of, "size": size, "tool": name, "seconds": seconds}
+            yield {"case": case, "of": axis, "size": size, "tool": name, "seconds": seconds}
 
 
 def _first(work: Callable[[], object], who: str) -> float | None:

@@ -127,8 +127,8 @@ class Campaign:
             if self.silent_seconds is not None:
                 time.sleep(self.silent_seconds)
         assert ending is not None
-        said = (ending.err.strip() or ending.out.strip()).splitlines() or [""]
-        self.count("stuck", f"still code {ending.code} after {PATIENCE} times: {said[-1][:200]}")
+        lines = (ending.err.strip() or ending.out.strip()).splitlines() or [""]
+        self.count("stuck", f"still code {ending.code} after {PATIENCE} times: {lines[-1][:200]}")
         return False
 
     # Verdicts

@@ -86,15 +86,15 @@ def page(name: str, figures: list[Script]) -> str:
     folder = folder_of(name, Path("outputs/figures")).as_posix()
     intro = INTRO.format(paper=name, link=link, folder=folder)
     blocks = [f"# Figures: {paper(name).short}", intro.rstrip()]
-    told: dict[str, str] = {}
+    sections: dict[str, str] = {}
     for script in figures:
         shares = [other for other in figures if _numbered(other) and other.figure == script.figure]
-        blocks += section(script, told, alone=len(shares) < 2)
+        blocks += section(script, sections, alone=len(shares) < 2)
     return "\n\n".join(blocks) + "\n"
 
 
-def section(script: Script, told: dict[str, str], alone: bool) -> Iterator[str]:
-    """`alone`: no other script draws a part of the same figure. `told`: command of a run -> the
+def section(script: Script, sections: dict[str, str], alone: bool) -> Iterator[str]:
+    """`alone`: no other script draws a part of the same figure. `sections`: command of a run -> the
     section that has it."""
     first, _, rest = script.caption.partition("\n")
     name = f"Figure {script.figure}" if _numbered(script) else _word(script).replace("_", " ")
@@ -110,7 +110,7 @@ def section(script: Script, told: dict[str, str], alone: bool) -> Iterator[str]:
     if not images:
         yield "*Not drawn yet.*"
     draws = f"ntkexp figures {script.paper} {_word(script)}"
-    runs = _runs(script, images or ["paper"], told, heading)
+    runs = _runs(script, images or ["paper"], sections, heading)
     yield "\n".join(["```bash", draws, *runs, "```"])
 
 
@@ -123,23 +123,23 @@ def _images(script: Script) -> dict[str, Path]:
 
 
 def _runs(
-    script: Script, recipes: Iterable[str], told: dict[str, str], heading: str
+    script: Script, recipes: Iterable[str], sections: dict[str, str], heading: str
 ) -> Iterator[str]:
     """The commands that make what the figure shows, each below its cost; of those that an earlier
     section has, the experiments' names."""
-    said, before = "", dict[str, list[str]]()
+    last_cost, before = "", dict[str, list[str]]()
     for recipe in recipes:
         for experiment in runpy.run_path(str(script.path))["main"].experiments:
             last = SHOWN_OF.get((script.figure, recipe), SHOWN[recipe])
             last = min(last, _kept().get((experiment, recipe), last))
             line, _, cost = effort.command(experiment, recipe, iteration(last)).partition("  (")
-            if (first := told.setdefault(line + cost, heading)) != heading:
+            if (first := sections.setdefault(line + cost, heading)) != heading:
                 ending = "" if recipe == "paper" else f" ({recipe})"
                 before.setdefault(first, []).append(experiment.rpartition("/")[2] + ending)
                 continue
-            if cost != said:
+            if cost != last_cost:
                 yield f"# {cost.removesuffix(')')}"
-                said = cost
+                last_cost = cost
             yield " \\\n    ".join(_lines(line, LINE_WIDTH - 6))
     for first, names in before.items():
         yield "\n# ".join(_lines(f"# runs of {first}: {', '.join(names)}", LINE_WIDTH))

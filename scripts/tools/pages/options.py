@@ -28,26 +28,26 @@ def sections() -> Iterator[str]:
 
 def chapters(level: str, kinds: Iterable[tuple[str, type, str]]) -> Iterator[str]:
     """A table for each; options that an earlier one has in the same words are named alone."""
-    told: dict[Row, str] = {}
+    titles: dict[Row, str] = {}
     for title, kind, key in kinds:
         if not kind.__module__.startswith("ntkexp."):
             continue
         yield f"{level} {title}\n\n{summary(kind)}"
         listed = list(rows(kind, key))
-        again = shared(listed, told)
-        yield from filter(None, [table(row for row in listed if told.get(row) not in again)])
+        again = shared(listed, titles)
+        yield from filter(None, [table(row for row in listed if titles.get(row) not in again)])
         for before, keys in again.items():
             yield f"As for `{before}`: {', '.join(f'`{key}`' for key in keys)}."
-        told = dict.fromkeys(listed, title) | told
+        titles = dict.fromkeys(listed, title) | titles
 
 
-def shared(listed: Iterable[Row], told: Mapping[Row, str]) -> dict[str, list[str]]:
+def shared(listed: Iterable[Row], titles: Mapping[Row, str]) -> dict[str, list[str]]:
     """Earlier component -> the keys of options that are the same there in every word; a few are
     rather said again."""
     again: dict[str, list[str]] = {}
     for row in listed:
-        if row in told:
-            again.setdefault(told[row], []).append(row.key.rpartition(".")[2])
+        if row in titles:
+            again.setdefault(titles[row], []).append(row.key.rpartition(".")[2])
     return {title: keys for title, keys in again.items() if len(keys) > 2}
 
 

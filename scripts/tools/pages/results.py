@@ -30,29 +30,29 @@ def document(before: str) -> str:
 
 
 def sections() -> Iterator[str]:
-    yield from section("Training", (*TABLES, MEMBERS), told=("step", STEP))
+    yield from section("Training", (*TABLES, MEMBERS), above=("step", STEP))
     for group, word in (("probe", "Probe"), ("study", "Study")):
         for name in components.names(group):
             kind = components.find(group, name)
             # Components of a project of one's own are that project's to document.
             if kind.__module__.startswith("ntkexp."):
-                told = ("step", STEP) if group == "probe" else None
-                yield from section(f"{word} {name}", kind.tables, told)  # type: ignore[attr-defined]
+                above = ("step", STEP) if group == "probe" else None
+                yield from section(f"{word} {name}", kind.tables, above)  # type: ignore[attr-defined]
                 for array in getattr(kind, "arrays", ()):
                     yield _filled(f"`{array.name}.STEP.npy`: {array.about}.")
 
 
 def section(
-    title: str, tables: Sequence[Table], told: tuple[str, Column] | None = None
+    title: str, tables: Sequence[Table], above: tuple[str, Column] | None = None
 ) -> Iterator[str]:
-    """A table of columns for each table, without the column that the page has told of. Columns that
-    all tables have are told once; the only table of a component of its name has no heading."""
+    """A table of columns for each table, without the column that the page has above. Columns that
+    all tables have stand once; the only table of a component of its name has no heading."""
     yield f"## {title}"
     columns = [list(table.columns.items()) for table in tables] if len(tables) > 1 else [[]]
-    shared = [item for item in columns[0] if item != told and all(item in of for of in columns)]
+    shared = [item for item in columns[0] if item != above and all(item in t for t in columns)]
     if shared:
-        told_of = (f"`{name}` ({column.type}: {column.about})" for name, column in shared)
-        yield _filled(f"Every table has {', '.join(told_of)}.")
+        in_all = (f"`{name}` ({column.type}: {column.about})" for name, column in shared)
+        yield _filled(f"Every table has {', '.join(in_all)}.")
     for table in tables:
         if len(tables) > 1 or not title.endswith(f" {table.name}"):
             yield f"### {table.name}"
@@ -60,7 +60,7 @@ def section(
         rows = [
             f"| {name} | {column.type} | {_cell(column.about)} |"
             for name, column in table.columns.items()
-            if (name, column) != told and (name, column) not in shared
+            if (name, column) != above and (name, column) not in shared
         ]
         yield "\n".join(["| column | type | what it is |", "|---|---|---|", *rows])
         if table.notes:
