@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -49,14 +49,20 @@ def chosen(
 
 
 def chosen_of(
-    experiments: Iterable[str], places: Sequence[Path], tables: Sequence[str]
+    experiments: Iterable[str],
+    places: Sequence[Path],
+    tables: Sequence[str],
+    choice: Callable[[str, Sequence[Path], Sequence[str]], list[Record]] = chosen,
 ) -> list[Record]:
-    """The runs of those experiments that have some; where none has, the commands that make them."""
-    names = list(experiments)
-    drawn = [chosen(name, places, tables) for name in names]
-    if not any(drawn):
-        stop(missing(name, places, tables) for name in names)
-    return [record for records in drawn for record in records]
+    """The runs of the experiments that have some, and for each without the command that makes it;
+    where none has, that alone and exit code 3."""
+    drawn = {name: choice(name, places, tables) for name in experiments}
+    if not any(drawn.values()):
+        stop(missing(name, places, tables) for name in drawn)
+    for name, records in drawn.items():
+        if not records:
+            print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
+    return [record for records in drawn.values() for record in records]
 
 
 def folders(experiment: str) -> list[Path]:

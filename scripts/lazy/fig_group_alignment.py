@@ -37,12 +37,8 @@ LEGEND = 1.45  # room for it above the curves
 
 
 def make(options: drawing.Options) -> Figure:
-    tables = ["evals", "alignment"]
-    chosen = [runs.chosen(name, options.runs, tables) for name in options.experiments]
-    if not any(chosen):
-        runs.stop(runs.missing(name, options.runs, tables) for name in options.experiments)
     by_panel: dict[str, list[Record]] = {}
-    for record in (record for of_experiment in chosen for record in of_experiment):
+    for record in runs.chosen_of(options.experiments, options.runs, ["evals", "alignment"]):
         by_panel.setdefault(family(record.experiment), []).append(record)
     size = (drawing.PAGE if len(by_panel) > 1 else drawing.COLUMN * 1.3, 2.7)
     figure, panels = drawing.subplots(1, len(by_panel), figsize=size, squeeze=False)

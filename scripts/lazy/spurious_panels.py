@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.claims.effort import line
 from ntkexp.papers.lazy.spurious_curves import (
     ALPHAS,
     LINEARISED,
@@ -38,22 +36,15 @@ STILL = 0.005
 
 
 def records_of(options: drawing.Options) -> list[Record]:
-    """The runs of the experiments that have some; without any the commands that make them."""
-    by_experiment = [_runs_of(name, options.runs) for name in options.experiments]
-    if not any(by_experiment):
-        runs.stop(runs.missing(name, options.runs, ["evals"]) for name in options.experiments)
-    for name, records in zip(options.experiments, by_experiment, strict=True):
-        if not records:
-            print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
-    return [record for records in by_experiment for record in records]
+    return runs.chosen_of(options.experiments, options.runs, ["evals"], _chosen)
 
 
-def _runs_of(experiment: str, places: Sequence[Path]) -> list[Record]:
+def _chosen(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> list[Record]:
     """The runs that count, unfinished ones too: the first phase ends after some hundred updates."""
     roots = list(places) or runs.folders(experiment)
     candidates = of_recipe(collect(root for root in roots if root.is_dir()), "paper")
     records = [r for r in candidates if r.experiment == experiment and r.one_of_its_experiment]
-    return choose(has_rows(records, ["evals"]))
+    return choose(has_rows(records, tables))
 
 
 def draw(records: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.claims.effort import line
 from ntkexp.papers.linearised.tasks import LINEAR, TITLES, TRAINED, each_task, pairs
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
@@ -27,14 +25,7 @@ PANEL = 2.6
 
 
 def records_of(options: drawing.Options, tables: Sequence[str]) -> list[Record]:
-    """The runs of the experiments that have some; without any the commands that make them."""
-    by_experiment = [runs.chosen(name, options.runs, tables) for name in options.experiments]
-    if not any(by_experiment):
-        runs.stop(runs.missing(name, options.runs, tables) for name in options.experiments)
-    for name, records in zip(options.experiments, by_experiment, strict=True):
-        if not records:
-            print(f"not drawn, no runs of {name}: {line(name)}", file=sys.stderr)
-    return [record for records in by_experiment for record in records]
+    return runs.chosen_of(options.experiments, options.runs, tables)
 
 
 def accuracies(records: Sequence[Record]) -> Figure:
