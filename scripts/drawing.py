@@ -251,7 +251,7 @@ def letter_panels(panels: Iterable[Axes]) -> None:
 
 
 def note(figure: Figure, lines: Iterable[str]) -> None:
-    """Below the panels, what a reader must know who has the image alone."""
+    """Write below the panels what a reader must know who has the image alone."""
     width = int(CHARACTERS_PER_INCH * figure.get_figwidth())
     text = "\n".join(textwrap.fill(line, width) for line in lines)
     figure.supxlabel(text, fontsize=7, x=0.01, ha="left")

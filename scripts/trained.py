@@ -69,8 +69,8 @@ class SeedRuns:
 
     @property
     def first_step(self) -> int:
-        """Where the axis of iterations begins: as the paper's, or at the first look of one's own
-        runs after the initialisation."""
+        """The start of the axis of iterations: the paper's, or the first look of one's own runs
+        after the initialisation."""
         steps = self.tables["evals"]["step"]
         return int(steps[steps > 0].min()) if self.name and (steps > 0).any() else FIRST_ITERATION
 
@@ -206,7 +206,7 @@ def _trainings(groups: Sequence[SeedRuns]) -> list[str]:
 
 
 def ends(records: Sequence[Record]) -> str:
-    """After how many iterations runs end, and with what accuracies: the range of several."""
+    """The iterations at which runs end, and their accuracies: the range of several."""
     going = "" if all(record.finished for record in records) else " so far"
     span = f"{_span([record.iteration for record in records], ',')} iterations{going}"
     if any("evals" not in record.tables for record in records):

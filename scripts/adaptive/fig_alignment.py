@@ -47,7 +47,7 @@ def make(options: drawing.Options) -> Figure:
 
 
 def with_seed(record: Record) -> pd.DataFrame:
-    """The table; a run of one network has no column for its seed."""
+    """The table with a column for the seed, which that of a run of one network lacks."""
     table = record.tables[TABLE]
     return table if "seed" in table else table.assign(seed=record.config["seed"])
 

@@ -57,7 +57,7 @@ def make(options: drawing.Options) -> Figure:
 
 
 def place_of(record: Record) -> int:
-    """In the order in which the model names its ways to draw the weights."""
+    """The place of a run by its weights, in the order in which the model names them."""
     return WEIGHTS.index(record.config["model.weights"])
 
 

@@ -168,8 +168,8 @@ def annotate(axes: Axes, table: pd.DataFrame, measure: str, height: float, colou
 
 
 def agreements(table: pd.DataFrame) -> pd.Series:
-    """For each measure how far it puts the networks of a seed in the order of their gaps, as the
-    ledger computes it: the mean over seeds."""
+    """The agreement of each measure with the order of the gaps of a seed's networks, as the ledger
+    computes it: the mean over seeds."""
     names = [OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in table)]
     seeds = [rows for _, rows in table.groupby("seed")]
     means = {name: np.mean([agreement(rows[name], rows[GAP]) for rows in seeds]) for name in names}

@@ -39,7 +39,7 @@ def make(options: drawing.Options) -> Figure:
 
 
 def epoch_of(record: Record) -> int | None:
-    """Whose kernel it is: weights.120.pt are those after 3 epochs of 40 minibatches."""
+    """The epoch of the kernel: weights.120.pt are those after 3 epochs of 40 minibatches."""
     if record.experiment == NETWORK:
         return None
     return int(str(record.config["weights.file"]).split(".")[1]) // STEPS_AN_EPOCH

@@ -43,7 +43,7 @@ def rows(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
 
 
 def note(figure: Figure, records: Sequence[Record]) -> None:
-    """Below the figure: on how much each row was trained, for how long, and instead of what."""
+    """Write below the figure on what each row was trained, for how long, and instead of what."""
     lines, instead = [], []
     drawn = looks(records, WRONG_LABELS)
     for record in records:

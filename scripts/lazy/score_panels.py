@@ -69,7 +69,7 @@ def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def tenths_legend(axes: Axes, *, below: bool = False) -> None:
-    """`below` the panel, and with the regimes."""
+    """The legend of the tenths; `below` the panel it has the regimes, too."""
     labels = [f"tenth {place + 1}" for place in SHOWN]
     labels[0] += ", hardest"
     lines = [
@@ -90,7 +90,7 @@ def mean_loss_axis(axes: Axes, frame: pd.DataFrame) -> None:
 
 
 def note(figure: Figure, records: Sequence[Record], *, seeds: str = "", last: str = "") -> None:
-    """Below the figure: on how much each row was trained, for how long, and instead of what.
+    """Write below the figure on what each row was trained, for how long, and instead of what.
 
     `seeds`: which of them are drawn; `last`: a line below all.
     """

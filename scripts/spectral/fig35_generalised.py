@@ -57,7 +57,7 @@ def spectrum(axes: Axes, record: Record) -> None:
 
 
 def root(table: pd.DataFrame, column: str) -> pd.Series:
-    """By n, of single coefficients."""
+    """By n, the root mean square of single coefficients."""
     energy = table.groupby("n")[column].mean()
     size = np.diff(energy.index, prepend=0)
     return np.sqrt(energy * energy.index.max() / size)

@@ -137,7 +137,7 @@ def goal(name: str, gflop_ratio: float) -> float:
 
 
 def _difference(model: nn.Module, inputs: Tensor, room_bytes: int) -> float:
-    """In float64, where no two orders of summation differ by more than rounding."""
+    """The difference from torch.func in float64, where orders of summation differ by rounding."""
     double = copy.deepcopy(model).double()
     batch = inputs.double() if inputs.is_floating_point() else inputs
     try:

@@ -35,7 +35,7 @@ def of_loops(model: nn.Module, inputs: Tensor) -> Tensor:
 
 
 def of_nngeometry(model: nn.Module, inputs: Tensor) -> Tensor:
-    """Its axes are (c, n, c, n)."""
+    """By nngeometry, whose axes are (c, n, c, n)."""
     from nngeometry.gram import GramMatrix
     from torch.utils.data import DataLoader, TensorDataset
 

@@ -57,7 +57,7 @@ NETS: dict[str, tuple[Model, tuple[int, ...]]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """Where, and by which clock."""
+    """The device and the clock of a measurement."""
 
     device: str
     cpu_seconds: bool
@@ -238,7 +238,7 @@ def against(
 
 
 def alone(case: str, net: str, n: int, target: str, repeats: int, setting: Setting) -> Row:
-    """Also held against one backward: y^T K y = |grad sum y f|^2."""
+    """Our kernel alone, checked by one backward: y^T K y = |grad sum y f|^2."""
     bench = Bench(net, n, setting)
     ours, rate, kernel = bench.beside_products(
         lambda: tangent_kernel(bench.model, bench.inputs), repeats

@@ -198,12 +198,12 @@ class Campaign:
     # What stands before a fault
 
     def start_finished(self, work: Work, data: int = 0) -> None:
-        """As if the work had been done here, undisturbed."""
+        """Put the results here as if the work had been done, undisturbed."""
         whole = self.reference(work, data).home / "outputs"
         shutil.copytree(whole, self.outputs, dirs_exist_ok=True)
 
     def start_interrupted(self, work: Work) -> bool:
-        """A kill at a moment when there is something to go on from; whether it came to that."""
+        """Kill the work when there is something to go on from; True if it came to that."""
         words = work.at(work.paces[0])
         done = self.reference(work).operations[words]
         late = [o.number for o in done if o.number > len(done) // 4]

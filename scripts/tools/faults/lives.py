@@ -98,7 +98,7 @@ class Life:
         return [pid for pid in _processes() if _session(pid) == self.pid and _state(pid) != "Z"]
 
     def wait_until(self, condition: str, limit: float = LIMIT_SECONDS) -> bool:
-        """Wait until it is `stopped`, has `begun` or `ended`; whether it came to that."""
+        """Wait until it is `stopped`, has `begun` or `ended`; True if it came to that."""
         deadline = time.monotonic() + limit
         while time.monotonic() < deadline:
             if self._poll():

@@ -107,7 +107,7 @@ class Reference:
     seconds: float = 0.0
 
     def make(self) -> None:
-        """From nothing at each pace, and over it again; the tables of the last remain."""
+        """Run from nothing at each pace, then again as a rerun; the last tables remain."""
         for pace in self.work.paces:
             shutil.rmtree(self.home, ignore_errors=True)
             self.home.mkdir(parents=True)
