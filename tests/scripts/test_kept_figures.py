@@ -13,7 +13,7 @@ from ntkexp.scripts.runs import chosen
 from tests.conftest import Script
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
-# But for those of studies, which test_figures_of_studies.py draws.
+# But for those of most studies, which test_figures_of_studies.py draws.
 FIGURES = {
     "adaptive": {
         "fig01_label_kernel": ("label_kernel_sgd",),
@@ -38,13 +38,33 @@ FIGURES = {
         "figc07_spurious_seeds": ("celeba_kind",),
         "figc08_spurious_seeds": ("spurious_mlp",),
     },
+    "spectral": {
+        "fig31_spectrum": ("equal", "one_sine"),
+        "fig32_functions": ("equal",),
+        "fig33_robustness": ("robustness",),
+        "fig34_waves": ("waves", "wave_amplitudes", "wave_controls"),
+        "fig35_generalised": ("kernel_noise",),
+        "fig36_sinusoids": ("sinusoids",),
+        "fig37_decisions": ("decision_maps",),
+        "fig_kernel": ("kernel", "descent"),
+        "figa1_losses": ("equal",),
+        "figa2_training": ("waves", "wave_amplitudes", "wave_controls"),
+        "figa3_extremes": ("sinusoids",),
+        "figa4_dip": ("kernel_noise",),
+        "figa6_depth": ("delta_depth",),
+        "figa7_width": ("delta_width",),
+        "figa8_clip": ("delta_clip",),
+        "figa9_predictions": ("delta_clip",),
+        "figa10_manifolds": ("manifolds",),
+        "figa13_neighbours": ("neighbours", "smoothness"),
+    },
 }
 
 
 # Panels of another figure, of other runs or other columns.
 ALIKE = {
     "figc5_score_differences", "figc6_score_accuracies", "figc07_spurious_seeds",
-    "figc08_spurious_seeds",
+    "figc08_spurious_seeds", "figa7_width", "figa8_clip",
 }  # fmt: skip
 
 
