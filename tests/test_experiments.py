@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,30 +29,38 @@ pytestmark = pytest.mark.usefixtures("made_images")
 TRAINED = [experiment for experiment in experiments() if experiment.command == "train"]
 
 
-def alike(names: Sequence[str]) -> set[str]:
-    """Those of the same components as one before, whose sizes and numbers alone are others."""
-    first: dict[str, str] = {}
-    return {name for name in names if first.setdefault(str(defaults_of(name)), name) != name}
-
-
-def defaults_of(name: str) -> list[str]:
-    """The components that an experiment chooses, and those of the experiments it goes on from."""
+def parts_of(name: str) -> set[str]:
+    """The components that an experiment chooses, and the sections that it sets; with those of the
+    experiments it goes on from."""
     config = yaml.safe_load((TOP / "configs" / "exp" / f"{name}.yaml").read_text())
-    chosen: list[str] = []
+    parts = {*config}
     for entry in config.get("defaults", ()):
         if isinstance(entry, str):
-            chosen += defaults_of(entry) if entry != "_self_" else []
+            parts |= parts_of(entry) if entry != "_self_" else set()
         else:
-            ((group, value),) = entry.items()
-            chosen.append(f"{group}={value}")
-    return sorted(chosen)
+            ((group, chosen),) = entry.items()
+            names = chosen if isinstance(chosen, list) else [chosen]
+            parts |= {f"{group}={name}" for name in names}
+    return parts
 
 
-# What is long at any scale, and whose probes, members and routes have tests of their own.
+def that_have_all_parts(names: Iterable[str]) -> set[str]:
+    """A few experiments that have every part which one of all has."""
+    parts = {name: parts_of(name) for name in names}
+    lacking, chosen = set().union(*parts.values()), set()
+    while lacking:
+        richest = max(parts, key=lambda name: len(parts[name] & lacking))
+        chosen.add(richest)
+        lacking -= parts[richest]
+    return chosen
+
+
+# What is long at any scale, and whose data, probes, members and routes have tests of their own.
 LONG = {
     "adaptive/label_kernel", "lazy/yin_yang", "lazy/yin_yang_linearised", "lazy/c_scores_vgg11",
+    "lazy/c_scores_vgg11_lazy", "spectral/classes", "spectral/manifolds",
 }  # fmt: skip
-ON_DEMAND = LONG | alike([experiment.name for experiment in TRAINED])
+QUICK = that_have_all_parts(one.name for one in TRAINED if one.name not in LONG)
 
 
 @cache
@@ -74,9 +82,7 @@ def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experim
 @pytest.mark.parametrize(
     "experiment",
     [
-        pytest.param(
-            one, id=one.name, marks=[pytest.mark.on_demand] if one.name in ON_DEMAND else []
-        )
+        pytest.param(one, id=one.name, marks=[] if one.name in QUICK else [pytest.mark.on_demand])
         for one in TRAINED
     ],
 )
