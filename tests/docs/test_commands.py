@@ -66,7 +66,14 @@ def test_the_slow_commands_of_a_page_run(
     Reader(name, inside, tmp_path, monkeypatch).read(("run", "exits with", "slow"))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name",
+    # The gallery is made of the figures' own commands.
+    [
+        pytest.param(name, marks=[pytest.mark.on_demand] if "/gallery/" in name else [])
+        for name in PAGES
+    ],
+)
 def test_what_is_not_run_is_composed_or_parsed(name: str, inside: Ntkexp) -> None:
     said = [one for one in spans(PAGES[name]) if spoken.is_command(one)]
     for block in blocks(PAGES[name]):

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Ntkexp
 from tests.docs.pages import TOP, blocks
 from tests.forked import Forked
 
 
+@pytest.mark.on_demand
 def test_the_page_leads_to_figures(inside: Ntkexp, tmp_path: Path) -> None:
     page = blocks(TOP / "docs" / "own_network.md")
     for block in page:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import TOP, blocks, commands
 from tests.environment import python_path
 from tests.forked import Forked, beside
@@ -17,6 +19,7 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.on_demand
 def test_the_project_plays_its_game_judges_and_draws_it(tmp_path: Path) -> None:
     for block in BLOCKS:
         if block.file:
