@@ -81,12 +81,13 @@ STUDIES = {
 }
 
 
-# Those that have no path of their own on a device that another kind has not; on demand.
+# Those that have no path of their own on a device that another kind has not; on demand. Batch norm
+# is trained in on_graphs.py.
 ALIKE = {
     "alignment", "complexity of the minibatch", "linearity", "measures", "leave one out",
     "frozen prediction", "relaxed model", "full batch", "alpha", "linearised in function space",
     "members", "members on the same images", "members of convolutions",
-    "c-scores with convolutions",
+    "c-scores with convolutions", "batch norm",
 }  # fmt: skip
 
 
