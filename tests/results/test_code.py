@@ -81,7 +81,7 @@ def test_a_run_from_inside_of_a_repository_of_ones_own_tells_nothing_of_it(
     repository: Path,
 ) -> None:
     site = repository / ".venv" / "site"
-    shutil.copytree(PACKAGE, site / "ntkexp", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, site / "ntkexp")
     if not (site / "ntkexp" / "configs").is_dir():
         shutil.copytree(PACKAGE.parent / "configs", site / "ntkexp" / "configs")
     (repository / "settings.txt").write_text("secret=456\n")

@@ -24,7 +24,7 @@ from tests.tiny_runs import train
 
 WORDS = ("train", *TINY_DISK, "optim.steps=6")
 # Which of the looks fail, one after the other.
-EVERY = pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.on_demand)])
+EVERY = pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.on_demand)])
 STALE = OSError(errno.ESTALE, os.strerror(errno.ESTALE))
 
 
