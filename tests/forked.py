@@ -97,8 +97,8 @@ class Forked:
         return subprocess.CompletedProcess(self.words, self.wait(), out, errors)
 
 
-def beside(folder: Path) -> Main:
-    """`ntkexp` where this folder is on Python's path, as if nothing had been looked for before."""
+def beside(folder: Path, function: Main = main) -> Main:
+    """`function` where this folder is on Python's path, as if nothing had been looked for yet."""
 
     def run(words: Sequence[str]) -> int:
         sys.path.insert(0, str(folder))
@@ -107,7 +107,7 @@ def beside(folder: Path) -> Main:
         for value in [value for module in ours for value in vars(module).values()]:
             if callable(forget := getattr(value, "cache_clear", None)):
                 forget()
-        return main(words)
+        return function(words)
 
     return run
 

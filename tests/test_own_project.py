@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -43,6 +43,13 @@ def site(tmp_path: Path) -> Path:
     return install(tmp_path / "site")
 
 
+def as_module(words: Sequence[str]) -> int:
+    """`python -m NAME`."""
+    sys.argv = [*words]
+    runpy.run_module(words[0], run_name="__main__")
+    return 0
+
+
 def test_its_experiment_runs_is_listed_and_drawn(run: Run, site: Path, tmp_path: Path) -> None:
     words = ("train", "+exp=spirals", "scale=small", *TINY)
     listed, done, again = run(("list",), words, words, site=site)
@@ -53,9 +60,9 @@ def test_its_experiment_runs_is_listed_and_drawn(run: Run, site: Path, tmp_path:
     assert "units: 16" in (kept / "config.yaml").read_text()
     assert "done already" in again.stdout
     figure = tmp_path / "outputs" / "figures" / "own_project" / "fig_spirals.svg"
-    command = [sys.executable, "-m", "own_project.scripts.fig_spirals"]
-    there = os.environ | {"PYTHONPATH": python_path(TOP, site), "MPLBACKEND": "agg"}
-    subprocess.run(command, cwd=tmp_path, env=there, check=True, capture_output=True)
+    module = ["own_project.scripts.fig_spirals"]
+    by_itself = Forked(module, tmp_path, function=beside(site, as_module)).done()
+    assert by_itself.returncode == 0, by_itself.stderr
     figure.unlink()
     (drawn,) = run(("figures", "own_project", "1"), site=site)
     assert drawn.returncode == 0, drawn.stderr
