@@ -13,11 +13,11 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from hydra._internal.hydra import Hydra
 
 from ntkexp.cli import main
 from tests.environment import REACHED, REAL_IMAGES, SCRATCH
 from tests.forked import Forked
+from tests.quick_hydra import make_quick
 from tests.tiny_runs import SHAPES, make_images
 
 hypothesis.settings.register_profile("ntkexp", derandomize=True, deadline=None)
@@ -66,9 +66,8 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def composes_once() -> Iterator[None]:
-    """Hydra composes every config twice, first for `hydra.mode` alone, which no test sets."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Hydra, "get_mode", lambda *words, **more: None)
+        make_quick(patch)
         yield
 
 

@@ -17,6 +17,7 @@ from ntkexp.compose.check import shrink
 from ntkexp.compose.composition import Composer
 from ntkexp.compose.overrides import typed_keys
 from ntkexp.identity import identity
+from tests.quick_hydra import make_plain
 
 SWEEPS = [
     ["+exp=disk", "seed=2", "optim.lr=0.1", "optim.batch_size=null", "scale.steps=${seed}"],
@@ -49,7 +50,9 @@ def test_quick_composition_is_that_of_hydra(
     hydra: Hydra, master: DictConfig, overrides: list[str]
 ) -> None:
     composer = Composer(hydra.config_loader, master)
-    theirs = hydra.config_loader.load_sweep_config(master, list(overrides))
+    with pytest.MonkeyPatch.context() as patch:
+        make_plain(patch)
+        theirs = hydra.config_loader.load_sweep_config(master, list(overrides))
     OmegaConf.set_struct(theirs, False)
     del theirs["hydra"]
     typed = frozenset(typed_keys(overrides))
