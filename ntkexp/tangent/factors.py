@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.machine import on_gpu
-from ntkexp.tangent.memory import Workspace
+from ntkexp.tangent.memory import Workspace, cut
 from ntkexp.tangent.positions import Positions, everything, side_by_side
 
 # Gradients of a few examples at a time stay in the processor's cache.
@@ -195,5 +195,4 @@ def _square(values: Tensor) -> Tensor:
 
 
 def _parts(examples: int, bytes_each: int, workspace: Workspace) -> list[slice]:
-    step = max(1, workspace.limit_bytes // max(bytes_each, 1))
-    return [slice(start, start + step) for start in range(0, examples, step)]
+    return cut(examples, max(1, workspace.limit_bytes // max(bytes_each, 1)))

@@ -18,6 +18,7 @@ from ntkexp.tangent.memory import (
     Workspace,
     blocks,
     budget_or_default,
+    cut,
     in_huge_pages,
     refuse_beyond_memory,
 )
@@ -141,10 +142,10 @@ class KernelBuilder:
             return self._finished(kernel)
         size = ranges[0].stop
         result: TangentKernel | None = None
-        for rows in _ranges(len(batch), size):
+        for rows in cut(len(batch), size):
             left = self.features.of(batch[rows])
             result = result or self._empty(len(batch), len(other), left)
-            for columns in _ranges(len(other), size):
+            for columns in cut(len(other), size):
                 self._add(result, left, self.features.of(other[columns]), rows, columns)
         assert result is not None
         return self._finished(result)
@@ -193,10 +194,6 @@ class KernelBuilder:
             kernel.gram += gram
         check_finite(kernel.gram)
         return kernel
-
-
-def _ranges(length: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
 def cheapest(shape: Shape, device: torch.device) -> type[Way]:
@@ -265,7 +262,7 @@ def batch_kernel(
     weights = sum(parameter.numel() for parameter in function.parameters.values())
     budget = budget_or_default(budget_bytes, values.device)
     step = max(1, budget // (2 * weights * values.element_size()))
-    ranges = _ranges(size, step)
+    ranges = cut(size, step)
     names = dict.fromkeys(map(layer_of, function.parameters))
     grams = {name: values.new_zeros(size, size).detach() for name in names}
     for index, rows in enumerate(ranges):

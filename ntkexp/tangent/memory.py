@@ -71,8 +71,12 @@ def blocks(examples: int, bytes_per_example: int, budget_bytes: int) -> list[sli
     room = int(budget_bytes * PASS_SHARE) // bytes_per_example
     if examples <= room:
         return [slice(0, examples)]
-    step = max(1, room // 2)
-    return [slice(start, min(start + step, examples)) for start in range(0, examples, step)]
+    return cut(examples, max(1, room // 2))
+
+
+def cut(length: int, size: int) -> list[slice]:
+    """Slices of so many rows, a shorter one at the end."""
+    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
 class SavedBytes:
