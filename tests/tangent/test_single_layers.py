@@ -14,7 +14,7 @@ from ntkexp.tangent.kernel import add_layer
 from ntkexp.tangent.memory import Workspace
 from ntkexp.tangent.positions import Columns, Patches
 from ntkexp.tangent.shape import Shape
-from ntkexp.tangent.ways import WAYS, Pairs
+from ntkexp.tangent.ways import WAYS, Pairs, Way
 from tests.tangent.dense_jacobian import distance, jacobian, layer_kernels
 
 CONVS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -146,6 +146,29 @@ def test_every_route_gives_the_same_matrix(drawn: tuple[nn.Module, Tensor], cros
             half = way.halves(Shape.of(left, right))
             assert not (half and cross)
             assert distance(gram.tril() if half else gram, truth.tril() if half else truth) < 1e-10
+
+
+class Counting(Workspace):
+    """Knows its largest loan."""
+
+    largest = 0
+
+    def tensors(self, *shapes: tuple[int, ...]) -> list[Tensor]:
+        lent = super().tensors(*shapes)
+        self.largest = max(self.largest, sum(tensor.nbytes for tensor in lent))
+        return lent
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_route_borrows_about_its_room(way: type[Way]) -> None:
+    draws = torch.Generator().manual_seed(0)
+    u = torch.randn(120, 1, 12, 4, generator=draws, dtype=torch.float64)
+    v = torch.randn(120, 3, 1, 5, 4, generator=draws, dtype=torch.float64)
+    gram = torch.zeros(360, 360, dtype=torch.float64)
+    short, ample = Counting(gram, 100_000), Counting(gram, 2**30)
+    for workspace in (short, ample):
+        way.add(gram, Outer(Columns(u), v), None, workspace)
+    assert short.largest < 125_000 < ample.largest
 
 
 @pytest.mark.parametrize("channels", [3, 300])

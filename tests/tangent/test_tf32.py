@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -29,3 +31,16 @@ def test_the_sign_estimate_bears_tf32(monkeypatch: pytest.MonkeyPatch) -> None:
         SharedForward(model).run(x, torch.Generator())
     monkeypatch.setattr(backwards, "in_tf32", lambda like: True)
     assert SharedForward(model).run(x, torch.Generator()) > 0
+
+
+@pytest.mark.parametrize("rounded", ["matmul", "conv"])
+def test_one_of_two_settings_is_enough_to_round(
+    rounded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a GPU torch rounds convolutions by default, and matrix products only when asked."""
+    monkeypatch.setattr(backwards, "on_gpu", lambda device: True)
+    for place, name in ((torch.backends.cuda, "matmul"), (torch.backends.cudnn, "conv")):
+        setting = SimpleNamespace(fp32_precision="tf32" if name == rounded else "ieee")
+        monkeypatch.setattr(place, name, setting)
+    assert backwards.in_tf32(torch.zeros(1))
+    assert not backwards.in_tf32(torch.zeros(1, dtype=torch.float64))

@@ -83,6 +83,14 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert other.read_text() == "mine"
 
 
+def test_of_orthogonal_examples_the_diagonal_tells_another_function(tmp_path: Path) -> None:
+    model, file = nn.Linear(4, 1, bias=False).double(), tmp_path / "k.npy"
+    inputs = torch.eye(4, dtype=torch.float64)
+    tiles(model, inputs, file, outputs=lambda f: f)
+    with pytest.raises(UserError, match="of another function"):
+        tiles(model, inputs, file, outputs=lambda f: 2 * f)
+
+
 def tiles(model: nn.Module, inputs: Tensor, file: Path, **options: object) -> Tensor:
     found = tangent_kernel_tiles(
         model,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import pytest
 import torch
@@ -180,7 +181,8 @@ class Detached(nn.Linear):
 
 
 def test_what_is_no_module_is_refused() -> None:
-    for measure in (tangent_kernel, tangent_trace):
+    estimate = partial(tangent_trace, estimate="signs", generator=torch.Generator())
+    for measure in (tangent_kernel, tangent_trace, estimate):
         with pytest.raises(UserError, match=r"a torch\.nn\.Module is needed, not a function"):
             measure(lambda x: x, torch.randn(4, 3))  # type: ignore[arg-type]
 

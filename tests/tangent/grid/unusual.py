@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils import parametrizations, parametrize
 from torch.utils.checkpoint import checkpoint
 
@@ -37,6 +38,13 @@ def symmetric() -> nn.Module:
     return seq(layer, nn.Tanh(), nn.Linear(4, 2))
 
 
+class ScaledBias(nn.Linear):
+    """The weight enters as it is, the bias through another operation."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.linear(x, self.weight, 0.1 * self.bias)
+
+
 def recomputed(m: Of, x: Tensor) -> Tensor:
     hidden = checkpoint(m.body, x, use_reentrant=False)  # type: ignore[arg-type]
     return m.head(hidden)  # type: ignore[operator, no-any-return]
@@ -62,6 +70,7 @@ UNUSUAL: dict[str, Net] = {
     "low rank": (lambda: lora(False), vectors()),
     "low rank on frozen": (lambda: lora(True), vectors()),
     "symmetric": (symmetric, vectors()),
+    "scaled bias": (lambda: seq(ScaledBias(4, 4), nn.Tanh(), ScaledBias(4, 2)), vectors()),
     "checkpointing": (
         of(
             recomputed,
