@@ -143,6 +143,12 @@ def test_a_digit_covers_its_background() -> None:
     assert laid_over(digits, characters, 0.0).tolist() == digits.tolist()
 
 
+def test_a_digit_on_its_background_is_rounded_to_the_nearest_byte() -> None:
+    digits, characters = np.meshgrid(*[np.arange(256, dtype=np.uint8)] * 2)
+    exact = digits + (1 - digits / 255) * 0.7 * characters
+    assert np.abs(laid_over(digits, characters, 0.7) - exact).max() < 0.501
+
+
 def test_backgrounds_are_characters_of_the_attribute() -> None:
     """Where the digit has no ink at all one sees the character alone."""
     found = load(DigitsOnCharacters(balanced=2, brightness=1.0))

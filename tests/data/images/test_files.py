@@ -20,7 +20,7 @@ import torch
 from ntkexp.data import load
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.images.files import sharing
-from ntkexp.data.images.sources import checksums, data_directory, inventory, read
+from ntkexp.data.images.sources import checksums, data_directory, image_sets, inventory, read
 from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.errors import UserError
 
@@ -124,6 +124,11 @@ def test_every_file_is_told_of_and_what_is_not_official(made_up: Any) -> None:
     ]
     images = read("kmnist", "train", progress=False)
     assert [*checksums(images.files)] == ["kmnist/train-00000-of-00001.parquet"]
+
+
+def test_an_image_set_is_listed_once_though_other_data_are_made_of_it() -> None:
+    names = [kind.name for kind in image_sets().values()]
+    assert "mnist" in names and len(set(names)) == len(names)
 
 
 def break_row(path: Path, row: int, **cells: Any) -> None:

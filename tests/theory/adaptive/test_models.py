@@ -271,6 +271,8 @@ def test_outer_products_and_several_layers_are_as_dense_gradients() -> None:
     sides = [(SQUARE, SQUARE), (SQUARE, Fixed())]
     one, other = (adapt(layers, 3 * r, sides, iterations=50) for layers in (outer, dense))
     np.testing.assert_allclose(one.objectives, other.objectives, rtol=1e-9)
+    paid_by_both = sum(joint_penalty(B, *pair) for B, pair in zip(one.B, sides, strict=True))
+    assert one.objectives[-1] == pytest.approx(paid_by_both)
     np.testing.assert_allclose(one.kernel, other.kernel, rtol=1e-8, atol=1e-10)
     by_theorem = sum(
         exact.adapted_kernel(part.gradients, exact.layer_solution(B, *side))

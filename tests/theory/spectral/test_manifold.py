@@ -68,6 +68,12 @@ def test_the_circle_gives_bessel_functions() -> None:
     assert found[:10] == pytest.approx(np.abs(jv(np.arange(10), 5.0)), abs=1e-12)
 
 
+def test_a_wave_that_alternates_along_the_curve_has_the_highest_frequency() -> None:
+    """Eight points to and fro: four periods, n = N / 2."""
+    curve = np.stack([np.pi * (np.arange(8) % 2), np.zeros(8)], axis=1)
+    assert overlap([1.0, 0.0], curve) == pytest.approx([0, 0, 0, 0, 1], abs=1e-12)
+
+
 def test_the_overlap_with_petals_is_a_sum_over_bessel_functions() -> None:
     """k gamma = k cos t + k / 4 (sin (L + 1) t + sin (L - 1) t) with t = 2 pi z, for k along x; the
     three waves have the Fourier series of Jacobi and Anger. Frequencies n and -n differ here."""
