@@ -635,7 +635,10 @@ EXAMPLES: dict[str, Example] = {
     "fig08-decay": lambda holds: modes(PAIRS, decay=0.004 if holds else 0.5),
     "fig09-scatter": lambda holds: scatter(20.0 if holds else 4.0),
     "fig09-l2-loose": lambda holds: scaling((1, 0.5, 2.0 if holds else 0.5), (0.8, 0.4, 0.4)),
-    "fig09-l2-shape": lambda holds: scaling((1, 0.5, 2.0 if holds else 0.2), (0.8, 0.4, 0.4)),
+    # Of white features, c = 0, the claim says nothing.
+    "fig09-l2-shape": lambda holds: scaling(
+        (3.0, 0.5, 2.0) if holds else (0.1, 0.5, 0.2), (0.8, 0.4, 0.4)
+    ),
     "fig09-optimised-falls": lambda holds: scaling((1, 1, 1), (0.8, 0.4, 0.4 if holds else 1.0)),
     "fig09-optimised-flat": lambda holds: scaling((1, 1, 1), (0.8, 0.4, 0.4 if holds else 1.0)),
     "fig11-rise": partial(rising, NETWORKS, "class"),
