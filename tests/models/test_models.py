@@ -137,6 +137,18 @@ def test_statistics_of_another_run_are_taken_over_or_reset(monkeypatch: pytest.M
         assert all(torch.equal(buffer, expected[name]) for name, buffer in buffers.items())
 
 
+def test_a_fresh_layer_stays_so_where_statistics_are_reset(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = build(Resnet18(base=2), CIFAR, 1, seed=1).state_dict()
+    monkeypatch.setattr(StartFrom, "tensors", lambda self: state)
+    model = build(Resnet18(base=2), CIFAR, 1, seed=0)
+    drawn = {name: w.clone() for name, w in model.named_parameters()}
+    first, *_, last = (name for name in drawn if name.endswith("weight"))
+    start_from(model, StartFrom(run="made", fresh=[last], reset_statistics=True))
+    weights = dict(model.named_parameters())
+    assert torch.equal(weights[last], drawn[last]) and not torch.equal(drawn[last], state[last])
+    assert torch.equal(weights[first], state[first])
+
+
 def test_resnet_without_norm_has_biases_and_no_batch_statistics() -> None:
     model = build(Resnet18(base=2, norm=Norm.none), CIFAR, 10, seed=0)
     assert not any(isinstance(m, nn.BatchNorm2d) for m in model.modules())
@@ -227,6 +239,7 @@ def test_default_init_is_pytorchs_uniform_law_with_random_biases() -> None:
         (Vgg(depth=12), CIFAR, "model.depth=12.*11, 13, 16, 19"),
         (Vgg(base=0), CIFAR, "model.base=0"),
         (Vgg(), DIGIT, "vgg.*32x32.*1x28x28.*mnist"),
+        (Vgg(), (3, 64, 64), "vgg.*32x32.*3x64x64"),
         (Vgg(), (2,), "vgg.*inputs of 2"),
         (Resnet18(base=0), CIFAR, "model.base=0"),
         (Resnet18(), (2,), "resnet18.*inputs of 2"),
