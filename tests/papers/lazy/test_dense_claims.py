@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.lazy.claims.dense import CLAIMS, HASTY, LAZY
+from ntkexp.papers.lazy.claims.dense import CLAIMS, HASTY, LAZY, LEVELS
 from ntkexp.results.record import Record
 
 LEDGER = {claim.id.removeprefix("lazy-figc9-"): claim for claim in CLAIMS}
@@ -51,6 +51,14 @@ def runs(reversed_: bool) -> list[Record]:
 def test_each_claim_can_hold_and_fail(name: str) -> None:
     assert judge(LEDGER[name], runs(reversed_=False)).verdict is Verdict.holds
     assert judge(LEDGER[name], runs(reversed_=True)).verdict is Verdict.fails
+
+
+def test_the_minority_is_measured_where_the_majority_comes_to_a_level() -> None:
+    """Where exp(-a t) / 2 of the majority is L, exp(-b t) / 2 is (2 L)^(b / a) / 2."""
+    levels = 2 * np.array(LEVELS)
+    expected = (levels ** (0.01 / 0.05) - levels ** (0.03 / 0.05)).mean() / 2
+    found = judge(LEDGER["noise"], runs(reversed_=False))
+    assert [case.value for case in found.cases] == pytest.approx([expected] * 2, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["noise", "spurious"])
