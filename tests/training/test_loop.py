@@ -27,9 +27,12 @@ NET = ("model=mlp", "data=mnist", "model.depth=1", "model.width=20", "probe=[]")
 
 
 def test_it_stops_when_the_whole_training_set_is_fitted_twice(tmp_path: Path) -> None:
+    """Once it is nearly fitted it is evaluated after every epoch, whenever the next look is due."""
     words = [word for word in TINY if "stop_loss" not in word]
+    words += ["probing.spacing=list", "probing.steps=[0]"]
     run = train(tmp_path, *words, *NET, "optim.lr=0.05", "optim.epochs=400")
     evals = pd.read_parquet(run / "evals.parquet").query("split == 'train'")
+    assert set(evals["step"].diff().iloc[2:]) == {60 / 20}
     assert (evals["loss"].iloc[-2:] < 0.01).all()
     assert not (evals["loss"].iloc[:-2] < 0.01).any()
     assert evals["step"].iloc[-1] < 1200

@@ -18,7 +18,7 @@ from ntkexp.execution.prepare import prepare
 from ntkexp.models.mlp import Mlp
 from ntkexp.tangent import tangent_kernel
 from ntkexp.training.supervised import Supervised
-from ntkexp.transforms.alpha_scale import AlphaScale, Offset
+from ntkexp.transforms.alpha_scale import AlphaScale, Heads, Offset, OnTrainingSet
 from ntkexp.transforms.base import Transformed
 from tests.tiny_runs import TINY, composed, goes_on, table, train
 
@@ -56,9 +56,11 @@ def test_both_ways_are_the_formula_once_the_network_has_moved() -> None:
         inputs = train_.inputs[numbers]
         expected = kept * start(inputs) + 7 * (network(inputs) - start(inputs))
         quick = transformed.on_training_set
-        assert quick is not None
+        assert isinstance(quick, OnTrainingSet)
         torch.testing.assert_close(transformed.module(inputs), expected)
         torch.testing.assert_close(quick(inputs, numbers), expected)
+        of_a_stack = Heads([quick]).at(numbers[None])
+        torch.testing.assert_close(of_a_stack(network(inputs)[None])[0], expected)
 
 
 def stepped(alpha: float, lr: float) -> torch.Tensor:
