@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 from omegaconf import OmegaConf
 
@@ -12,8 +13,11 @@ from ntkexp import studies
 from ntkexp.models.activations import Activation
 from ntkexp.models.lenet5 import Lenet5
 from ntkexp.results import Run
+from ntkexp.results.reading import collect
+from ntkexp.scripts.alignment import fig09_feature_scaling
 from tests.conftest import Script
 
+REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
 # study -> its script, and options that make it a matter of milliseconds
 FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     "supernat": ("fig05_supernat", {"seeds": 3, "iterations": 30}),
@@ -123,3 +127,16 @@ def test_of_several_runs_a_figure_says_which_it_draws(
     main = script("fig_linear_modes")
     assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]) == 0
     assert "drawing seed0 of 2 runs" in capsys.readouterr().err
+
+
+def test_each_scatter_of_figure_9_has_its_own_scale_and_the_curves_share_one() -> None:
+    records = collect([REFERENCE / "feature_scaling"])
+    records.sort(key=lambda record: record.axis)
+    figure = fig09_feature_scaling.draw(records)
+    scatters, curves = figure.axes[: len(records)], figure.axes[len(records) :]
+    plt.close(figure)
+    assert len({axes.get_ylim() for axes in scatters}) == len(records)
+    assert len({axes.get_ylim() for axes in curves}) == 1
+    for axes, record in zip(scatters, records, strict=True):
+        assert f"a = {record.axis:g}$: ratio" in axes.get_title()
+    assert "100 subsamples" in figure.get_supxlabel()
