@@ -192,7 +192,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_the_command_line_says_so_before_torch_is_loaded(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in threads.SAID}
+    environment = {name: value for name, value in os.environ.items() if name not in threads.WAITING}
     done = subprocess.run(
         [sys.executable, "-c", AT_TORCH, "train", "+exp=disk"],
         cwd=tmp_path,
