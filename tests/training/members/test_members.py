@@ -115,7 +115,7 @@ def test_one_may_diverge_and_one_be_fitted_early(tmp_path: Path) -> None:
             assert own["step"].tolist() == table(alone, name)["step"].tolist()
 
 
-@pytest.mark.parametrize("stop_at", [1, 7, 23])
+@pytest.mark.parametrize("stop_at", [7, 23, pytest.param(1, marks=pytest.mark.on_demand)])
 def test_they_go_on_where_they_were_cut_short(stop_at: int, tmp_path: Path) -> None:
     words = (*WORDS, 'members={seed: "range(3)"}', "optim.stop_loss=1.0")
     goes_on(tmp_path, *words, "probing.losses=[2.0, 1.5]", stop_at=stop_at)
