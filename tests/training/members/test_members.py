@@ -30,7 +30,9 @@ WORDS = (
 SEEDS = (3, 1, 7)
 
 
-@pytest.mark.parametrize("model", ["mlp", "vgg11", "resnet18"])
+@pytest.mark.parametrize(
+    "model", ["mlp", "resnet18", pytest.param("vgg11", marks=pytest.mark.on_demand)]
+)
 def test_every_table_is_those_of_the_runs_alone_with_a_column(model: str, tmp_path: Path) -> None:
     words = WORDS
     if model != "mlp":
