@@ -6,6 +6,7 @@ import pytest
 from omegaconf import DictConfig
 
 from ntkexp.compose.check import shrink
+from ntkexp.config import ProbingConfig
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.models.vgg import Vgg
 from tests.tiny_runs import composer
@@ -61,3 +62,8 @@ def test_the_released_recipe_differs_from_the_paper_where_the_spec_says() -> Non
 @pytest.mark.parametrize("word", ["launcher.sbatch={qos: low}", "launcher.sbatch.qos=low"])
 def test_further_options_of_sbatch_have_any_name(word: str) -> None:
     assert composed("+exp=disk", "launcher=slurm", word).launcher.sbatch == {"qos": "low"}
+
+
+def test_a_list_belongs_to_one_config_alone() -> None:
+    ProbingConfig().steps.append(3)
+    assert 3 not in ProbingConfig().steps

@@ -132,6 +132,15 @@ def test_a_checkpoint_that_cannot_be_removed_costs_no_commit(
     assert steps_of(tmp_path) == [0, 1]
 
 
+def test_rows_so_far_are_those_of_all_commits_and_none_that_wait(tmp_path: Path) -> None:
+    run = begun(tmp_path)
+    for steps in ((0, 1), (2,), (3, 4)):
+        add(run, *steps)
+        run.commit(b"state")
+    add(run, 5)
+    assert run.so_far()["rows"] == {"losses": 5}
+
+
 def test_tables_do_not_depend_on_where_the_parts_were_cut(tmp_path: Path) -> None:
     for name, cuts in (("whole", []), ("cut", [1, 4, 5])):
         run = begun(tmp_path / name)
