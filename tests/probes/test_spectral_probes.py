@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,5 @@ def test_a_perturbation_keeps_what_it_does_not_touch_and_has_its_length() -> Non
     assert little["magnitude"].to_numpy() == pytest.approx(1, abs=1e-3)
     assert little["residual"].max() < 1e-3
     assert much["residual"].min() > 0.3
+    alone = replace(probe, directions=1).measure(seen)["perturbed_spectrum"]
+    assert alone["residual"][2:] != pytest.approx(much["residual"].to_numpy(), rel=1e-3)

@@ -49,6 +49,13 @@ def test_a_run_that_lost_again_what_it_had_learned_counts_only_for_a_figure_with
     assert runs_to_show([memory_lost]) == [memory_lost]
 
 
+def test_of_two_settings_with_as_many_seeds_that_of_the_longest_run_counts() -> None:
+    uneven = [lossy(*5 * [0.7], seed=0), lossy(*2 * [0.7], seed=1)]
+    other = {"data": {"train": "other images"}}
+    even = [replace(lossy(*3 * [0.7], seed=seed), life=other) for seed in range(2)]
+    assert choose([*even, *uneven]) == uneven
+
+
 @pytest.mark.parametrize(
     ("losses", "collapsed"),
     [
