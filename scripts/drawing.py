@@ -40,7 +40,7 @@ PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
 # Inches that an entry of a legend above all panels takes.
 LEGEND_COLUMN = 0.95
-# Of the notes below a figure.
+# The width of the notes below a figure.
 CHARACTERS_PER_INCH = 19
 FEW = 9
 BAD_INPUT = 2

@@ -22,7 +22,7 @@ from ntkexp.scripts.trained import Columns, SeedRuns, values
 OWN = "own"
 # Columns that fit on a page; more of them make it wider.
 ON_A_PAGE, COLUMN = 4, 1.6
-# Of a run's setting: they follow from the others, or from where it was made.
+# Keys of a run's setting that follow from the others, or from where it was made.
 NO_TITLES = ("scale", "recipe")
 
 

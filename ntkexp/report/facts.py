@@ -202,7 +202,7 @@ def _shown_by(script: Script, groups: Sequence[ShownRuns]) -> list[ShownRuns]:
 
 
 MEMBERS = "members"
-# Of the table of members; its other columns are what the networks differ in.
+# Columns of the table of members; its other columns are what the networks differ in.
 ENDS = ("step", "outcome")
 
 

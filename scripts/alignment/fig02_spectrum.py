@@ -29,7 +29,7 @@ FIGURE = "2"
 EXPERIMENTS = "vgg19_clean,vgg19_noise20,vgg19_noise50"
 TABLES = ("evals", "spectrum")
 HIGHLIGHTED = (40, 80, 160)
-# Of the label of a T_k, as a share of its panel's height: labels keep this distance.
+# The distance that labels of T_k keep, as a share of the panel's height.
 LABEL_HEIGHT = 0.09
 RED = "#C00000"
 EIGENVALUES = (("max", drawing.VERMILION), ("mean", drawing.BLUE), ("median", drawing.GREEN))

@@ -24,11 +24,11 @@ SHOWN_ITERATIONS = (0, 20, 100, 300, 650, 1000, 2000)
 # What Figure 1 and the report show; claims look at the first five.
 SHOWN_RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 20)
 GROWTH = 1.02
-# Of steps that no figure and no claim reads, for those who want to see how the loss went.
+# The growth between steps that no figure and no claim reads, kept to show how the loss went.
 SPARSE_GROWTH = 1.1
 SIGNIFICANT_BITS = 22
 SPECTRUM_BITS = 18
-# Of what is only drawn and compared: parts in 10,000.
+# Bits of what is only drawn and compared: parts in 10,000.
 DRAWN_BITS = 14
 
 

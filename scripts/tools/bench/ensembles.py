@@ -41,7 +41,7 @@ THEIRS = {
     "sgd": lambda weights: torch.optim.SGD(weights, LR, momentum=0.9, fused=True),
     "adam": lambda weights: torch.optim.Adam(weights, LR, fused=True),
 }
-# Of one large product, a square of this side; a turn makes as many steps as take so long.
+# The side of a large product, a square; a turn makes as many steps as take so long.
 LARGE, TURN_SECONDS = 1024, 0.2
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-# Of <sched.h> and <sys/mount.h>.
+# From <sched.h> and <sys/mount.h>.
 NEW_MOUNTS, NEW_HOST_NAME, NEW_PROCESS_NUMBERS = 0x00020000, 0x04000000, 0x20000000
 BIND, RECURSIVE, PRIVATE, REMOUNT, READ_ONLY = 0x1000, 0x4000, 0x40000, 0x20, 0x1
 CAPABILITIES_VERSION = 0x20080522  # of <linux/capability.h>

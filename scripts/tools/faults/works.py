@@ -51,7 +51,7 @@ class Work:
 
     name: str
     words: tuple[str, ...]
-    # Whether it looks at images, whose checksums are part of what it is.
+    # True: it reads images, whose checksums are part of what it is.
     images: bool = False
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 TOUR = Path(__file__).parents[3] / "docs" / "tour.ipynb"
-# Of what a cell gives, what a page shows.
+# The kinds of a cell's output that a page shows.
 SHOWN = ("text/plain", "image/png")
 
 
