@@ -75,6 +75,13 @@ def test_it_is_the_solution_with_dense_gradients_of_the_network(run: Path) -> No
         change = end[f"{layer}.weight"].numpy() - before
         own = np.linalg.svd(change, compute_uv=False)
         np.testing.assert_allclose(found["network", layer], own, atol=1e-4)
+    # What is paid is the same on either side of the last layer, (1, Q); its kernel is not.
+    grown = [
+        np.linalg.norm(kernel - one.gram(*map(np.eye, one.shape)))
+        for one, kernel in zip(layers, expected.kernels, strict=True)
+    ]
+    shares = table(run, "layers").set_index("of").loc["relaxed", "share"]
+    np.testing.assert_allclose(shares, np.array(grown) / sum(grown), rtol=0.01)
     solution = table(run, "solution").iloc[0]
     assert solution["least"] == pytest.approx(expected.objectives[-1], rel=1e-3)
     flat = np.concatenate([one.gradients.reshape(10, -1) for one in layers], axis=1)

@@ -95,6 +95,12 @@ def test_a_write_that_fails_leaves_no_draft_to_fill_the_disk(
     assert in_folder(run.committed) == []
 
 
+def test_whoever_takes_over_leaves_nothing_of_an_earlier_life(tmp_path: Path) -> None:
+    for _ in range(2):
+        Drafts(tmp_path / "work").open()
+    assert in_folder(tmp_path / "work") == ["life.0002"]
+
+
 def test_a_life_that_ends_leaves_its_commits_alone(tmp_path: Path) -> None:
     run = life(tmp_path)
     commit(run, 0)

@@ -45,6 +45,23 @@ def elsewhere(path: Path) -> None:
     path.write_text(json.dumps({"host": "another", "kernel": "another", "pid": 1}))
 
 
+def test_a_lock_is_held_before_anybody_can_find_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, flock = tmp_path / "lock", fcntl.flock
+    there: list[bool] = []
+
+    def watched(descriptor: int, how: int) -> None:
+        there.append(path.exists())
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", watched)
+    lock = Lock(path)
+    lock.take()
+    assert path.exists() and there == [False]
+    lock.release()
+
+
 def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
     first = Lock(tmp_path / "lock")
     first.take()

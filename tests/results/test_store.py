@@ -153,6 +153,16 @@ def test_tables_do_not_depend_on_where_the_parts_were_cut(tmp_path: Path) -> Non
     assert files[0] == files[1]
 
 
+def test_only_the_tables_that_are_asked_for_are_loaded(tmp_path: Path) -> None:
+    other = Table("others", "one row a step", {"step": int64("x")})
+    with Run(tmp_path, [LOSSES, other]) as run:
+        run.resume()
+        run.begin("seed: 0\n", {})
+        run.finish()
+    assert results.load(tmp_path).keys() == {"losses", "others"}
+    assert results.load(tmp_path, tables=["losses"]).keys() == {"losses"}
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "torn": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
