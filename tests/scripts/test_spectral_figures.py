@@ -10,6 +10,7 @@ import pytest
 
 import ntkexp
 from tests.conftest import Script
+from tests.scripts.test_kept_figures import FIGURES as ALL_KEPT
 
 NETWORK = ["model.depth=2", "model.width=16", "progress=false"]
 TWO = ["members={seed: range(2)}"]
@@ -51,36 +52,18 @@ SMALL: dict[str, list[str]] = {
         "study.weights.set={model:{name:mlp,depth:2,width:16},optim:{lr:0.02,epochs:15}}",
     ],
 }
-WAVES = ("waves", "wave_amplitudes", "wave_controls")
+# Those of runs that the repository keeps, which test_kept_figures.py draws; and the others.
+KEPT = ALL_KEPT["spectral"]
 FIGURES = {
+    **KEPT,
     "fig31_spectrum": ("equal", "increasing", "one_sine"),
-    "fig32_functions": ("equal",),
-    "fig33_robustness": ("robustness",),
     "figa1_losses": ("equal", "increasing"),
-    "fig37_decisions": ("decision_maps",),
     "fig38_petals": ("petals",),
     "fig39_accuracy": ("classes",),
-    "figa6_depth": ("delta_depth",),
-    "figa7_width": ("delta_width",),
-    "figa8_clip": ("delta_clip",),
-    "figa9_predictions": ("delta_clip",),
-    "fig_kernel": ("kernel", "descent"),
     "fig_label_scores": ("classes",),
-    "fig34_waves": WAVES,
-    "figa2_training": WAVES,
-    "fig35_generalised": ("kernel_noise",),
-    "figa4_dip": ("kernel_noise",),
-    "figa10_manifolds": ("manifolds",),
-    "fig36_sinusoids": ("sinusoids",),
-    "figa3_extremes": ("sinusoids",),
-    "figa13_neighbours": ("neighbours", "smoothness"),
     "figa11_strips": ("paths",),
     "fig_paths": ("paths",),
 }
-
-
-# Those of runs that the repository does not keep: test_kept_figures.py draws the others.
-NOT_KEPT = ("fig38_petals", "fig39_accuracy", "fig_label_scores", "fig_paths")
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +82,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, module_images: None) -> Calla
 
 @pytest.mark.parametrize(
     "stem",
-    [
-        pytest.param(stem, marks=[] if stem in NOT_KEPT else [pytest.mark.on_demand])
-        for stem in FIGURES
-    ],
+    [pytest.param(stem, marks=[pytest.mark.on_demand] if stem in KEPT else []) for stem in FIGURES],
 )
 def test_a_figure_is_drawn_from_small_runs(
     stem: str, runs: Callable[[str], Path], script: Script, tmp_path: Path, as_svg: None
