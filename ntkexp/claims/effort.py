@@ -23,7 +23,7 @@ class Cost(NamedTuple):
     reached: bool = True
 
 
-# Of an experiment: in words, or by recipe and horizon.
+# By experiment: the cost in words, or a function of recipe and horizon.
 Costs = Mapping[str, str | Callable[[str, Horizon], Cost]]
 
 

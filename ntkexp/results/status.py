@@ -100,7 +100,7 @@ def forget_work(folder: Path) -> None:
     run does it again.
     """
     sweep_up(folder)
-    # Of an owner that was killed when it had finished, and before it let go.
+    # The lock of an owner that was killed when it had finished, before it let go.
     remove_if_stale(folder / "lock")
     # In one step: a kill in here never leaves a part of a chain of commits.
     with contextlib.suppress(OSError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-# Of the format in which runs are kept.
+# The version of the format in which runs are kept.
 SCHEMA_VERSION = 1
 ROWS_A_GROUP = 1 << 17
 # table -> column -> values

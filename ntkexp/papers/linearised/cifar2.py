@@ -11,7 +11,7 @@ from ntkexp.papers.linearised.tasks import LINEAR
 from ntkexp.results.record import Record
 
 SIZE = "data.train_examples"
-# Of the whole training set, whose option is null.
+# The images of the whole training set, whose option is null.
 WHOLE = 50_000
 NETS = {"mlp": "MLP", "lenet": "LeNet", "resnet18": "ResNet18"}
 STEPS = "linearised/sizes_steps"

@@ -11,8 +11,8 @@ from ntkexp.theory.spectrum import effective_rank, trace_ratios
 
 # Accuracies are taken on 5,000 examples or more; batches are seldom all right at once.
 FITTED = 0.999
-# Of what the training loss had come down: who loses that much again ends with a network that has
-# forgotten its training. Rises of the loss while a network learns are far smaller.
+# The share of its fall by which a training loss rises again: such a network has forgotten its
+# training. Rises of the loss while a network learns are far smaller.
 LOST = 0.9
 
 

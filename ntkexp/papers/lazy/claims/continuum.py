@@ -19,7 +19,7 @@ from ntkexp.papers.lazy.curves import at_level
 from ntkexp.results.record import Record
 
 EXPERIMENTS = ("lazy/continuum",)
-# Of the examples with their own labels, where linearity is compared: before any onset.
+# The loss of examples with their own labels at which linearity is compared: before any onset.
 CLEAN_LOSS = 1.0
 # By so much the noisy loss must have fallen from its peak, or the second phase has not begun.
 FALLEN = 0.05

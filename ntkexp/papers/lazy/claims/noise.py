@@ -41,7 +41,7 @@ TITLES = {
 RATE = 0.01
 PLAIN, LAZY = {"alpha": 1.0, "lr": RATE}, {"alpha": 100.0, "lr": RATE}
 CLEAN = (2.0, 1.5, 1.0, 0.5, 0.25, 0.1)
-# Of a wrong label, if the network says one of the nine other classes by chance.
+# The accuracy on wrong labels if the network names one of the nine other classes by chance.
 CHANCE = 1 / 9
 # What is near 1: that to which another run drops, which the text tells apart (Figure C.1).
 NEAR_1 = 0.9

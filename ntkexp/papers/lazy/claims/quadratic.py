@@ -13,7 +13,7 @@ from ntkexp.results.record import Record
 
 EXPERIMENTS = ("lazy/quadratic_examples",)
 HALF = 0.5
-# Of a mode's distance from its target: what is left of it where it counts as learned.
+# The share of a mode's distance from its target that is left where it counts as learned.
 LEFT = 0.1
 
 
@@ -83,7 +83,7 @@ def _differences(record: Record, example: int, basis: str) -> pd.DataFrame:
 
 
 LATER = "minority loss at equal majority losses of .4 to .1, non-linear less linearised, the least"
-# Of the modes that share a singular value: the text names none, and any is as good as another.
+# Bases of the modes that share a singular value: the text names none, and any is as good.
 BASES = {
     "lapack": "the basis that LAPACK finds",
     "rotation": "random bases",
