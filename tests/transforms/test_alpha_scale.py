@@ -143,6 +143,16 @@ def test_the_complexity_of_first_updates_does_not_know_alpha(batch: str, tmp_pat
     assert first[1]["step_norm"][0] == pytest.approx(first[0]["step_norm"][0] / 50, rel=1e-4)
 
 
+def test_the_first_loss_of_changed_images_does_not_know_alpha(tmp_path: Path) -> None:
+    """f_0 is that of the images as the network sees them, cropped and flipped."""
+    words = (*WORDS, "data.augment=crop_flip", "optim.steps=1", "probe=[]", "transform=alpha_scale")
+    first = [
+        pd.read_parquet(train(tmp_path, *words, f"transform.alpha={alpha}") / "steps.parquet")
+        for alpha in (1, 50)
+    ]
+    assert first[1]["train_loss"][0] == pytest.approx(first[0]["train_loss"][0], rel=1e-4)
+
+
 @pytest.mark.parametrize("augment", ["none", "crop_flip"])
 def test_it_goes_on_where_it_was_cut_short(augment: str, tmp_path: Path) -> None:
     words = (*TINY, *SCALED, "data=cifar10", "model=vgg11", "model.base=2", "optim.steps=8")
