@@ -45,14 +45,14 @@ def in_folder(folder: Path) -> list[str]:
 
 
 def by_replacing(folder: Path) -> None:
-    with replacing(folder / "file") as draft:
+    with replacing(folder / "numbers") as draft:
         draft.write_bytes(b"content")
 
 
 def by_a_life(folder: Path) -> None:
     drafts = Drafts(folder / "work")
     drafts.open()
-    drafts.write(folder / "file", b"content")
+    drafts.write(folder / "numbers", b"content")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of open files are read from /proc")
@@ -73,10 +73,10 @@ def test_a_file_is_on_disk_before_it_has_its_name_and_the_name_before_anything_e
     monkeypatch.setattr(os, "fsync", watched("sync", os.fsync))
     monkeypatch.setattr(os, "replace", watched("name", os.replace))
     write(tmp_path)
-    named = done.index("name file")
-    assert done[named - 1].startswith("sync ") and "file" in done[named - 1]
+    named = done.index("name numbers")
+    assert done[named - 1].startswith("sync ") and "numbers" in done[named - 1]
     assert done[named + 1] == f"sync {tmp_path.name}"
-    assert (tmp_path / "file").read_bytes() == b"content"
+    assert (tmp_path / "numbers").read_bytes() == b"content"
 
 
 def test_a_write_that_fails_leaves_no_draft_to_fill_the_disk(
