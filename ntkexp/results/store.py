@@ -44,6 +44,7 @@ class Run:
     """A run's folder, open for writing. Use as a context: it holds the run's lock.
 
     >>> import tempfile
+    >>> from ntkexp.results.table import STEP, float64
     >>> losses = Table("losses", "one row a step", {"step": STEP, "loss": float64("in nats")})
     >>> with Run(Path(tempfile.mkdtemp()), [losses]) as run:
     ...     run.add("losses", {"step": [0, 1], "loss": [2.3, 1.7]})
