@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).parents[1]
+# Needs the site's packages, which tests do without.
+SITE = "site_docstrings.py"
 FILES = [
     file.relative_to(TOP)
     for folder in ("ntkexp", "scripts")
     for file in sorted((TOP / folder).rglob("*.py"))
-    if re.search("^ *>>> ", file.read_text(), re.MULTILINE)
+    if re.search("^ *>>> ", file.read_text(), re.MULTILINE) and file.name != SITE
 ]
 
 
