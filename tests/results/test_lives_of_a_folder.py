@@ -79,6 +79,21 @@ def test_a_file_is_on_disk_before_it_has_its_name_and_the_name_before_anything_e
     assert (tmp_path / "numbers").read_bytes() == b"content"
 
 
+def test_where_there_are_no_hard_links_a_file_is_published_as_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_here(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", none_here)
+    drafts = Drafts(tmp_path / "work")
+    drafts.open()
+    (tmp_path / "committed").write_bytes(b"content")
+    drafts.link(tmp_path / "committed", tmp_path / "published")
+    assert (tmp_path / "published").read_bytes() == b"content"
+    assert (tmp_path / "committed").read_bytes() == b"content"
+
+
 def test_a_write_that_fails_leaves_no_draft_to_fill_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
