@@ -1,7 +1,8 @@
-"""Hydra as it is, but what follows from the chosen configs alone is found once a process.
+"""Hydra as users have it, but two of its results are kept for the life of a test process.
 
-Its list of defaults and the config before any key is set take most of a command's first quarter of
-a second, and hundreds of tests choose the same.
+These are its list of defaults and the config before any key is set. Both depend only on which
+configs are chosen; they take most of a command's first quarter of a second, and hundreds of tests
+choose the same.
 """
 
 from __future__ import annotations
@@ -39,27 +40,27 @@ def make_quick(patch: pytest.MonkeyPatch) -> None:
 
 def _sources(repo: Any) -> tuple[tuple[str, str], ...] | None:
     """Where configs come from; None where a test may write files that are others later."""
-    found = tuple((source.scheme(), source.path) for source in repo.get_sources())
-    return None if any(scheme == "file" for scheme, _ in found) else found
+    places = tuple((source.scheme(), source.path) for source in repo.get_sources())
+    return None if any(scheme == "file" for scheme, _ in places) else places
 
 
 def _defaults_list(repo: Any, config_name: Any, overrides_list: Any, **how: bool) -> DefaultsList:
-    given = {"repo": repo, "config_name": config_name, "overrides_list": overrides_list, **how}
-    chosen = [one.input_line for one in overrides_list if repo.group_exists(one.key_or_group)]
+    arguments = {"repo": repo, "config_name": config_name, "overrides_list": overrides_list, **how}
+    chosen = [word.input_line for word in overrides_list if repo.group_exists(word.key_or_group)]
     sources = _sources(repo)
     # A class by its full name may be another one in the next test.
     if sources is None or any("." in word for word in chosen):
-        return create_defaults_list(**given)
+        return create_defaults_list(**arguments)
     key = (sources, config_name, *chosen, *how.items())
     if key not in _lists:
-        _lists[key] = create_defaults_list(**given)
+        _lists[key] = create_defaults_list(**arguments)
     values = Overrides(repo=repo, overrides_list=overrides_list).config_overrides
     return replace(_lists[key], config_overrides=values)
 
 
 def _compose(self: ConfigLoaderImpl, defaults: Any, repo: Any) -> DictConfig:
     sources = _sources(repo)
-    if sources is None or any("." in (one.config_path or "") for one in defaults):
+    if sources is None or any("." in (config.config_path or "") for config in defaults):
         return compose(self, defaults=defaults, repo=repo)
     key = (sources, repr(defaults))
     if key not in _composed:
