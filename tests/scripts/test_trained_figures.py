@@ -39,6 +39,7 @@ RUNS = {
         ("+exp=vgg19_noise50", *VGG, UNCENTRED, "seed=0"),
         ("+exp=vgg19_noise50", *VGG, UNCENTRED, "seed=1"),
     ],
+    "fig_width": [("+exp=vgg19_clean", *VGG), ("+exp=vgg19_clean", *VGG, "model.base=64")],
     "fig14_low_rate": [("+exp=vgg19_clean_lr003", *VGG), ("+exp=vgg19_noise50_lr003", *VGG)],
     "fig04_easy_difficult": [
         ("+exp=easy_difficult_noise", *SPLIT),
@@ -70,7 +71,7 @@ DRAWN_FROM = {name: (name,) for name in RUNS} | {
     "fig_memorising": ("fig02_spectrum",),
 }
 # Of many networks, or drawn by the code of another figure.
-MANY_RUNS = {"fig06_complexity", "fig13_depth", "fig14_low_rate"}
+MANY_RUNS = {"fig06_complexity", "fig13_depth", "fig14_low_rate", "fig_width"}
 
 
 @pytest.fixture(scope="module")
