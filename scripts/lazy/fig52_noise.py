@@ -27,6 +27,7 @@ def make(options: drawing.Options) -> Figure:
 
 EXPERIMENTS = (
     *("lazy/noise_resnet18", "lazy/noise_resnet18_lazy"),
+    *("lazy/noise_cnn", "lazy/noise_cnn_lazy"),
     *("lazy/noise_mlp", "lazy/noise_mlp_lazy"),
 )
 main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)

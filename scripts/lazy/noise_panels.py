@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.curves import MEASURES, WRONG_LABELS, looks, networks, onset, smoothed
-from ntkexp.results.record import Record
+from ntkexp.results.record import NARROWED, Record
 from ntkexp.scripts import drawing, runs
 
 TITLES = {
@@ -21,6 +21,8 @@ TITLES = {
     "lazy/noise_mlp_lazy": "MLP, MNIST",
     "lazy/noise_vgg11": "VGG11, CIFAR-10",
     "lazy/noise_vgg11_lazy": "VGG11, CIFAR-10",
+    "lazy/noise_cnn": "small CNN, CIFAR-10",
+    "lazy/noise_cnn_lazy": "small CNN, CIFAR-10",
     "lazy/rates_mlp": "MLP, MNIST",
     "lazy/rates_vgg11": "VGG11, CIFAR-10",
 }
@@ -49,7 +51,8 @@ def note(figure: Figure, records: Sequence[Record]) -> None:
     for record in records:
         config, title = record.config, TITLES.get(record.experiment, record.experiment)
         size = config.get("model.width") or config.get("model.base")
-        unit = "units" if "model.width" in config else "channels for 64"
+        channels = "channels for 64" if config["model.name"] in NARROWED else "channels"
+        unit = "units" if "model.width" in config else channels
         alphas = [f"{alpha:g}" for alpha in _alphas(record, drawn)]
         alpha = f", α = {' and '.join(alphas)}" if alphas else ""
         goes_on = "" if record.finished else ", goes on"

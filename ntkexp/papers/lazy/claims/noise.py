@@ -32,10 +32,11 @@ from ntkexp.results.record import Record
 from ntkexp.results.select import reached_its_end
 
 MLP, MLP_LAZY = "lazy/noise_mlp", "lazy/noise_mlp_lazy"
-RESNET, VGG = "lazy/noise_resnet18", "lazy/noise_vgg11"
-BOTH = (RESNET, f"{RESNET}_lazy", VGG, f"{VGG}_lazy", MLP, MLP_LAZY)
+RESNET, VGG, CNN = "lazy/noise_resnet18", "lazy/noise_vgg11", "lazy/noise_cnn"
+BOTH = (RESNET, f"{RESNET}_lazy", VGG, f"{VGG}_lazy", CNN, f"{CNN}_lazy", MLP, MLP_LAZY)
 TITLES = {
-    RESNET: "ResNet18, CIFAR-10", VGG: "VGG11, CIFAR-10", MLP: "MLP, MNIST",
+    RESNET: "ResNet18, CIFAR-10", VGG: "VGG11, CIFAR-10",
+    CNN: "small CNN, CIFAR-10", MLP: "MLP, MNIST",
     "lazy/c_scores_mlp": "MLP, MNIST", "lazy/c_scores_vgg11": "VGG11, CIFAR-10",
 }  # fmt: skip
 RATE = 0.01
