@@ -22,9 +22,12 @@ def claims(words: Sequence[str]) -> str:
     """The ledger as the command line asks for it."""
     given = parsed("claims", words)
     of_papers = ledger(None if given.paper is None else [existing(given.paper).name])
-    chosen = [claim for claim in of_papers if given.figure in (None, claim.figure)]
+    chosen = [
+        claim for claim in of_papers if given.figure in (None, *(claim.figure or "").split(", "))
+    ]
     if not chosen:
-        figures = sorted({claim.figure for claim in of_papers if claim.figure}, key=natural)
+        named = ", ".join(claim.figure for claim in of_papers if claim.figure)
+        figures = sorted({*named.split(", ")}, key=natural)
         raise UserError(f"--figure {given.figure}: no claims; expected one of {', '.join(figures)}")
     findings = judged(records_of(given.runs), chosen)
     form = next((form for name, form in FORMS.items() if getattr(given, name)), None)

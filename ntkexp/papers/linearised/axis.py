@@ -41,6 +41,11 @@ class Trained(NamedTuple):
         return self.ratios / self.alignments["trace_ratio"]
 
     @property
+    def over_sum(self) -> pd.Series:
+        """alpha_T / alpha_0 by j, over the growth of their sum."""
+        return self.ratios / (self.alignments["end"].sum() / self.alignments["start"].sum())
+
+    @property
     def others(self) -> np.ndarray:
         """The ratios of all eigenfunctions but the one that was trained on."""
         return self.ratios.drop(self.task).to_numpy(dtype=float)

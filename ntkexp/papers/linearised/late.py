@@ -23,20 +23,24 @@ def late(records: Sequence[Record]) -> pd.DataFrame:
     weights when its training loss first was `TRAINED`, or at its end where it never was."""
     rows = []
     for record in records:
-        step = int(record.config["weights.file"].split(".")[1])
         moved = record.tables["distance"].sort_values("step").set_index("step")["distance"]
         events = record.tables.get("events", pd.DataFrame(columns=["event", "threshold", "step"]))
         below = events[(events["event"] == "train_loss") & (events["threshold"] == TRAINED)]
         reached = len(below) > 0
         rows.append(
             {
-                "epoch": step / EPOCH,
+                "epoch": epoch(record),
                 "accuracy": accuracy(record),
                 "distance": float(moved.loc[below["step"].min()] if reached else moved.iloc[-1]),
                 "reached": reached,
             }
         )
     return pd.DataFrame(rows).sort_values("epoch", ignore_index=True)
+
+
+def epoch(record: Record) -> float:
+    """The epoch of the weights at which it is linearised."""
+    return int(record.config["weights.file"].split(".")[1]) / EPOCH
 
 
 def accuracy(record: Record) -> float:

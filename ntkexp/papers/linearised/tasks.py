@@ -26,6 +26,7 @@ TITLES = {
     "linearised/resnet18": "ResNet18",
     "linearised/resnet18_one": "ResNet18",
     "linearised/separable": "LeNet, linear tasks",
+    "linearised/sizes_mlp": "MLP, parts of CIFAR2",
     "linearised/whose_seed": "MLP, another's tasks",
     "linearised/whose_lenet": "MLP, LeNet's tasks",
     "linearised/whose_extended": "MLP, tasks of training images",
@@ -74,12 +75,17 @@ def tasks(records: Sequence[Record]) -> pd.DataFrame:
     return frame.sort_index()
 
 
-def of_seeds(records: Iterable[Record]) -> dict[tuple[str, int], pd.DataFrame]:
-    """The tasks of each experiment and seed."""
+def runs_of_seeds(records: Iterable[Record]) -> dict[tuple[str, int], list[Record]]:
+    """The runs of each experiment and seed."""
     runs: dict[tuple[str, int], list[Record]] = {}
     for record in records:
         runs.setdefault((record.experiment, record.seed), []).append(record)
-    return {key: tasks(group) for key, group in sorted(runs.items())}
+    return dict(sorted(runs.items()))
+
+
+def of_seeds(records: Iterable[Record]) -> dict[tuple[str, int], pd.DataFrame]:
+    """The tasks of each experiment and seed."""
+    return {key: tasks(group) for key, group in runs_of_seeds(records).items()}
 
 
 class Pair(NamedTuple):

@@ -44,3 +44,20 @@ def alignments(records: Sequence[Record]) -> pd.DataFrame:
     if not rows:
         return pd.DataFrame()
     return pd.DataFrame(rows).pivot(index="experiment", columns="j", values="alpha")
+
+
+def with_alignments(records: Sequence[Record]) -> pd.DataFrame:
+    """A row a task whose alignment with the own kernel is known: that, and both accuracies."""
+    alpha = alignments(records).rename(index={KERNEL: OWN})
+    frames = [
+        pd.DataFrame(
+            {
+                "alpha": alpha.loc[pair.experiment],
+                "network": pair.network["accuracy"],
+                "linear": pair.linear["accuracy"],
+            }
+        ).dropna()
+        for pair in pairs(records)
+        if pair.experiment in alpha.index
+    ]
+    return pd.concat(frames) if frames else pd.DataFrame()

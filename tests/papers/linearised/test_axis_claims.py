@@ -56,10 +56,22 @@ def test_a_spike_at_the_task(members: bool) -> None:
 
 def test_a_kernel_that_grows_everywhere() -> None:
     found = verdicts(record(25.0, 30.0, trace=28.0, own=0.6))
-    fails = {"largest", "largest-test", "spike", "rest", "one-axis"}
+    fails = {"largest", "largest-test", "spike", "rest", "single", "one-axis"}
     assert {name for name, verdict in found.items() if verdict is Verdict.fails} == fails
     # Relative to its trace the rest stays.
     assert found["rest-over-trace"] is Verdict.holds
+
+
+def test_a_normalisation_that_hides_the_growth_is_told_beside() -> None:
+    """The others grow by 1.1, the trace by 2.75 and the sum of alphas by 1.1 and a little more."""
+    outside, by_sum = judge(LEDGER["rest-over-trace"], [record(1.2, 1.1, trace=2.75)]).also
+    assert outside.value == 1
+    assert by_sum.value == pytest.approx(1, abs=0.01)
+
+
+def test_one_axis_is_judged_by_what_a_factor_leaves() -> None:
+    (case,) = judge(LEDGER["single"], [record(20.0, 1.1, own=0.7)]).cases
+    assert case.value == pytest.approx(0.2 / 0.5)
 
 
 def test_ratios_leave_the_task_out_of_the_others() -> None:

@@ -106,6 +106,7 @@ def test_a_gap_that_grows_and_one_that_does_not() -> None:
         runs = sizes(growth, 0.5)
         assert judge(LEDGER["fig05-gap-grows"], runs).verdict is expected
         assert judge(LEDGER["fig05-mean-gap-grows"], runs).verdict is expected
+    assert judge(LEDGER["fig05-gap-grows-mlp"], sizes(0.03, 0.5, "mlp")).verdict is Verdict.holds
     # It may grow in each seed and by too little.
     assert judge(LEDGER["fig05-mean-gap-grows"], sizes(0.01, 0.5)).verdict is Verdict.fails
     assert gaps(by_size(sizes(0.03, 0.5)), "lenet").shape == (2, 4)

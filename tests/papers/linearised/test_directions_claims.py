@@ -45,8 +45,8 @@ def with_regression(j: int, network: float, regression: float) -> Record:
     return Record(made.experiment, f"run of {j}", {**made.config, "data.index": j}, tables)
 
 
-def test_kernel_regression_is_told_beside_the_gap() -> None:
-    """On the tasks that the network has learned alone, a run each."""
+def test_all_tasks_and_kernel_regression_are_told_beside_the_gap() -> None:
+    """Of kernel regression on the tasks that the network has learned, and on all."""
     runs = [
         with_regression(1, 0.99, 0.98),
         with_regression(10, 0.95, 0.90),
@@ -56,5 +56,19 @@ def test_kernel_regression_is_told_beside_the_gap() -> None:
     finding = judge(LEDGER["gap"], runs)
     assert finding.cases[0].panel == "2 tasks"
     assert finding.cases[0].value == pytest.approx((0.09 + 0.15) / 2)
-    (beside,) = finding.also
-    assert beside.value == pytest.approx((0.01 + 0.05) / 2)
+    beside = {case.panel: case.value for case in finding.also}
+    assert beside == pytest.approx({
+        "all 3 tasks": (0.09 + 0.15 - 0.2) / 3,
+        "2 tasks, kernel regression": (0.01 + 0.05) / 2,
+        "3 tasks, kernel regression": (0.01 + 0.05 - 0.4) / 3,
+    })  # fmt: skip
+
+
+def test_a_mean_that_ranks_alike_can_have_other_alignments() -> None:
+    table = pd.DataFrame({"index": [1, 2, 3], "alignment": [4.0, 2.0, 1.0],
+                          "gaussian": [2.0, 1.0, 0.9]})  # fmt: skip
+    config = {"recipe": "paper", "seed": 0, "scale.name": "paper"}
+    one = Record("linearised/directions_lenet", "run", config, {"directions": table})
+    finding = judge(LEDGER["mean"], [one])
+    assert [case.value for case in finding.cases] == [1]
+    assert [case.value for case in finding.also] == [0.5, 0.9]

@@ -176,6 +176,39 @@ def test_lenet_crosses_its_linearisation_on_mnist_or_does_not() -> None:
     assert values["hardly"] == (pytest.approx(0.005), Verdict.fails)
 
 
+def test_a_task_of_one_label_is_left_out_beside_and_who_never_comes_is_last() -> None:
+    steps = [30.0, 900.0, 500.0, 700.0, 800.0, np.inf]
+    network = record("linearised/lenet", FALLING[:6], js=ALL[:6], steps=steps)
+    without, concordance = judge(LEDGER["fig13-steps"], [network]).also
+    assert without.value == pytest.approx(-0.2)  # of 900, 500, 700, 800
+    assert concordance.value == pytest.approx(12 / 15)
+
+
+def test_sizes_stand_for_tasks_in_who_is_sooner() -> None:
+    def size(end: str, images: int, step: float) -> Record:
+        made = record(f"linearised/sizes_mlp{end}", [0.6], js=(0,), steps=[step])
+        tables = {name: table.drop(columns="data.index") for name, table in made.tables.items()}
+        return Record(made.experiment, f"{images}", made.config | {"data.train_examples": images},
+                      tables)  # fmt: skip
+
+    found = [size("", 256, 61), size("_linear", 256, 60), size("", 1024, 190),
+             size("_linear", 1024, np.inf)]  # fmt: skip
+    (case,) = judge(LEDGER["sec43-sooner-others"], found).cases
+    assert (case.panel, case.value) == ("MLP, parts of CIFAR2", 0.5)
+
+
+def test_a_linearisation_that_still_changes_is_not_stable() -> None:
+    """Of the looks at 11,700 and at the end the record has the last one alone."""
+    made = record("linearised/mlp_linear", BETTER)
+    evals = made.tables["evals"]
+    late = evals[evals["step"] == 390].assign(step=11_700, accuracy=BETTER[0])
+    found = Record(made.experiment, made.run, made.config,
+                   {"evals": pd.concat([evals, late]).sort_values("step")})  # fmt: skip
+    finding = judge(LEDGER["appA-stable"], [found])
+    assert finding.cases[0].value == pytest.approx(BETTER[0] - BETTER[-1])
+    assert finding.verdict is Verdict.fails
+
+
 def alone(j: int, accuracy: float) -> Record:
     """A run of one task, whose tables do not say which."""
     whole = record("linearised/lenet_adam", [accuracy], js=(j,))

@@ -98,6 +98,20 @@ def test_who_never_comes_to_the_loss_is_last_and_two_who_do_not_decide_nothing()
     assert judge(LEDGER["steps"], late).cases[-1].value == math.inf
 
 
+def test_the_mlp_is_judged_at_its_first_and_last_weights() -> None:
+    def at(step: int, accuracy: float, reached: float) -> Record:
+        made = record("linearised/late", [accuracy], js=(100,), steps=[reached])
+        return run(made, f"at {step}", data__index=100, weights__file=f"weights.{step}.pt")
+
+    network = record("linearised/moving", [0.77], js=(100,), steps=[math.inf])
+    found = [network, at(39000, 0.78, 900.0), at(390, 0.1, 1.0), at(0, 0.97, 3000.0)]
+    values = {name: [case.value for case in judge(LEDGER[f"{name}-mlp"], found).cases]
+              for name in ("steps", "like-network", "below-early")}  # fmt: skip
+    assert values["steps"] == [math.inf, 0.3]
+    assert values["like-network"] == pytest.approx([0.01])
+    assert values["below-early"] == pytest.approx([-0.19])
+
+
 def gains(mlp: float, stored: float, reset: float) -> list[Record]:
     """Of the late linearisations on CIFAR2; the MLP's first one does not count."""
     return [

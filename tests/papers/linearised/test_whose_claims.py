@@ -62,6 +62,17 @@ def test_the_mean_gap_decides(kind: str, gap: float, verdict: Verdict) -> None:
     assert beside == pytest.approx({"j = 20": 0.25, "j = 100": 0.25, "j = 400": 0.25})
 
 
+def test_tasks_of_several_kernels_are_ranked_together() -> None:
+    """The linearisation is better on its own tasks, whatever their alignment, the network not."""
+    own = [record("linearised/mlp", ACCURACIES, js=JS),
+           record("linearised/mlp_linear", [0.97, 0.98, 0.99], js=JS)]  # fmt: skip
+    found = [*own, *runs("seed", -0.05), *runs("lenet", -0.05)[:2]]
+    ledger = {claim.id.removeprefix("linearised-sec1-alignment-"): claim for claim in CLAIMS}
+    network, linear = (judge(ledger[whose], found) for whose in ("network", "linear"))
+    assert [case.panel for case in network.cases] == ["9 tasks"]
+    assert network.cases[0].value > 0.8 > linear.cases[0].value
+
+
 @pytest.mark.parametrize(("gap", "verdict"), [(-0.01, Verdict.holds), (-0.03, Verdict.fails)])
 def test_lenet_on_another_lenet_is_judged_by_its_one_task(gap: float, verdict: Verdict) -> None:
     name = "linearised/whose_lenet_seed"

@@ -1,6 +1,6 @@
 """Figures 7, 14 and 15, and a question of ours: does the kernel change along one axis?
 
-All thresholds were set before the runs.
+All thresholds were set before the runs, but that of `single`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ntkexp.results.record import Record
 
 CENTILE = 99
 TEN_AXES = 10
+LITTLE = between(0.5, 2.0)
 
 
 def on(split: str, value: Callable[[Trained], float]) -> Statistic:
@@ -42,9 +43,28 @@ def other_median(net: Trained, ratios: str) -> float:
     return float(getattr(net, ratios).drop(net.task).median())
 
 
+def outside(net: Trained) -> float:
+    """The share of the others whose growth over the trace's is not little."""
+    return float(np.mean([value not in LITTLE for value in net.over_trace.drop(net.task)]))
+
+
+def beside_the_trace(records: Sequence[Record]) -> Iterable[Case]:
+    for name, value in (
+        ("share", outside),
+        ("by the sum", lambda net: other_median(net, "over_sum")),
+    ):
+        for case in on("train", value)(records):
+            yield case._replace(panel=f"{case.panel}, {name}")
+
+
+def share_of_rest(net: Trained) -> float:
+    """Of what a factor leaves of the kernel at the end, the share that the task's axis explains."""
+    return float((net.axes["labels"] - net.axes["none"]) / (1 - net.axes["none"]))
+
+
 claim = sharing(
     "linearised-axis-",
-    figure="7",
+    figure="7, 14, 15",
     experiments=tuple(TITLES),
     tables=("function_alignment", "one_axis"),
     threshold="ours",
@@ -78,7 +98,7 @@ CLAIMS = (
         paper="little affected",
         number="median of alpha_T / alpha_0 of the others, training images",
         statistic=on("train", lambda net: other_median(net, "ratios")),
-        holds=between(0.5, 2.0),
+        holds=LITTLE,
         seen="this was written: it was 30 in a trial on an MLP",
     ),
     claim(
@@ -87,14 +107,29 @@ CLAIMS = (
         paper="little affected",
         number="median of alpha_T / alpha_0 of the others over tr K_T / tr K_0, training images",
         statistic=on("train", lambda net: other_median(net, "over_trace")),
-        holds=between(0.5, 2.0),
+        holds=LITTLE,
+        also=(
+            "share of the others not in .5 to 2; their median over the growth of the sum of alpha",
+            beside_the_trace,
+        ),
+    ),
+    claim(
+        "single",
+        says="The kernel turns mostly along one axis: that of the labels explains at least half of "
+        "what a factor leaves",
+        paper="mostly happens in a single functional axis",
+        number="share of what a factor leaves that the task's axis explains, training images",
+        statistic=on("train", share_of_rest),
+        holds=above(0.5),
+        threshold="the text's word: mostly",
+        seen="this was written",
     ),
     claim(
         "one-axis",
         figure="ours",
-        says="Ours: a factor and the axis of the labels explain the kernel at the end better than "
-        "a factor and another task's axis",
-        paper="a single functional axis",
+        says="Ours: beside a factor the axis of the task explains more of the kernel at the end "
+        "than another task's axis",
+        paper="not said",
         number="R² with the task's axis less that with another's, training images",
         statistic=on("train", lambda net: float(net.axes["labels"] - net.axes["other"])),
         holds=above(0.0),

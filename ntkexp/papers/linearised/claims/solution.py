@@ -1,17 +1,18 @@
 """Figure 8: is what the kernel becomes better than what it was? Thresholds were set before the
-runs."""
+runs; that the MLP is judged by them, too, was decided after them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
-from ntkexp.claims.claim import Case, Statistic, above, below, between, sharing
+from ntkexp.claims.claim import Case, Claim, Statistic, above, below, between, sharing
 from ntkexp.papers.linearised import late
 from ntkexp.papers.linearised.cifar2 import last_accuracy
 from ntkexp.papers.linearised.solution import MODELS, NETWORKS, ends, experiments
-from ntkexp.papers.linearised.tasks import LINEAR
+from ntkexp.papers.linearised.tasks import LINEAR, tasks
 from ntkexp.results.record import Record
 
 EIGENFUNCTION, CIFAR2 = NETWORKS
@@ -19,16 +20,38 @@ LATE = ("stored", "reset")
 # The MLP on CIFAR2, and its linearisations along training, of which the latest counts: that after
 # 100 of the network's 200 epochs.
 MLP, MLP_LATE = "linearised/cifar2_mlp", "linearised/late_cifar2"
+# The same on the 100th eigenfunction.
+MOVING = ("linearised/moving", "linearised/late")
+NAMES = MODELS | {"late": "at θ_T"}
+Value = Callable[[pd.DataFrame, str], float]
 
 
-def each(models: Sequence[str], value: Callable[[pd.DataFrame, str], float]) -> Statistic:
+def of_resnet18(records: Sequence[Record]) -> pd.DataFrame:
+    return ends(records, EIGENFUNCTION)
+
+
+def of_mlp(records: Sequence[Record]) -> pd.DataFrame:
+    """The MLP and its linearisations at its first and last weights, as `ends` has ResNet18's."""
+    network = [record for record in records if record.experiment == MOVING[0]]
+    later = sorted((r for r in records if r.experiment == MOVING[1]), key=late.epoch)
+    if not network or not later:
+        return pd.DataFrame()
+    runs = {"network": network[0], "early": later[0], "late": later[-1]}
+    return pd.concat([tasks([run]) for run in runs.values()]).set_axis([*runs])
+
+
+def each(
+    models: Sequence[str],
+    value: Value,
+    frame_of: Callable[[Sequence[Record]], pd.DataFrame] = of_resnet18,
+) -> Statistic:
     """A case for each of these models, on the eigenfunction."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        frame = ends(records, EIGENFUNCTION)
+        frame = frame_of(records)
         for model in models:
             if {model, "network", "early"} <= {*frame.index}:
-                yield Case(MODELS[model], 0, value(frame, model))
+                yield Case(NAMES[model], 0, value(frame, model))
 
     return cases
 
@@ -69,7 +92,20 @@ claim = sharing(
     jointly=True,
 )
 
-CLAIMS = (
+
+def by_mlp(claim: Claim, models: Sequence[str], value: Value) -> Claim:
+    """The same of the MLP on the 100th eigenfunction."""
+    return replace(
+        claim,
+        id=f"{claim.id}-mlp",
+        says=f"{claim.says}, of an MLP on its 100th eigenfunction",
+        experiments=MOVING,
+        statistic=each(models, value, of_mlp),
+        seen="the MLP was judged, too",
+    )
+
+
+RESNET18 = (
     claim(
         "steps",
         says="A network and its linearisation at its last weights need at most half the steps of "
@@ -95,6 +131,14 @@ CLAIMS = (
         statistic=each(LATE, less("early")),
         holds=below(-0.05),
     ),
+)
+STEPS, LIKE_NETWORK, BELOW_EARLY = RESNET18
+
+CLAIMS = (
+    *RESNET18,
+    by_mlp(STEPS, ("network", "late"), share_of_steps),
+    by_mlp(LIKE_NETWORK, ("late",), less("network")),
+    by_mlp(BELOW_EARLY, ("late",), less("early")),
     claim(
         "cifar2",
         says="On CIFAR2 the late linearisation is more accurate than the early one, for one "
