@@ -6,21 +6,25 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from ntkexp.papers.linearised.axis import Trained, trained
+from ntkexp.papers.linearised.claims.axis import over_the_next
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.linearised.task_panels import PANEL, images_of
 
 SPLIT = "train"
+# Of the growth over the trace's, which spans less than two powers of ten.
+TICKS = (0.2, 0.5, 1, 2, 5, 10)
 KINDS = ("alignment α", "growth α_T / α₀", "growth over the trace's")
 
 
 def draw(records: Sequence[Record], indices: Sequence[int] | None = None) -> Figure:
     """A row a network, of the tasks `indices` or of all: alpha before and after, their ratio, and
     the ratio over that of the traces; on training images."""
-    networks = [net for net in trained(records) if net.split == SPLIT]
-    chosen = [net for net in networks if indices is None or net.task in indices]
+    networks = [net for net in trained(records) if indices is None or net.task in indices]
+    chosen = [net for net in networks if net.split == SPLIT]
     if not chosen:
         runs.stop([f"no network on the eigenfunctions {indices}"])
     size = (drawing.PAGE, PANEL * 0.85 * len(chosen) + 0.6)
@@ -35,10 +39,14 @@ def draw(records: Sequence[Record], indices: Sequence[int] | None = None) -> Fig
         f"with another's, {net.axes['none']:.3f} without"
         for net in chosen
     )
+    over_next = "; ".join(
+        f"{split}: {', '.join(f'{over_the_next(n):.3g}' for n in networks if n.split == split)}"
+        for split in ("train", "test")
+    )
     drawing.note(
         figure,
-        [f"alignments on training images; R² of A_T by A_0 and one axis (ours): {fits}",
-         *images_of(records)],
+        ["panels: training images", f"growth of the task over the largest other, by j: {over_next}",
+         f"R² of A_T by A_0 and one axis (ours): {fits}", *images_of(records)],
     )  # fmt: skip
     return figure
 
@@ -51,7 +59,9 @@ def _row(panels: Sequence[Axes], net: Trained) -> None:
         axes.plot(j, values, color=drawing.BLUE, linewidth=0.8)
         axes.axhline(1, color="0.6", linewidth=0.6)
     for axes, kind in zip(panels, KINDS, strict=True):
-        axes.axvline(net.task, color=drawing.VERMILION, linewidth=0.8, linestyle=":",
-                     label="trained on")  # fmt: skip
+        axes.plot(net.task, 1.03, "v", markersize=4, color=drawing.VERMILION, label="trained on",
+                  transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
         axes.set(yscale="log", ylabel=kind)
-    panels[0].set_title(f"{net.title}, j = {net.task}")
+    panels[2].set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    panels[2].yaxis.set_minor_locator(NullLocator())
+    panels[0].set_title(f"{net.title}, j = {net.task}", pad=9)

@@ -1,7 +1,7 @@
 """CIFAR2 by the number of images: networks and their linearisations.
 
 Top: test accuracy; bottom: how far the weights have moved from the first ones. Means over seeds,
-with the least and the most. Crosses: 256 images for the updates of 4,096.
+with the least and the most. Crosses: 256 images for the updates of 4,096, a seed each.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from ntkexp.papers.linearised.cifar2 import NETS, STEPS, by_size
+from ntkexp.papers.linearised.cifar2 import NETS, STEPS, by_size, last_accuracy
 from ntkexp.scripts import drawing
-from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, records_of
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, no_runs, records_of
 
 FIGURE = "5"
 EXPERIMENTS = (
@@ -26,7 +26,7 @@ EXPERIMENTS = (
 )
 
 
-def draw(frame: pd.DataFrame, control: pd.Series) -> Figure:
+def draw(frame: pd.DataFrame, control: pd.DataFrame) -> Figure:
     nets = [net for net in NETS if net in set(frame["net"])]
     size = (max(PANEL * len(nets), drawing.COLUMN), 2 * PANEL)
     figure, grid = drawing.subplots(2, len(nets), figsize=size, squeeze=False)
@@ -46,9 +46,10 @@ def draw(frame: pd.DataFrame, control: pd.Series) -> Figure:
             axes.set(xscale="log", xlabel="training images", xticks=sizes)
             axes.set_xticklabels([f"{int(size):,}" for size in sizes])
             axes.xaxis.set_minor_locator(NullLocator())
-        if net == "mlp" and len(control):
-            at = [256] * len(control)
-            grid[1][column].plot(at, control, "x", color=drawing.BLACK, label="updates of 4,096")
+            if net == "mlp" and len(control):
+                at = [256] * len(control)
+                axes.plot(at, control[value], "x", markersize=4, color=drawing.BLACK,
+                          label="updates of 4,096")  # fmt: skip
         grid[0][column].set_title(NETS[net])
     grid[0][0].set_ylabel("test accuracy")
     grid[1][0].set_ylabel("|θ − θ₀|")
@@ -59,16 +60,20 @@ def draw(frame: pd.DataFrame, control: pd.Series) -> Figure:
 def make(options: drawing.Options) -> Figure:
     records = records_of(options, ("evals", "distance"))
     control = [
-        record.tables["distance"].sort_values("step")["distance"].iloc[-1]
+        {
+            "accuracy": last_accuracy(record),
+            "distance": record.tables["distance"].sort_values("step")["distance"].iloc[-1],
+        }
         for record in records
         if record.experiment == STEPS
     ]
     frame = by_size(records)
-    figure = draw(frame, pd.Series(control, dtype=float))
+    figure = draw(frame, pd.DataFrame(control))
     seeds = frame.groupby(["net", "size"])["seed"].nunique()
     least, most = seeds.min(), seeds.max()
     each = f"{most}" if least == most else f"{least} to {most}"
-    drawing.note(figure, [f"seeds of each size: {each}", *images_of(records)])
+    without = [NETS[net] for net in ("mlp", "lenet") if net not in set(frame["net"])]
+    drawing.note(figure, [f"seeds of each size: {each}", *no_runs(without), *images_of(records)])
     return figure
 
 

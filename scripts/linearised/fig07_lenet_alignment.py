@@ -1,7 +1,7 @@
 """LeNet5's kernel before and after training on its 500th eigenfunction.
 
 Alignment with each of the 1,000 leading eigenfunctions of the first kernel, on training images: at
-both ends; its growth; and its growth over that of the kernel's trace. Dotted: the one trained on.
+both ends; its growth; and its growth over that of the kernel's trace. Triangle: the one trained on.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ntkexp.papers.linearised.tasks import experiments
 from ntkexp.papers.linearised.whose import INDICES, KERNEL, KINDS, alignments, by_kind
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, records_of
+from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, no_runs, records_of
 
 FIGURE = "ours"
 
@@ -39,7 +39,8 @@ def make(options: drawing.Options) -> Figure:
         axes.set_xlim(INDICES[0] / 1.3, INDICES[-1] * 1.3)
     grid[0][0].set_ylabel("test accuracy")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
-    drawing.note(figure, [*_beside(records), *images_of(records)])
+    without = [title for kind, title in KINDS.items() if kind not in kinds]
+    drawing.note(figure, [*_beside(records), *no_runs(without), *images_of(records)])
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -37,36 +38,42 @@ def accuracies(records: Sequence[Record]) -> Figure:
     titles = dict.fromkeys(pair.title for pair in both)
     size = (PANEL * len(titles) + 0.4, PANEL + 0.4)
     size = (max(size[0], drawing.COLUMN), size[1] + 0.3)
-    figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False)
+    figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False, sharey=True)
+    without = []
     for axes, title in zip(grid[0], titles, strict=True):
         tasks = table[table["experiment"].map(TITLES) == title]
         _curves(axes, tasks, "accuracy")
         net = title.partition(",")[0].lower()
-        for record in records:
-            if record.experiment.removesuffix(LINEAR) == CIFAR2 + net:
-                _baseline(axes, record)
+        on_cifar2 = [r for r in records if r.experiment.removesuffix(LINEAR) == CIFAR2 + net]
+        for record in on_cifar2:
+            _baseline(axes, record)
+        without += [] if on_cifar2 else [f"{title} on CIFAR2"]
         axes.set(title=title, xlabel="index of the eigenfunction")
     grid[0][0].set_ylabel("test accuracy")
     # Column by column: tasks, then CIFAR2, whose names are long.
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2)
-    drawing.note(figure, notes(records, table))
+    entries = [axes.get_legend_handles_labels() for axes in grid[0]]
+    handles = {label: h for both in entries for h, label in zip(*both, strict=True)}
+    figure.legend([*handles.values()], [*handles], loc="outside upper center", ncols=2)
+    drawing.note(figure, [*no_runs(without), *notes(records, table)])
     return figure
 
 
 def _curves(axes: Axes, tasks: pd.DataFrame, column: str) -> None:
     """The first seed's points are joined; those of further seeds stand alone, and `APART`. A
-    network that is not trained at its end has an open point."""
+    network that is not trained at its end has an open point. Where both models have the same point,
+    the network's is on the linearisation's."""
     first = tasks["seed"].min()
     for whose, (label, colour, marker) in LOOKS.items():
         points = tasks[tasks["whose"] == whose]
         joined = points[(points["seed"] == first) & ~points["experiment"].isin(APART)]
-        axes.plot(joined["data.index"], joined[column], color=colour, label=label)
+        order = 4 if whose == "network" else 3
+        axes.plot(joined["data.index"], joined[column], color=colour, label=label, zorder=order - 2)
         done = (points["train_loss"] <= TRAINED) | (whose == "linear")
         for (experiment, full), frame in points.groupby([points["experiment"], done]):
             shape, _ = APART.get(str(experiment), (marker, ""))
             axes.plot(frame["data.index"], frame[column], shape, color=colour,
-                      markersize=7 if shape == "*" else 3,
+                      markersize=7 if shape == "*" else 3 if whose == "network" else 4,
+                      zorder=order,
                       markerfacecolor=colour if full else "none")  # fmt: skip
     axes.set_xscale("log")
 
@@ -83,9 +90,9 @@ def movements(records: Sequence[Record]) -> Figure:
     """Steps to the loss, distance and cosine distance of networks, by j."""
     table = each_task(pairs(records))
     columns = {
-        "steps": f"steps to a loss of {TRAINED:g}",
+        "steps": f"steps to loss {TRAINED:g}",
         "distance": "|θ − θ₀|",
-        "cosine_distance": "cosine distance of θ and θ₀",
+        "cosine_distance": "cosine distance",
     }
     figure, grid = drawing.subplots(1, 3, figsize=(drawing.PAGE, PANEL))
     for axes, (column, label) in zip(grid, columns.items(), strict=True):
@@ -94,8 +101,16 @@ def movements(records: Sequence[Record]) -> Figure:
     grid[0].set_yscale("log")
     drawing.legend_above(figure, *grid[1].get_legend_handles_labels())
     drawing.letter_panels(grid)
-    drawing.note(figure, notes(records, table))
+    never = table[np.isinf(table["steps"])]["whose"].value_counts()
+    counts = ", ".join(f"{count} {LOOKS[str(whose)][0]}s" for whose, count in never.items())
+    lines = [f"never at a loss of {TRAINED:g}, so not in a: {counts}"] if counts else []
+    drawing.note(figure, [*lines, *notes(records, table)])
     return figure
+
+
+def no_runs(what: Sequence[str]) -> list[str]:
+    """The line below a figure that names what it has no panel or line of."""
+    return [f"no runs of {'; '.join(what)}"] if what else []
 
 
 def notes(records: Sequence[Record], table: pd.DataFrame) -> list[str]:

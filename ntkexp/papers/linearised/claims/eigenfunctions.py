@@ -153,8 +153,8 @@ def last_change(records: Sequence[Record]) -> Iterable[Case]:
         evals = by_task(runs, "evals")
         test = evals[(evals["split"] == "test") & (evals["subset"] == "all")]
         accuracies = test.pivot(index="step", columns=INDEX, values="accuracy")
-        change = accuracies.iloc[-1] - accuracies.loc[LATE_LOOK]
-        yield Case(title(experiment), seed, float(change.abs().max()))
+        change = (accuracies.iloc[-1] - accuracies.loc[LATE_LOOK]).to_numpy(dtype=float)
+        yield Case(title(experiment), seed, float(np.abs(change).max()))
 
 
 def highest_loss(records: Sequence[Record]) -> Iterable[Case]:
