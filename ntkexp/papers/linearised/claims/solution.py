@@ -26,10 +26,6 @@ NAMES = MODELS | {"late": "at θ_T"}
 Value = Callable[[pd.DataFrame, str], float]
 
 
-def of_resnet18(records: Sequence[Record]) -> pd.DataFrame:
-    return ends(records, EIGENFUNCTION)
-
-
 def of_mlp(records: Sequence[Record]) -> pd.DataFrame:
     """The MLP and its linearisations at its first and last weights, as `ends` has ResNet18's."""
     network = [record for record in records if record.experiment == MOVING[0]]
@@ -40,15 +36,11 @@ def of_mlp(records: Sequence[Record]) -> pd.DataFrame:
     return pd.concat([tasks([run]) for run in runs.values()]).set_axis([*runs])
 
 
-def each(
-    models: Sequence[str],
-    value: Value,
-    frame_of: Callable[[Sequence[Record]], pd.DataFrame] = of_resnet18,
-) -> Statistic:
-    """A case for each of these models, on the eigenfunction."""
+def each(models: Sequence[str], value: Value, *, mlp: bool = False) -> Statistic:
+    """A case for each of these models of ResNet18, or of the MLP, on the eigenfunction."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
-        frame = frame_of(records)
+        frame = of_mlp(records) if mlp else ends(records, EIGENFUNCTION)
         for model in models:
             if {model, "network", "early"} <= {*frame.index}:
                 yield Case(NAMES[model], 0, value(frame, model))
@@ -100,7 +92,7 @@ def by_mlp(claim: Claim, models: Sequence[str], value: Value) -> Claim:
         id=f"{claim.id}-mlp",
         says=f"{claim.says}, of an MLP on its 100th eigenfunction",
         experiments=MOVING,
-        statistic=each(models, value, of_mlp),
+        statistic=each(models, value, mlp=True),
         seen="the MLP was judged, too",
     )
 

@@ -73,6 +73,7 @@ by_alignment = sharing(
     holds=above(0.8),
     threshold="ours, as for a fall with some noise",
     seen="this was written",
+    also=("of both test accuracies", correlation("network", "linear")),
 )
 claim = sharing(
     "linearised-whose-",
@@ -86,20 +87,15 @@ claim = sharing(
 BESIDE = "alignment with the own kernel over that of its own eigenfunction"
 
 CLAIMS = (
-    by_alignment(
-        "network",
-        says="Over tasks of several kernels a network is the better, the more a task is aligned "
-        "with its first kernel",
-        number="Spearman's correlation of alpha_0 and a network's test accuracy",
-        statistic=correlation("alpha", "network"),
-        also=("of both test accuracies", correlation("network", "linear")),
-    ),
-    by_alignment(
-        "linear",
-        says="Over tasks of several kernels a linearisation is the better, the more a task is "
-        "aligned with its kernel",
-        number="Spearman's correlation of alpha_0 and a linearisation's test accuracy",
-        statistic=correlation("alpha", "linear"),
+    *(
+        by_alignment(
+            column,
+            says=f"Over tasks of several kernels a {model} is the better, the more "
+            "they are aligned with the first kernel",
+            number=f"Spearman's correlation of alpha_0 and the test accuracy of the {model}",
+            statistic=correlation("alpha", column),
+        )
+        for column, model in (("network", "network"), ("linear", "linearisation"))
     ),
     claim(
         "extended",
