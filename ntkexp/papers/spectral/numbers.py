@@ -10,17 +10,36 @@ REACHED = 0.9
 HIGH_FROM = 50
 
 
-def first_hits(fourier: pd.DataFrame) -> pd.Series:
-    """By k, the mean over networks of the first step at which |f~_k| is 0.9 of the target's; the
-    last step where it never is."""
-    last = fourier["step"].max()
-    reached = fourier[fourier["magnitude"] >= REACHED * fourier["target"]]
-    first = reached.groupby(["seed", "k"])["step"].min()
-    all_pairs = pd.MultiIndex.from_product(
-        [fourier["seed"].unique(), sorted(fourier["k"].unique())], names=["seed", "k"]
-    )
-    means: pd.Series = first.reindex(all_pairs).fillna(last).groupby("k").mean()
-    return means
+def first_steps(there: pd.DataFrame) -> pd.Series:
+    """By column: the first step, of the index, with True; the last step where it never is."""
+    first: pd.Series = there.idxmax().where(there.any(), there.index.max())
+    return first
+
+
+def hits(fourier: pd.DataFrame) -> pd.DataFrame:
+    """(seed, k): the first step at which |f~_k| is 0.9 of the target's."""
+    there = fourier["magnitude"] >= REACHED * fourier["target"]
+    return first_steps(by_network_and_k(fourier, there)).unstack("k")
+
+
+def residual_hits(fourier: pd.DataFrame) -> pd.DataFrame:
+    """(seed, k): the first step at which |f~ - y~| is half of |y~| or less."""
+    there = fourier["residual"] <= 0.5 * fourier["target"]
+    return first_steps(by_network_and_k(fourier, there)).unstack("k")
+
+
+def by_network_and_k(fourier: pd.DataFrame, there: pd.Series) -> pd.DataFrame:
+    """A value of every row, by step (rows) and by network and k (columns)."""
+    rows = fourier[["step", "seed", "k"]].assign(there=there)
+    return rows.pivot(index="step", columns=["seed", "k"], values="there")
+
+
+def gone(fourier: pd.DataFrame, step: int) -> pd.Series:
+    """By k, the share of the residual at the start that is gone at a step, mean over networks."""
+    rows = fourier[fourier["step"].isin([0, step])]
+    means = rows.groupby(["step", "k"])["residual"].mean()
+    shares: pd.Series = 1 - means[step] / means[0]
+    return shares
 
 
 def rank_correlation(x: object, y: object) -> float:
@@ -47,10 +66,10 @@ def log_product(norms: pd.DataFrame) -> pd.Series:
     return means
 
 
-def growth(norms: pd.DataFrame, step: int) -> float:
-    """The growth of the log of the product of all spectral norms up to a step."""
+def growth(norms: pd.DataFrame, start: int, end: int) -> float:
+    """The growth of the log of the product of all spectral norms from one step to another."""
     logs = log_product(norms)
-    return float(logs[step] - logs[0])
+    return float(logs[end] - logs[start])
 
 
 def middle_delta(perturbed: pd.DataFrame) -> pd.DataFrame:
@@ -73,21 +92,12 @@ def slope(k: object, zeta: object) -> float:
     return float(np.polyfit(np.log(np.asarray(k)), np.log(np.asarray(zeta)), 1)[0])
 
 
-def high_fitted(fourier: pd.DataFrame) -> float:
-    """H: the mean over k > 50 and networks of 1 - min(1, |f~ - y~| / |y~|) at the last look."""
-    last = fourier[(fourier["step"] == fourier["step"].max()) & (fourier["k"] > HIGH_FROM)]
-    return float((1 - (last["residual"] / last["target"]).clip(upper=1)).mean())
-
-
-def residual_hits(fourier: pd.DataFrame) -> pd.Series:
-    """By k, the mean over networks of the first step at which |f~ - y~| is half of |y~| or less;
-    the last step where it never is."""
-    last = fourier["step"].max()
-    near = fourier[fourier["residual"] <= 0.5 * fourier["target"]]
-    first = near.groupby(["seed", "k"])["step"].min().unstack("k")
-    seeds, k = sorted(fourier["seed"].unique()), sorted(fourier["k"].unique())
-    means: pd.Series = first.reindex(index=seeds, columns=k).fillna(last).mean()
-    return means
+def high_fitted(fourier: pd.DataFrame) -> pd.DataFrame:
+    """(step, seed): H, the mean over k > 50 of 1 - min(1, |f~ - y~| / |y~|)."""
+    high = fourier[fourier["k"] > HIGH_FROM]
+    shares = high.assign(H=1 - (high["residual"] / high["target"]).clip(upper=1))
+    table: pd.DataFrame = shares.pivot_table(index="step", columns="seed", values="H")
+    return table
 
 
 def falls(fourier: pd.DataFrame, replayed: pd.DataFrame, groups: int = 3) -> pd.DataFrame:

@@ -13,6 +13,11 @@ AXES = {
     "delta_clip": ("optim.clip", (0.1, 2)),
 }
 # What is fitted in the end, at the smallest and at the largest value.
+# How soon they get near, of all members of a run.
+SPEEDS = {
+    True: {"delta_depth": (1, 4), "delta_width": (1, 1.25), "delta_clip": (1, 1)},
+    False: {"delta_depth": (1, 0.5), "delta_width": (1, 0.5), "delta_clip": (1, 1)},
+}
 SHARES = {
     True: {"delta_depth": (0.3, 0.6), "delta_width": (0.3, 0.4), "delta_clip": (0.0, 0.4)},
     False: {"delta_depth": (0.3, 0.2), "delta_width": (0.3, 0.2), "delta_clip": (0.4, 0.4)},
@@ -23,25 +28,30 @@ def records(experiment: str, holds: bool) -> list[Record]:
     """The smallest and the largest of a sweep."""
     name = experiment.removeprefix("spectral/")
     key, values = AXES[name]
+    # With 64 units equation (7) allows a slope of 6,872, with 16 one of 1.7.
+    shape = {"model.depth": 6, "model.width": 16 if holds else 64, "data.train_examples": 200}
     return [
         Record(
             experiment,
             str(value),
-            {"name": experiment, "seed": 0, key: value},
-            {"fourier": fourier(share, low_first=holds)},
+            {"name": experiment, "seed": 0, **shape, key: value},
+            {"fourier": fourier(share, speed, low_first=holds)},
         )
-        for value, share in zip(values, SHARES[holds][name], strict=True)
+        for value, share, speed in zip(
+            values, SHARES[holds][name], SPEEDS[holds][name], strict=True
+        )
     ]
 
 
-def fourier(share: float, *, low_first: bool) -> pd.DataFrame:
+def fourier(share: float, speed: float, *, low_first: bool) -> pd.DataFrame:
     """Frequencies get near one after the other, and leave again; in the end a share of all is
     fitted."""
 
     def residual(seed: int, step: int, k: int) -> float:
         if step == 100:
             return 1 - share
-        return 0.4 if (k <= step if low_first else k >= 100 - step) else 1.0
+        near = speed * step
+        return 0.4 if (k <= near if low_first else k >= 100 - near) else 1.0
 
     axes = {"seed": SEEDS, "step": range(0, 101, 10), "k": range(5, 91, 5)}
     return rows(axes, residual=residual, target=lambda **one: 1.0, magnitude=lambda **one: 1.0)

@@ -32,5 +32,11 @@ def fourier(hit: Callable[[int], float], k: Iterable[int] = (5, 10, 15, 20)) -> 
 
 def norms(growth: float) -> pd.DataFrame:
     """Two layers whose norms grow by a factor over 20,000 steps."""
-    axes = {"seed": SEEDS, "step": (0, 20_000), "layer": ("hidden1", "output")}
-    return rows(axes, norm=lambda seed, step, layer: growth if step else 1.0)
+    axes = {"seed": SEEDS, "step": (0, 500, 20_000), "layer": ("hidden1", "output")}
+    return rows(axes, norm=lambda seed, step, layer: growth ** (step / 20_000))
+
+
+def pieces(early: float) -> pd.DataFrame:
+    """The number of pieces and the largest slope: 1 at the end, and `early` until then."""
+    value = lambda seed, step: 1.0 if step == 1000 else early  # noqa: E731
+    return rows({"seed": SEEDS, "step": range(0, 1001, 100)}, regions=value, lipschitz=value)

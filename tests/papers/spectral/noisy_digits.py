@@ -9,6 +9,7 @@ import pandas as pd
 from tests.papers.spectral.made import SEEDS, rows
 
 K, BETA, NOISE = "data.frequency", "data.amplitude", "data.noise"
+WAVES = ("spectral/waves", "spectral/wave_amplitudes", "spectral/wave_controls")
 POWER = 0.5  # of the noise at an amplitude of 1
 
 
@@ -44,11 +45,16 @@ def waves(axes: Mapping[str, tuple[object, ...]], holds: bool) -> Mapping[str, p
 
 
 def spectrum(holds: bool) -> pd.DataFrame:
-    """The error is least at step 100, where 0.1 of the noise above n = 20 is there, or 0.9."""
-    shares = {0: 2.0, 100: 0.1 if holds else 0.9, 200: 1.0}
+    """The error is least at step 200, with nothing of the noise; from there on that with n > 40 is
+    learned from low n to high. Or it is little less at step 100 than at the end, and high n come
+    first."""
+    dip, elsewhere = (200, 0.0) if holds else (100, 5.0)
 
     def error(seed: int, step: int, n: int) -> float:
-        return shares[step] if n > 20 else 0.0 if step else 0.3
+        if step < dip:
+            return 9.0
+        rank = (n - 40) / 10 if holds else (90 - n) / 10
+        return float(step >= dip + 100 * rank) if n > 40 else elsewhere
 
-    axes = {"seed": SEEDS, "step": (0, 100, 200), "n": (10, 20, 30, 40)}
-    return rows(axes, error=error, noise=lambda seed, step, n: 1.0 if n > 20 else 0.0)
+    axes = {"seed": SEEDS, "step": range(0, 801, 100), "n": range(10, 81, 10)}
+    return rows(axes, error=error, noise=lambda seed, step, n: 1.0 if n > 40 else 0.0)

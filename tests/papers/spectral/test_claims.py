@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pandas as pd
@@ -9,10 +10,19 @@ import pytest
 
 from ntkexp.claims.ledger import ledger
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.spectral.numbers import falls, first_hits, first_reached, middle_delta, slope
+from ntkexp.papers.spectral.numbers import (
+    falls,
+    first_reached,
+    gone,
+    growth,
+    high_fitted,
+    hits,
+    middle_delta,
+    slope,
+)
 from ntkexp.results.record import Record
 from tests.papers.spectral import delta, noisy_digits, petals
-from tests.papers.spectral.made import SEEDS, fourier, norms, rows
+from tests.papers.spectral.made import SEEDS, fourier, norms, pieces, rows
 
 LEDGER = {claim.id: claim for claim in ledger(["spectral"])}
 
@@ -29,11 +39,12 @@ def perturbed(holds: bool) -> pd.DataFrame:
 
 
 def losses_by_points(holds: bool) -> pd.DataFrame:
-    """Reconstructions have the lowest losses of all, or the highest."""
+    """Reconstructions have the lowest losses of all, or the highest; they fall as 1 / step."""
     kinds = ("reconstructions", "scaled_reconstructions", "scaled_noise", "components", "noise")
     axes = {"data.points": kinds if holds else kinds[::-1], "seed": SEEDS,
             "step": (100, 200, 500, 1000), "split": ("train",), "subset": ("all",)}  # fmt: skip
-    return rows(axes, loss=lambda **one: 1.0 + axes["data.points"].index(one["data.points"]))
+    place = axes["data.points"].index
+    return rows(axes, loss=lambda **one: 0.4 * (1 + place(one["data.points"])) / one["step"])
 
 
 def image_paths(holds: bool) -> pd.DataFrame:
@@ -59,7 +70,8 @@ def record(experiment: str, holds: bool) -> Record:
         config = {"name": experiment, "seed": 0, "data.width": 1.0}
         return Record(experiment, "run", config, made)
     if (made := petals.tables(experiment, holds)) is not None:
-        return Record(experiment, "run", {"name": experiment, "seed": 0}, made)
+        config = {"name": experiment, "seed": 0, **petals.CURVE}
+        return Record(experiment, "run", config, made)
     # The n-th eigenvector is largest at its own frequency, or at one that falls.
     spectra = rows(
         {"n": range(1, 6), "k": range(1, 6)},
@@ -70,6 +82,7 @@ def record(experiment: str, holds: bool) -> Record:
         "evals": losses_by_points(holds),
         "fourier": fourier(lambda k: 40 * k if holds else 1000 - 40 * k),
         "spectral_norms": norms(2.0 if alone else 10.0 if holds else 2.5),
+        "linear_pieces": pieces(0.1 if holds else 0.9),
         "perturbed_spectrum": perturbed(holds),
         "image_paths": image_paths(holds),
     }
@@ -91,14 +104,46 @@ def test_without_runs_there_is_no_verdict(name: str) -> None:
 
 
 def test_a_frequency_that_is_never_reached_counts_with_the_last_step() -> None:
-    hits = first_hits(fourier(lambda k: 300 if k < 20 else 5000))
-    assert hits.to_dict() == {5: 300, 10: 300, 15: 300, 20: 1000}
+    first = hits(fourier(lambda k: 300 if k < 20 else 5000))
+    assert first.loc[0].to_dict() == {5: 300, 10: 300, 15: 300, 20: 1000}
 
 
-def test_the_first_hit_is_a_mean_over_networks() -> None:
+def test_each_network_has_its_first_hit() -> None:
     table = fourier(lambda k: 300)
     table.loc[(table["seed"] == 1) & (table["step"] < 700), "magnitude"] = 0.2
-    assert set(first_hits(table)) == {500}
+    assert hits(table).to_numpy().tolist() == [[300] * 4, [700] * 4]
+
+
+def test_what_is_gone_is_a_share_of_the_residual_at_the_start() -> None:
+    assert gone(fourier(lambda k: 10 * k), 100).to_dict() == {5: 1, 10: 1, 15: 0, 20: 0}
+
+
+def test_growth_is_that_of_the_log_of_the_product() -> None:
+    assert growth(norms(8.0), 0, 20_000) == pytest.approx(2 * math.log(8))
+    assert growth(norms(8.0), 500, 20_000) == pytest.approx(2 * math.log(8) * 0.975)
+
+
+def test_high_frequencies_are_fitted_by_network_and_step() -> None:
+    table = delta.fourier(0.3, 1, low_first=True)
+    table.loc[table["seed"] == 1, "residual"] = 2.0
+    assert high_fitted(table).loc[100].to_dict() == pytest.approx({0: 0.3, 1: 0.0})
+    assert high_fitted(table)[0][70] == pytest.approx(0.6 * 4 / 8)
+
+
+def test_the_untrained_network_is_no_best() -> None:
+    runs = [record(name, False) for name in noisy_digits.WAVES]
+    for run in runs:
+        table = run.tables["evals"]
+        table.loc[table["step"] == 0, "loss"] = 0.0
+    assert judge(LEDGER["spectral-fig34-example"], runs).verdict is Verdict.fails
+
+
+def test_maps_are_compared_with_chance_and_far_from_the_curve() -> None:
+    found = judge(LEDGER["spectral-fig37-elsewhere"], [record("spectral/decision_maps", True)])
+    assert [case.value for case in found.cases] == [0.25]
+    chance, far = found.also
+    assert chance.value == 0.25
+    assert far.value > 0.25
 
 
 def test_norms_of_one_setting_are_judged_before_the_other_has_runs() -> None:
@@ -144,7 +189,7 @@ def test_width_that_helps_more_than_half_of_what_depth_does_is_not_weaker() -> N
 def test_networks_that_fit_nothing_have_no_order() -> None:
     runs = delta.records("spectral/delta_clip", True)
     cases = judge(LEDGER["spectral-exp7-low-first"], runs).cases
-    assert [case.panel for case in cases] == ["clip = 2"]
+    assert {case.panel for case in cases} == {"clip = 2"}
 
 
 def test_falls_are_read_at_the_step_that_they_were_replayed_for() -> None:
