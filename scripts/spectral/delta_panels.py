@@ -37,7 +37,8 @@ def panels(
 
 def spectra(axis: str, only: Mapping[str, object] = MappingProxyType({})) -> drawing.Make:
     """The spectrum along training, over the target's, of every run whose config has the values
-    `only`, in the order of `axis`; H stands in the titles."""
+    `only`, in the order of `axis`: medians, since most networks fit all or nothing. How many have
+    fitted half stands in the titles."""
     word = axis.partition(".")[2]
 
     def make(options: drawing.Options) -> Figure:
@@ -47,19 +48,22 @@ def spectra(axis: str, only: Mapping[str, object] = MappingProxyType({})) -> dra
             if all(record.config[key] == value for key, value in only.items())
         ]
         titled = [
-            (f"{word} {record.config[axis]:g}, H = {high_fitted(record.tables['fourier']):.2f}",
-             record)
+            (f"{word} {record.config[axis]:g} ({fitted_half(record)})", record)
             for record in sorted(records, key=lambda record: float(record.config[axis]))
-        ]  # fmt: skip
+        ]
         seeds = records[0].tables["fourier"]["seed"].nunique()
-        note = (
-            f"mean over {seeds} networks; 1 is the target's 0.005; H: what is fitted above k = 50"
-        )
+        note = f"median of {seeds} networks; in brackets: how many have fitted half of the spectrum"
         return panels(
             titled,
-            lambda axes, record: spectrum(axes, record.tables["fourier"]),
-            r"$|\tilde f_k| / 0.005$",
-            [note],
+            lambda axes, record: spectrum(axes, record.tables["fourier"], over="median"),
+            r"$|\tilde f_k| / |\tilde\lambda_k|$",
+            [f"{note} above k = 50 in the end"],
         )
 
     return make
+
+
+def fitted_half(record: Record) -> str:
+    """3 of 5: the networks that have fitted half of the high frequencies in the end."""
+    last = high_fitted(record.tables["fourier"]).iloc[-1]
+    return f"{(last >= 0.5).sum()} of {len(last)}"

@@ -1,8 +1,9 @@
 """Figure 3.7: two networks that differ in their first weights alone, in the plane.
 
 The square is [-1.6, 1.6]^2, the signal has k = 200 on 20 petals. Dark: class 1 for the network.
-Lines: log-odds of ±1 and ±4. Dots: the points trained on, of class 1 red, of class 0 blue. The
-networks agree on nearly all of them and differ elsewhere.
+Lines: log-odds of ±1 and ±4. Dots: the points trained on, of class 1 orange, of class 0 blue. The
+networks agree on nearly all of them; they differ between the petals, and agree again far from the
+curve.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def make(options: drawing.Options) -> Figure:
     for axes, seed in zip(panels.flat, networks, strict=True):
         plane(axes, maps[maps["seed"] == seed], reach)
         points(axes, record)
-        axes.set_title(f"first weights {seed}")
+        axes.set_title(f"first weights of seed {seed}")
+    drawing.legend_above(figure, *axes.get_legend_handles_labels())
     return figure
 
 
@@ -54,7 +56,8 @@ def points(axes: Axes, record: Record) -> None:
     z = grid(signal.train_examples)
     where, classes = petals(z, signal.petals), signal.classes_at(z, record.seed)
     for value, colour in ((0, drawing.BLUE), (1, drawing.VERMILION)):
-        axes.plot(*where[classes == value].T, ".", color=colour, markersize=1)
+        label = f"trained on, class {value}"
+        axes.plot(*where[classes == value].T, ".", color=colour, markersize=1, label=label)
 
 
 main = drawing.main(__file__, __doc__, "spectral/decision_maps", make)

@@ -1,9 +1,10 @@
 """Figure A.13: nearest neighbours beside a network.
 
-Above: accuracy of K nearest neighbours between the training points, mean over phases (on the points
-themselves K = 1 is always right). Below: the radial spectrum of maps of the plane, of K nearest
-neighbours and of a network, left of class probabilities, right of classes; the signal has a
-frequency of 150 on 20 petals, and k counts periods over the side of the map.
+Accuracy of K nearest neighbours on the training points (above; K = 1 is always right) and between
+them, mean over phases. Below: the radial spectrum of maps of the plane, of K nearest neighbours and
+of a network, left of class probabilities, right of classes; the signal has a frequency of 150 on 20
+petals, and k counts periods over the side of the map. Grey: the octave whose slopes are compared.
+From 128 on much of what is drawn lies above 256 and is folded back.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.spectral.claims.petals import SMOOTHNESS, zetas
+from ntkexp.papers.spectral.claims.petals import RESOLVED, SMOOTHNESS, zetas
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 from ntkexp.scripts.spectral.heatmap import cells
 
 FIGURE = "A.13"
+WHERE = {"train": "on the points", "between": "between them"}
 
 
 def make(options: drawing.Options) -> Figure:
@@ -30,15 +32,18 @@ def make(options: drawing.Options) -> Figure:
         *runs.needed(network, options.runs, ["radial_spectrum"])[:1],
     ]
     table = records[0].tables["neighbour_accuracy"]
-    between = table[table["points"] == "between"]
-    numbers = sorted(between["neighbours"].unique())
-    figure = Figure(figsize=(drawing.PAGE, 4.4))
-    above, below = figure.subfigures(2, 1)
-    panels = above.subplots(1, len(numbers), squeeze=False)[0]
-    for axes, K in zip(panels, numbers, strict=True):
-        image = accuracy(axes, between[between["neighbours"] == K])
+    numbers = sorted(table["neighbours"].unique())
+    figure = Figure(figsize=(drawing.PAGE, 6))
+    above, below = figure.subfigures(2, 1, height_ratios=(3, 2))
+    panels = above.subplots(2, len(numbers), squeeze=False, sharex=True, sharey=True)
+    for row, points in zip(panels, ("train", "between"), strict=True):
+        for axes, K in zip(row, numbers, strict=True):
+            image = accuracy(axes, table[(table["points"] == points) & (table["neighbours"] == K)])
+            axes.label_outer()
+        row[0].set_ylabel(f"{WHERE[points]}\npetals $L$")
+    for axes, K in zip(panels[0], numbers, strict=True):
         axes.set_title(f"$K = {K}$")
-    above.colorbar(image, ax=panels[-1], label="accuracy")
+    above.colorbar(image, ax=panels[:, -1], label="accuracy")
     for axes, kind in zip(below.subplots(1, 2), ("probability", "class"), strict=True):
         spectra(axes, records, kind)
     return figure
@@ -52,6 +57,7 @@ def accuracy(axes: Axes, rows: pd.DataFrame) -> object:
 
 
 def spectra(axes: Axes, records: Sequence[Record], kind: str) -> None:
+    axes.axvspan(*RESOLVED, color="0.93")
     network, neighbours = zetas(records, kind)
     for (K, zeta), colour in zip(neighbours.items(), drawing.shades(len(neighbours)), strict=True):
         axes.plot(zeta.index, zeta, color=colour, label=f"$K = {K}$", linewidth=0.8)

@@ -1,6 +1,7 @@
 """Figure A.6: the spectrum of networks that fit a delta function, for several depths.
 
-|f_k| over the target's, clipped to [0, 1], along training; width 16, parameters of at most 10.
+|f_k| over the target's, median of the networks, clipped to [0, 1], along training; width 16,
+parameters of at most 10.
 """
 
 from __future__ import annotations

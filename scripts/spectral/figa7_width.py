@@ -1,7 +1,7 @@
 """Figure A.7: the spectrum of networks that fit a delta function, for several widths.
 
-|f_k| over the target's, clipped to [0, 1], along training; 3 hidden layers, parameters of at most
-10. Width 16 is the first panel of Figure A.6.
+|f_k| over the target's, median of the networks, clipped to [0, 1], along training; 3 hidden
+layers, parameters of at most 10. Width 16 is the first panel of Figure A.6.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figure A.8: the spectrum of networks that fit a delta function, for several bounds.
 
-|f_k| over the target's, clipped to [0, 1], along training; 6 hidden layers of 64 units. The bound
-is on the size of every parameter.
+|f_k| over the target's, median of the networks, clipped to [0, 1], along training; 6 hidden
+layers of 64 units. The bound is on the size of every parameter.
 """
 
 from __future__ import annotations

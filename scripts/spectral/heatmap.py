@@ -15,11 +15,13 @@ from ntkexp.scripts import drawing
 THOUSANDS = FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
 
 
-def spectrum(axes: Axes, fourier: pd.DataFrame, value: str = "magnitude") -> AxesImage:
-    """|f~_k| over the target's, mean over networks, clipped to [0, 1]: frequency to the right,
-    iteration upwards. Looks may be spaced in any way: each fills the axis up to the next."""
+def spectrum(
+    axes: Axes, fourier: pd.DataFrame, value: str = "magnitude", over: str = "mean"
+) -> AxesImage:
+    """|f~_k| over the target's, mean (or median) over networks, clipped to [0, 1]: frequency to the
+    right, iteration upwards. Looks may be spaced in any way: each fills the axis up to the next."""
     ratios = fourier.assign(ratio=fourier[value] / fourier["target"])
-    table = ratios.pivot_table(index="step", columns="k", values="ratio", aggfunc="mean")
+    table = ratios.pivot_table(index="step", columns="k", values="ratio", aggfunc=over)
     k, steps = table.columns.to_numpy(float), table.index.to_numpy(float)
     image = axes.pcolormesh(
         edges(k), edges(steps), np.clip(table.to_numpy(), 0, 1), vmin=0, vmax=1, rasterized=True
