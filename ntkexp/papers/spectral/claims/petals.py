@@ -171,7 +171,7 @@ def slope_beside_steepest(octave: tuple[int, int]) -> Statistic:
 
     def within(zeta: pd.Series) -> float:
         part = zeta.loc[slice(*octave)]
-        return slope(part.index, part)
+        return slope(part.index, part) if len(part) > 1 else np.nan
 
     def cases(records: Sequence[Record]) -> Iterator[Case]:
         for kind in ("probability", "class") if records else ():
