@@ -184,7 +184,7 @@ CLAIMS = (
     delta(
         "width-weaker-sooner",
         figure="A.7",
-        says="Width makes them considerably less so than depth",
+        says="With more width networks fit them considerably later than with more depth",
         paper="not said",
         number="steps to H = 0.5 with width 128, over those with depth 6, by network",
         experiments=(WIDTH, DEPTH),

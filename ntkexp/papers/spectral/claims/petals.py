@@ -251,8 +251,8 @@ CLAIMS = (
     ),
     maps(
         "elsewhere",
-        says="The networks are very different elsewhere",
-        paper="very different",
+        says="The networks differ significantly elsewhere",
+        paper="significantly",
         number="share of the box [-1.6, 1.6]² in which their classes differ",
         tables=("decision_map",),
         statistic=each_run(differing),

@@ -107,7 +107,7 @@ CLAIMS = (
     ),
     first(
         "amplitudes",
-        says="They are so whatever their amplitudes: with 0.1 for the lowest and 1 for the highest",
+        says="Lower frequencies are regressed first where amplitudes rise from 0.1 to 1, too",
         experiments=("spectral/increasing",),
         seen="this was written: in a trial one network had 0.97",
     ),
@@ -148,7 +148,7 @@ CLAIMS = (
     ),
     pieces(
         "slope-early",
-        says="The largest slope L_f can only grow gradually; so high frequencies are late",
+        says="The largest slope L_f can only increase gradually, so high frequencies are late",
         paper="only increase gradually",
         number="L_f over that at the end, at the last look before the second lowest frequency "
         "reaches 0.9",
