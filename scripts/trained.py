@@ -281,7 +281,7 @@ def curve(
 ) -> None:
     """One curve along training: the mean over runs and, of several, the band. One look is a
     point, with a bar from the least to the most of several runs."""
-    steps, values = over_runs(frame, value)
+    steps, values = over_runs(after_start(frame), value)
     if one_look(steps):
         mean = values.mean(axis=0)
         reach = np.abs(np.stack([values.min(axis=0), values.max(axis=0)]) - mean)
@@ -293,6 +293,13 @@ def curve(
     else:
         mean = values.mean(axis=0)
         axes.plot(steps, mean, color=colour, label=label, linestyle=linestyle, **style)
+
+
+def after_start(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without iteration 0, from which a line would be level on a logarithmic axis; a run that has
+    no other keeps it."""
+    later = frame[frame["step"] > 0]
+    return later if len(later) else frame
 
 
 def one_look(steps: np.ndarray) -> bool:

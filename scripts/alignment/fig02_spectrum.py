@@ -122,7 +122,8 @@ def ranks(axes: Axes, spectrum: pd.DataFrame) -> None:
 
 def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     """Every T_k, the mean over runs; returns how many there are."""
-    mean = spectrum.groupby("step")["ratios"].apply(lambda of_step: np.mean(list(of_step), axis=0))
+    of_steps = trained.after_start(spectrum).groupby("step")["ratios"]
+    mean = of_steps.apply(lambda of_step: np.mean(list(of_step), axis=0))
     steps, table = mean.index.to_numpy(), np.stack(list(mean))  # (steps, r)
     size = table.shape[1]
     if trained.one_look(steps):

@@ -1,9 +1,10 @@
 """The main paper's width beside a quarter of its channels, along training.
 
-A question of ours: VGG19 of the paper's own size and the narrow one of Figures 2 and 3. Columns:
-experiments. Rows: accuracy; effective rank and T_40 of the training kernel; its largest eigenvalue
-over the initial one; CKA of the whole kernel with the labels. Solid lines: training examples,
-dashed lines: test examples; ticks at the left edge: iteration 0. Kernels are centred by class.
+A question of ours: VGG19 of the paper's own size and the narrow one of Figures 2 and 3. Rows:
+experiments. Columns: accuracy; effective rank and T_40 of the training kernel; its largest
+eigenvalue over the initial one; CKA of the whole kernel with the labels. Solid lines: training
+examples, dashed lines: test examples; ticks at the left edge: iteration 0. Kernels are centred by
+class.
 """
 
 from __future__ import annotations
@@ -62,22 +63,22 @@ def figures(options: drawing.Options) -> Figure:
 
 
 def draw(columns: Sequence[Widths]) -> Figure:
-    width = drawing.PAGE * min(1.0, 0.25 + 0.25 * len(columns))
+    count = len(columns)
     figure, panels = drawing.subplots(
-        5, len(columns), figsize=(width, 8.4), sharex="col", sharey="row", squeeze=False
+        count, 5, figsize=(drawing.PAGE, 2.2 * count + 0.4), sharey="col", squeeze=False
     )
-    for column, of_width in zip(panels.T, columns, strict=True):
+    for row, of_width in zip(panels, columns, strict=True):
         for (channels, group), colour in zip(of_width.items(), COLOURS, strict=True):
-            curves(column, channels, group, colour)
-        trained.along_training(column, max(of_width.values(), key=_last))
-        column[0].set_title(of_width[FULL_BASE].heading)
-        column[-1].set_xlabel("iteration")
-    names = ("accuracy", "effective rank", f"$T_{{{T_K}}}$", "λ$_1$ over initial", "CKA")
-    for axes, name in zip(panels[:, 0], names, strict=True):
-        axes.set_ylabel(name)
-    for row in (0, 1, 2, 4):
-        panels[row, 0].set_ylim(bottom=0)
-    panels[3, 0].set_yscale("log")
+            curves(row, channels, group, colour)
+        trained.along_training(row, max(of_width.values(), key=_last))
+        row[0].set_ylabel(of_width[FULL_BASE].heading)
+    names = ("accuracy", "effective rank", f"$T_{{{T_K}}}$", "$λ_1$ over initial", "CKA")
+    for axes, last, name in zip(panels[0], panels[-1], names, strict=True):
+        axes.set_title(name)
+        axes.set_yscale("log" if "over" in name else "linear")
+        if "over" not in name:
+            axes.set_ylim(bottom=0)
+        last.set_xlabel("iteration")
     drawing.legend_above(figure, *panels[0, 0].get_legend_handles_labels())
     lines = [
         f"{group.label}, {channels} channels: {trained.ends(group.records)}"
@@ -93,19 +94,19 @@ def _last(group: trained.SeedRuns) -> int:
     return int(group.tables["evals"]["step"].max())
 
 
-def curves(column: Sequence[Axes], channels: int, group: trained.SeedRuns, colour: str) -> None:
+def curves(row: Sequence[Axes], channels: int, group: trained.SeedRuns, colour: str) -> None:
     evals = group.tables["evals"]
     cka = fig03_alignment.centred(group)
     for split, style in (("train", trained.TRAIN), ("test", trained.TEST)):
         rows = evals[(evals["split"] == split) & (evals["subset"] == "all")]
         label = f"{channels} channels, {split}"
-        trained.curve(column[0], rows, "accuracy", colour=colour, linestyle=style, label=label)
+        trained.curve(row[0], rows, "accuracy", colour=colour, linestyle=style, label=label)
         rows = cka[(cka["layer"] == "total") & (cka["split"] == split)]
-        trained.curve(column[4], rows, "cka", colour=colour, linestyle=style)
+        trained.curve(row[4], rows, "cka", colour=colour, linestyle=style)
     spectrum = derived(centred(group.tables["spectrum"]))
     train = spectrum[spectrum["split"] == "train"]
     train = train.assign(t_k=[ratios[T_K - 1] for ratios in train["ratios"]], grown=_grown(train))
-    for axes, value in zip(column[1:4], ("effective_rank", "t_k", "grown"), strict=True):
+    for axes, value in zip(row[1:4], ("effective_rank", "t_k", "grown"), strict=True):
         trained.curve(axes, train, value, colour=colour)
         trained.start(axes, train, value, colour)
 
