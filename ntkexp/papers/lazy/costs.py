@@ -31,6 +31,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/kernel_after": "12 minutes, with the networks before it",
     "lazy/left_out": "half a minute a seed",
     "lazy/left_out_scored": "12 seconds a seed, after the scores",
+    "lazy/noise_cnn": "12 minutes a seed",
+    "lazy/noise_cnn_lazy": "13 minutes a seed",
     "lazy/noise_mlp": "half an hour",
     "lazy/noise_mlp_lazy": "20 minutes of an idle core",
     "lazy/noise_resnet18": narrow("3 hours"),
