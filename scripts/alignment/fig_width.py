@@ -26,8 +26,6 @@ EXPERIMENTS = "vgg19_clean,vgg19_noise20,vgg19_noise50"
 TABLES = ("evals", "spectrum", "alignment")
 T_K = 40
 COLOURS = (drawing.BLACK, drawing.VERMILION)
-
-
 # Channels of the first layer -> the runs of that width.
 Widths = Mapping[int, trained.SeedRuns]
 
@@ -40,15 +38,12 @@ def widths(options: drawing.Options, experiment: str) -> Widths:
     ]
     if not all(records):
         return {}
-    return {_base(of[0]): trained.SeedRuns(tuple(of), runs.joined(of, TABLES)) for of in records}
+    groups = [trained.SeedRuns(tuple(of), runs.joined(of, TABLES)) for of in records]
+    return {group.channels or FULL_BASE: group for group in groups}
 
 
 def is_full(record: Record) -> bool:
-    return _base(record) == FULL_BASE
-
-
-def _base(record: Record) -> int:
-    return int(record.config.get("model.base", FULL_BASE))
+    return bool(record.config.get("model.base", FULL_BASE) == FULL_BASE)
 
 
 def figures(options: drawing.Options) -> Figure:
@@ -75,10 +70,10 @@ def draw(columns: Sequence[Widths]) -> Figure:
     names = ("accuracy", "effective rank", f"$T_{{{T_K}}}$", "$λ_1$ over initial", "CKA")
     for axes, last, name in zip(panels[0], panels[-1], names, strict=True):
         axes.set_title(name)
-        axes.set_yscale("log" if "over" in name else "linear")
-        if "over" not in name:
-            axes.set_ylim(bottom=0)
         last.set_xlabel("iteration")
+    panels[0, 3].set_yscale("log")
+    for axes in panels[0, [0, 1, 2, 4]]:
+        axes.set_ylim(bottom=0)
     drawing.legend_above(figure, *panels[0, 0].get_legend_handles_labels())
     lines = [
         f"{group.label}, {channels} channels: {trained.ends(group.records)}"

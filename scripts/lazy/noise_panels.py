@@ -10,22 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.papers.lazy.claims.noise import title as title_of
 from ntkexp.papers.lazy.curves import MEASURES, WRONG_LABELS, looks, networks, onset, smoothed
 from ntkexp.results.record import NARROWED, Record
 from ntkexp.scripts import drawing, runs
 
-TITLES = {
-    "lazy/noise_resnet18": "ResNet18, CIFAR-10",
-    "lazy/noise_resnet18_lazy": "ResNet18, CIFAR-10",
-    "lazy/noise_mlp": "MLP, MNIST",
-    "lazy/noise_mlp_lazy": "MLP, MNIST",
-    "lazy/noise_vgg11": "VGG11, CIFAR-10",
-    "lazy/noise_vgg11_lazy": "VGG11, CIFAR-10",
-    "lazy/noise_cnn": "small CNN, CIFAR-10",
-    "lazy/noise_cnn_lazy": "small CNN, CIFAR-10",
-    "lazy/rates_mlp": "MLP, MNIST",
-    "lazy/rates_vgg11": "VGG11, CIFAR-10",
-}
 REGIMES = {1.0: ("α = 1", drawing.BLUE), 100.0: ("α = 100", drawing.VERMILION)}
 STYLES = dict(zip(MEASURES, ("-", "--", ":"), strict=True))
 TOLD = {"relus": "ReLUs", "kernel": "tangent kernel", "representation": "representation"}
@@ -40,7 +29,7 @@ def records_of(options: drawing.Options) -> list[Record]:
 def rows(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The looks of every network, by its title."""
     all_looks = looks(records, WRONG_LABELS)
-    titles = all_looks["experiment"].map(TITLES)
+    titles = all_looks["experiment"].map(title_of)
     return {str(title): frame for title, frame in all_looks.groupby(titles, sort=False)}
 
 
@@ -49,7 +38,7 @@ def note(figure: Figure, records: Sequence[Record]) -> None:
     lines, instead = [], []
     drawn = looks(records, WRONG_LABELS)
     for record in records:
-        config, title = record.config, TITLES.get(record.experiment, record.experiment)
+        config, title = record.config, title_of(record.experiment)
         size = config.get("model.width") or config.get("model.base")
         channels = "channels for 64" if config["model.name"] in NARROWED else "channels"
         unit = "units" if "model.width" in config else channels
