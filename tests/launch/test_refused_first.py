@@ -39,8 +39,9 @@ def test_a_dry_run_is_refused_where_the_command_is(inside: Ntkexp, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
-def test_a_dry_run_without_m_is_about_one_run(inside: Ntkexp) -> None:
-    planned = inside("study", "+exp=feature_scaling", "--dry-run")
+@pytest.mark.parametrize("flag", ["--dry-run", "launcher.dry_run=true"])
+def test_a_dry_run_without_m_is_about_one_run(flag: str, inside: Ntkexp) -> None:
+    planned = inside("study", "+exp=feature_scaling", flag)
     swept = inside("study", "-m", "+exp=feature_scaling", "--dry-run")
     assert planned.stdout.startswith("1 job: 1 to run"), planned.stderr
     assert not swept.stdout.startswith("1 job:"), swept.stderr
