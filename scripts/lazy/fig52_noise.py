@@ -10,19 +10,10 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import draw, note, records_of, rows
+from ntkexp.scripts.lazy.noise_panels import draw, noted
 
 FIGURE = "5.2"
-
-
-def make(options: drawing.Options) -> Figure:
-    records = records_of(options)
-    figure = draw(rows(records))
-    note(figure, records)
-    return figure
 
 
 EXPERIMENTS = (
@@ -30,7 +21,7 @@ EXPERIMENTS = (
     *("lazy/noise_cnn", "lazy/noise_cnn_lazy"),
     *("lazy/noise_mlp", "lazy/noise_mlp_lazy"),
 )
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw))
 
 if __name__ == "__main__":
     sys.exit(main())

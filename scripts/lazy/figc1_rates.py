@@ -24,9 +24,7 @@ from ntkexp.scripts.lazy.noise_panels import (
     TOLD,
     clean_axis,
     linearity,
-    note,
-    records_of,
-    rows,
+    noted,
 )
 
 FIGURE = "C.1"
@@ -81,18 +79,11 @@ def _of(alpha: float, lr: float) -> tuple[str, str]:
     return f"α = {alpha:g}, rate {lr:g}", "0.5"
 
 
-def make(options: drawing.Options) -> Figure:
-    records = records_of(options)
-    figure = draw(rows(records))
-    note(figure, records)
-    return figure
-
-
 EXPERIMENTS = (
     *("lazy/noise_mlp", "lazy/noise_mlp_lazy", "lazy/rates_mlp"),
     *("lazy/noise_vgg11", "lazy/noise_vgg11_lazy", "lazy/rates_vgg11"),
 )
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw))
 
 if __name__ == "__main__":
     sys.exit(main())

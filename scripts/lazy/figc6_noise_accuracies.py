@@ -7,20 +7,20 @@ those with right ones. Training goes to the right, every line is a network.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.curves import networks
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import REGIMES, ROW, note, records_of, rows
+from ntkexp.scripts.lazy.noise_panels import REGIMES, ROW, noted
 
 FIGURE = "C.6"
 PANELS = (("noisy_known", "accuracy, noisy examples"), ("test_known", "accuracy, test"))
 
 
-def make(options: drawing.Options) -> Figure:
-    records = records_of(options)
-    by_row = rows(records)
+def draw(by_row: Mapping[str, pd.DataFrame]) -> Figure:
     figure, grid = drawing.subplots(
         len(by_row), 2, figsize=(drawing.PAGE, ROW * len(by_row) + 0.3), squeeze=False
     )
@@ -35,7 +35,6 @@ def make(options: drawing.Options) -> Figure:
     lines = [grid[0, 0].plot([], [], color=c, label=label)[0] for label, c in REGIMES.values()]
     grid[0, 0].legend(handles=lines, loc="upper left")
     drawing.letter_panels(grid[0])
-    note(figure, records)
     return figure
 
 
@@ -45,7 +44,7 @@ EXPERIMENTS = (
     *("lazy/noise_cnn", "lazy/noise_cnn_lazy"),
     *("lazy/noise_mlp", "lazy/noise_mlp_lazy"),
 )
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,20 @@ def rows(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     all_looks = looks(records, WRONG_LABELS)
     titles = all_looks["experiment"].map(title_of)
     return {str(title): frame for title, frame in all_looks.groupby(titles, sort=False)}
+
+
+def noted(
+    draw: Callable[[Mapping[str, pd.DataFrame]], Figure],
+) -> Callable[[drawing.Options], Figure]:
+    """What makes a figure of the rows of all networks, with the note below it."""
+
+    def make(options: drawing.Options) -> Figure:
+        records = records_of(options)
+        figure = draw(rows(records))
+        note(figure, records)
+        return figure
+
+    return make
 
 
 def note(figure: Figure, records: Sequence[Record]) -> None:

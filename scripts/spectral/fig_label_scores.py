@@ -13,8 +13,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ntkexp.claims.curves import rank_correlation
 from ntkexp.papers.spectral.claims.petals import accuracies
-from ntkexp.papers.spectral.numbers import rank_correlation
 from ntkexp.scripts import drawing, runs
 
 L, K = "data.petals", "data.frequency"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
+
+from ntkexp.claims.curves import rank_correlation
 
 REACHED = 0.9
 HIGH_FROM = 50
@@ -42,20 +43,9 @@ def gone(fourier: pd.DataFrame, step: int) -> pd.Series:
     return shares
 
 
-def rank_correlation(x: object, y: object) -> float:
-    """Spearman's; not a number where one of them is constant.
-
-    >>> rank_correlation([1, 2, 3], [1, 10, 100])
-    1.0
-    """
-    if len(np.unique(np.asarray(x))) < 2 or len(np.unique(np.asarray(y))) < 2:
-        return float("nan")
-    return float(spearmanr(x, y).statistic)
-
-
 def by_frequency(values: pd.Series) -> float:
     """Spearman's correlation of k, the index, with the values."""
-    return rank_correlation(values.index, values)
+    return rank_correlation(values.index.to_numpy(), values)
 
 
 def log_product(norms: pd.DataFrame) -> pd.Series:

@@ -22,7 +22,8 @@ from ntkexp.claims.claim import (
     sharing,
     times,
 )
-from ntkexp.papers.spectral.numbers import first_reached, rank_correlation, slope
+from ntkexp.claims.curves import rank_correlation
+from ntkexp.papers.spectral.numbers import first_reached, slope
 from ntkexp.results.record import Record
 from ntkexp.theory.spectral.dft import grid
 from ntkexp.theory.spectral.manifold import petals as curve
@@ -83,7 +84,9 @@ def accuracies(record: Record) -> pd.DataFrame:
 
 def mean_rank_correlation(table: pd.DataFrame) -> float:
     """The rank correlation of L and accuracy, mean over k."""
-    return float(np.mean([rank_correlation(row.index, row) for _, row in table.iterrows()]))
+    return float(
+        np.mean([rank_correlation(row.index.to_numpy(), row) for _, row in table.iterrows()])
+    )
 
 
 def gains(records: Sequence[Record]) -> Iterator[Case]:
