@@ -31,6 +31,7 @@ from ntkexp.papers.lazy.curves import (
 )
 from ntkexp.results.record import Record
 from ntkexp.results.select import reached_its_end
+from ntkexp.theory.float64 import Array
 
 MLP, MLP_LAZY = "lazy/noise_mlp", "lazy/noise_mlp_lazy"
 RESNET, VGG, CNN = "lazy/noise_resnet18", "lazy/noise_vgg11", "lazy/noise_cnn"
@@ -53,7 +54,7 @@ LEARNED = 1.5
 ANY = Horizon("what is compared", lambda record: True)
 Value = Callable[[pd.DataFrame], float]
 Gap = Callable[[pd.DataFrame, pd.DataFrame], float]
-Gaps = Callable[[pd.DataFrame, pd.DataFrame], np.ndarray]
+Gaps = Callable[[pd.DataFrame, pd.DataFrame], Array]
 
 
 def has_learned(record: Record) -> bool:
@@ -177,11 +178,11 @@ def best_accuracy(lazy: pd.DataFrame, plain: pd.DataFrame) -> float:
     return float(curves[1].max() - curves[0].max())
 
 
-def begins_later(lazy: pd.DataFrame, plain: pd.DataFrame) -> np.ndarray:
+def begins_later(lazy: pd.DataFrame, plain: pd.DataFrame) -> Array:
     return memorising_from(plain) - memorising_from(lazy)
 
 
-def memorising_from(frame: pd.DataFrame) -> np.ndarray:
+def memorising_from(frame: pd.DataFrame) -> Array:
     """The accuracy on clean examples where that on noisy ones, which falls while the clean ones are
     learned, is back at each of `MEMORISED`; no number where it is not, or where little has been
     learned and all is near chance."""
@@ -208,9 +209,12 @@ def decrease(columns: Columns = WRONG_LABELS) -> Statistic:
     return cases
 
 
-def higher_noisy_loss(lazy: pd.DataFrame, plain: pd.DataFrame) -> np.ndarray:
-    losses = (at_losses(frame, "noisy", "clean", CLEAN) for frame in (plain, lazy))
-    return np.subtract(*losses)
+def higher_noisy_loss(lazy: pd.DataFrame, plain: pd.DataFrame) -> Array:
+    return noisy_loss(plain) - noisy_loss(lazy)
+
+
+def noisy_loss(frame: pd.DataFrame) -> Array:
+    return at_losses(frame, "noisy", "clean", CLEAN)
 
 
 WITH_LINEARITY = ("evals", "linearity")
