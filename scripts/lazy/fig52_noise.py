@@ -1,9 +1,10 @@
 """Wrong labels in both regimes: what is learned of them, and how linear training is.
 
 Left, loss of the training examples with wrong labels, and test loss, against the loss of those with
-right ones; a dot where the loss of the noisy examples peaks and memorisation begins. Right, three
-measures of linearity. Training goes to the right, every line is a network. The thesis has ResNet18
-of 64 channels; here stand smaller networks.
+right ones, as running medians of three looks; thin, the noisy loss as measured. A dot where its
+median peaks and memorisation begins. Right, three measures of linearity. Training goes to the
+right, every line is a network; of ResNet18 there is α = 1 alone. The thesis has ResNet18 of 64
+channels; here stand smaller networks.
 """
 
 from __future__ import annotations

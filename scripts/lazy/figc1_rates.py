@@ -34,7 +34,7 @@ COLOURS = {
     (1.0, 3e-3): ("α = 1, rate .003", drawing.BLACK),
     (1.0, 1e-4): ("α = 1, rate 1e-4", drawing.GREEN),
     (1.0, 1e-6): ("α = 1, rate 1e-6", drawing.ORANGE),
-    (100.0, 1e-2): ("α = 100, rate .01", drawing.VERMILION),
+    (100.0, 1e-2): ("α = 100, rate .01 / α²", drawing.VERMILION),
 }
 
 

@@ -42,6 +42,7 @@ def make(options: drawing.Options) -> Figure:
                         frame["all_known"], frame[f"{tenth}_known"], color=colour, linewidth=1.0
                     )
             axes.set(title=words, xlabel="accuracy, all training examples")
+            axes.tick_params(labelbottom=True, labelleft=True)
         panels[0].set_ylabel(f"{name}\naccuracy, a tenth")
     tenths_legend(grid[0, 0])
     note(figure, records, seeds=", the first seed")

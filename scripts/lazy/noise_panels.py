@@ -58,10 +58,11 @@ def note(figure: Figure, records: Sequence[Record]) -> None:
         unit = "units" if "model.width" in config else channels
         alphas = [f"{alpha:g}" for alpha in _alphas(record, drawn)]
         alpha = f", α = {' and '.join(alphas)}" if alphas else ""
+        scaled = " / α²" if "100" in alphas else ""
         goes_on = "" if record.finished else ", goes on"
         lines.append(
             f"{title}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, "
-            f"{config['data.noise']:.0%} of the labels wrong, rate {config['optim.lr']:g}, "
+            f"{config['data.noise']:.0%} of the labels wrong, rate {config['optim.lr']:g}{scaled}, "
             f"{record.iteration:,} iterations{goes_on}"
         )
         if record.stands_in_for:
@@ -89,7 +90,7 @@ def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
         panels[0].set_ylabel(f"{title}\nloss")
         clean_axis(panels[0], frame)
         clean_axis(panels[1], frame)
-    _legend(grid[0, 0], {alpha for frame in by_row.values() for alpha in frame["alpha"]})
+    _legend(grid[-1, 0], {alpha for frame in by_row.values() for alpha in frame["alpha"]})
     measures_legend(grid[-1, 1])
     if not seeds:
         drawing.letter_panels(grid[0])
@@ -97,11 +98,14 @@ def draw(by_row: Mapping[str, pd.DataFrame], *, seeds: bool = False) -> Figure:
 
 
 def _losses(axes: Axes, by_alpha: Frames) -> None:
-    """Noisy and test loss; a dot where the noisy loss peaks."""
+    """Noisy and test loss: running medians, by which peaks are judged, on what was measured; a dot
+    where the noisy loss peaks."""
     for alpha, frame in by_alpha:
         colour = REGIMES[alpha][1]
-        axes.plot(frame["clean"], frame["noisy"], color=colour, linewidth=1.0)
-        axes.plot(frame["clean"], frame["test"], color=colour, linewidth=1.0, linestyle="--")
+        axes.plot(frame["clean"], frame["noisy"], color=colour, linewidth=0.5, alpha=0.5)
+        clean = smoothed(frame, "clean")
+        axes.plot(clean, smoothed(frame, "noisy"), color=colour, linewidth=1.0)
+        axes.plot(clean, smoothed(frame, "test"), color=colour, linewidth=1.0, linestyle="--")
         peak = onset(frame)
         if peak == peak:
             axes.plot([peak], [smoothed(frame, "noisy").max()], "o", color=colour, markersize=4)

@@ -156,9 +156,16 @@ def smoothed(frame: pd.DataFrame, column: str) -> np.ndarray:
 
 
 def onset(frame: pd.DataFrame) -> float:
-    """The clean loss where the noisy loss peaks and memorisation begins; no number unless it has
-    come down from there."""
-    noisy = smoothed(frame, "noisy")
-    if noisy[-1] > (1 - TURNED) * noisy.max():
-        return float("nan")
-    return float(smoothed(frame, "clean")[int(noisy.argmax())])
+    """The clean loss where the noisy loss peaks and memorisation begins, by running medians; no
+    number unless it has come down from there."""
+    return _highest(smoothed(frame, "clean"), smoothed(frame, "noisy"))
+
+
+def peak(frame: pd.DataFrame) -> float:
+    """The same of the looks themselves."""
+    return _highest(frame["clean"].to_numpy(), frame["noisy"].to_numpy())
+
+
+def _highest(clean: np.ndarray, noisy: np.ndarray) -> float:
+    turned = noisy[-1] <= (1 - TURNED) * noisy.max()
+    return float(clean[int(noisy.argmax())]) if turned else float("nan")

@@ -89,15 +89,25 @@ def test_a_lazy_network_that_memorises_early_and_stays_linear() -> None:
 
 def test_a_lazy_network_that_memorises_late() -> None:
     one = ensemble(plain=tables(1.0, 1.02), lazy=tables(0.5, 0.97))
-    names = {*REGIMES, "not-linear"} - {"phase-1", "linear"}
+    names = {*REGIMES, "not-linear"} - {"phase-1", "linear", "noisy-loss"}
     assert {verdict(name, one) for name in names} == {Verdict.fails}
+    # At the first levels none has memorised, and both have the same loss.
+    assert verdict("noisy-loss", one) is Verdict.partly
 
 
 def test_a_network_that_does_not_stay_linear_says_nothing_of_the_lazy_regime() -> None:
-    one = ensemble(plain=tables(1.0, 0.3), lazy=tables(0.5, 0.3))
+    one = ensemble(plain=tables(1.0, 0.3), lazy=tables(0.5, -5.0))
     assert verdict("linear", one) is Verdict.fails
     compared = {*REGIMES} - {"phase-1", "linear"}
     assert {verdict(name, one) for name in compared} == {Verdict.no_runs}
+
+
+def test_a_lazy_network_counts_until_it_leaves_the_linear_regime() -> None:
+    """Its measures are .9 where the clean loss is .89."""
+    one = ensemble(plain=tables(0.5, 0.3), lazy=tables(1.0, 0.5))
+    panels = [case.panel for case in judge(LEDGER["noisy-loss"], [one]).cases]
+    assert panels == [f"MLP, MNIST, at {level}" for level in (2, 1.5, 1)]
+    assert verdict("onset", one) is Verdict.no_runs
 
 
 def test_a_noisy_loss_that_only_falls_is_no_first_phase() -> None:
@@ -132,12 +142,13 @@ def test_a_lazy_network_that_left_the_linear_regime_counts_however_far_it_came()
     assert verdict("not-linear", one) is Verdict.no_runs
 
 
-def test_memorising_begins_where_noisy_accuracy_is_back_at_chance() -> None:
+def test_memorising_begins_where_noisy_accuracy_is_back_at_a_level() -> None:
     known = [0.1, 0.02, 0.02, 0.05, 0.05, 0.2, 0.2, 0.9, 0.9]
     clean = np.linspace(0.1, 0.9, len(known))
-    frame = pd.DataFrame({"noisy_known": known, "clean_known": clean})
-    assert noise.memorising_from(frame) == pytest.approx(clean[5])
-    assert np.isnan(noise.memorising_from(frame[:5]))
+    frame = pd.DataFrame({"noisy_known": known, "clean_known": clean, "clean": 1 - clean})
+    assert noise.memorising_from(frame) == pytest.approx([0.5 + 0.1 / 3, 0.6])
+    assert np.isnan(noise.memorising_from(frame[:5])).all()
+    assert np.isnan(noise.memorising_from(frame.assign(clean=2.0))).all()
 
 
 def test_of_a_network_that_stands_in_two_runs_the_longer_one_counts() -> None:
@@ -190,6 +201,16 @@ def test_rates_may_part_once_something_is_memorised() -> None:
     later = at_rate(0.003, tables(0.75, 0.6))
     assert verdict("rates-alike", one, later) is Verdict.fails
     assert verdict("rates-alike-first", one, later) is Verdict.holds
+
+
+def test_where_a_run_was_stopped_decides_only_what_has_fallen_too_far() -> None:
+    for end, stopped, ended in (
+        (0.9, Verdict.no_runs, Verdict.holds),
+        (0.8, Verdict.fails, Verdict.fails),
+    ):
+        small = at_rate(1e-6, tables(0.5, end))
+        assert verdict("rate-drops", small) is ended
+        assert verdict("rate-drops", unfinished(small)) is stopped
 
 
 def test_alpha_parts_what_rates_leave_together() -> None:
