@@ -211,8 +211,9 @@ CLAIMS = (
         statistic=alpha_beyond_rates,
         also=("alpha = 100 less alpha = 1 by clean loss", by_alpha),
         threshold="the order of the text",
-        seen="this was written; when the premise was set, which had none before; and when the "
-        "lowest loss took the place of that where accuracies differ most, by which it is partly",
+        seen="this was written; and when the premise was set and the lowest loss took the place of "
+        "that where accuracies differ most: by both former rules it is partly, for VGG11, which "
+        "is not lazy",
         unit=percent,
     ),
     figc1(
