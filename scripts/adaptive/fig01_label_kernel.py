@@ -1,8 +1,9 @@
 """Figure 1: kernels of networks trained on linear targets (above) and on their signs (below).
 The linear targets are those that SGD finds, as in the authors' code.
 
-Columns: initial kernel, adapted kernel, label kernel r r^T with r = f - f_0, of one seed's 500
-points in rising order of the linear target, each pixel the mean over 10 x 10 pairs; one colour
+Columns: initial kernel, adapted kernel, label kernel r r^T with r = f - f_0, of seed 0's 500 points
+in rising order of the linear target, each pixel the mean over 10 x 10 pairs, so that colours end
+below the largest entries and a pixel of both signs is a line at y = 0. As in the paper, one colour
 scale a column. Last column: cosine of adapted and label kernel (dot) and of initial and label
 kernel (ring), every seed; lines are means.
 """

@@ -1,9 +1,10 @@
-"""What the layers of Figure 1's networks do, beside the relaxed model of Theorem 2.
+"""What the layers of networks with least-squares targets do, beside Theorem 2's relaxed model.
 
 a: each layer's share of the kernel's change; bars are means over seeds, lines from the least to the
-most. b: correlation of what a layer adds to the outputs with y (filled) and with sign(y) - alpha y
-(open), sign task. c: singular values of a layer's change over the largest, sign task, mean over
-seeds: of the network (solid), of the relaxed model (dashed) and of the min-norm solution (dotted).
+most. b: correlation of what a layer adds to the outputs with sign(y), with y and with
+sign(y) - alpha y, sign task. c: singular values of a layer's change over the largest, sign task,
+mean over seeds: of the network (solid), of the relaxed model (dashed) and of the min-norm solution
+(dotted).
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ STYLES = {
 WIDTH = 0.2
 
 
-def draw(layers: pd.DataFrame, singular: pd.DataFrame) -> Figure:
+def draw(layers: pd.DataFrame, added: pd.DataFrame, singular: pd.DataFrame) -> Figure:
     figure, (left, middle, right) = drawing.subplots(1, 3, figsize=(1.2 * drawing.PAGE, 2.5))
     shares(left, layers)
-    correlations(middle, layers[(layers[TASK] == "sign") & (layers["of"] == "network")])
+    correlations(middle, added[added[TASK] == "sign"])
     spectra(right, singular[singular[TASK] == "sign"])
     drawing.letter_panels((left, middle, right))
     return figure
@@ -57,20 +58,21 @@ def shares(axes: Axes, layers: pd.DataFrame) -> None:
 def correlations(axes: Axes, layers: pd.DataFrame) -> None:
     for place, layer in enumerate(LAYERS):
         rows = layers[layers["layer"] == layer]
-        for column, fill, shift, label in (
-            ("with_linear", drawing.ORANGE, -0.12, "with $y$"),
-            ("with_residual", "none", 0.12, r"with sign $y - \alpha y$"),
+        for column, shape, fill, shift, label in (
+            ("with_targets", "^", drawing.ORANGE, -0.2, "sign $y$"),
+            ("with_linear", "o", drawing.ORANGE, 0.0, "$y$"),
+            ("with_residual", "o", "none", 0.2, r"sign $y - \alpha y$"),
         ):
             axes.plot(
-                *(np.full(len(rows), place + shift), rows[column], "o"),
+                *(np.full(len(rows), place + shift), rows[column], shape),
                 color=drawing.ORANGE,
                 markerfacecolor=fill,
                 markersize=4,
                 label=label if place == 0 else None,
             )
     name_layers(axes)
-    axes.set(ylabel="correlation", xlim=(-0.5, 2.5), ylim=(0, 1.25))
-    axes.legend(loc="upper center", ncols=2, columnspacing=0.8, handletextpad=0.1)
+    axes.set(ylabel="correlation with", xlim=(-0.5, 2.5), ylim=(0, 1.2))
+    axes.legend(loc="upper center", ncols=3, columnspacing=0.8, handletextpad=0.1)
 
 
 def name_layers(axes: Axes) -> None:
@@ -92,7 +94,7 @@ def spectra(axes: Axes, singular: pd.DataFrame) -> None:
     axes.legend(loc="lower left")
 
 
-TABLES = ("relaxed_layers", "relaxed_singular_values")
+TABLES = ("relaxed_layers", "adapted_layers", "relaxed_singular_values")
 main = drawing.main(__file__, __doc__, "adaptive/label_kernel", drawing.of_one_run(TABLES, draw))
 
 if __name__ == "__main__":

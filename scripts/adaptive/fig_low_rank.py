@@ -49,7 +49,10 @@ def by_rank(
     values = table.pivot(index="seed", columns="rank", values=column)
     ranks = [*sorted(rank for rank in values if rank), *([0] if 0 in values else [])]
     values, places = values[ranks], np.arange(len(ranks)) + beside
-    axes.plot(places, values.mean(), "o-", color=colour, markersize=3, label=label)
+    axes.plot(places, values.mean(), "o", color=colour, markersize=3)
+    # No line to the network without a limit, which is no rank between 16 and another.
+    limited = slice(sum(rank > 0 for rank in ranks))
+    axes.plot(places[limited], values.mean()[limited], color=colour, label=label)
     axes.vlines(places, values.min(), values.max(), color=colour, linewidth=0.8)
     axes.set_xticks(range(len(ranks)), [str(rank) if rank else "full" for rank in ranks])
     axes.set_xlabel("rank")

@@ -17,7 +17,7 @@ REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
 FIGURES = {
     "adaptive": {
         "fig01_label_kernel": ("label_kernel_sgd",),
-        "fig03_difficult_points": ("label_kernel",),
+        "fig03_difficult_points": ("label_kernel_sgd",),
         "fig_alignment": ("mlp_mnist", "vgg19"),
         "fig_layers": ("label_kernel",),
         "fig_readings": ("robustness", "full_batch", "unit_variance", "ntk_unit_variance"),
