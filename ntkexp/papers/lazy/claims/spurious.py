@@ -224,8 +224,8 @@ CLAIMS = (
         "deviations",
         unit=plain,
         seen="this took the place of the gap at the end over that in the first phase, which is "
-        "lost in its seeds, and by which it fails as well; and when all seeds took the place of the "
-        "two whose three networks have fitted, by which it fails, too",
+        "lost in its seeds, and when all seeds took the place of the two whose three networks have "
+        "fitted; by each of them it fails",
         also=("the gap itself", of_networks(gap_at_the_end)),
     ),
     claim(
