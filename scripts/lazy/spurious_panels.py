@@ -120,8 +120,9 @@ def _label(alpha: float) -> str:
 def _panel(axes: Axes, looks: dict[float, pd.DataFrame], x: str, y: str) -> None:
     for alpha, frame in looks.items():
         # Wide below the thin line of alpha = 100, which it is the limit of.
-        look = {"linewidth": 2.4, "zorder": 1} if alpha == LINEARISED else {"linewidth": 0.9}
-        axes.plot(frame[x], frame[y], color=COLOURS[alpha], label=_label(alpha), **look)
+        width, order = (2.4, 1) if alpha == LINEARISED else (0.9, 2)
+        line = axes.plot(frame[x], frame[y], color=COLOURS[alpha], label=_label(alpha))[0]
+        line.set(linewidth=width, zorder=order)
     low = min(float(np.min(frame[y])) for frame in looks.values())
     axes.set(xlim=(0.45, 1.005), ylim=(min(0.45, low - 0.02), 1.01))
     if x != "train_all":

@@ -78,8 +78,8 @@ def early_falls(records: Sequence[Record]) -> Iterable[Case]:
         progress = record.tables["yin_yang_progress"]
         medians = progress.pivot(index="step", columns="regime", values="median")
         if FIRST in medians.index:
-            fall = medians.loc[0] - medians.loc[FIRST]
-            yield Case("", 0, float(fall["non_linear"] / fall["linear"]))
+            fall = {regime: float(of[0] - of[FIRST]) for regime, of in medians.items()}
+            yield Case("", 0, fall["non_linear"] / fall["linear"])
 
 
 def uneven(records: Sequence[Record]) -> Iterable[Case]:
