@@ -85,8 +85,9 @@ def _claim(finding: Finding, drawn: Drawn) -> str:
     other = "" if finding.recipe == claim.recipes[0] else f"-{finding.recipe}"
     cells = {name: text(cell) for name, cell in row(finding).items()}
     figure = cells["figure"]
-    if (claim.work, claim.figure) in drawn:
-        figure = f'<a href="#{drawn[claim.work, claim.figure]}">{figure}</a>'
+    first = (claim.figure or "").split(", ")[0]
+    if (claim.work, first) in drawn:
+        figure = f'<a href="#{drawn[claim.work, first]}">{figure}</a>'
     named = "".join(
         f'<td class="wide {name.replace(" ", "-")}" data-name="{name.capitalize()}">{cells[name]}'
         "</td>"

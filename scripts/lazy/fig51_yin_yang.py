@@ -22,7 +22,7 @@ from matplotlib.image import AxesImage
 from ntkexp.scripts import drawing
 
 FIGURE = "5.1"
-REGIMES = {"non_linear": ("non-linear", drawing.BLUE), "linear": ("linear", drawing.VERMILION)}
+REGIMES = {"non_linear": ("non-linear", drawing.BLUE), "linear": ("linearised", drawing.VERMILION)}
 SQUARE = (-1.0, 1.0, -1.0, 1.0)
 CLASSES = ListedColormap(["#DDDDDD", "#FFFFFF"])
 FINE = 400
@@ -41,7 +41,7 @@ def draw(maps: pd.DataFrame, progress: pd.DataFrame, reached: pd.DataFrame) -> F
     for panel, level in zip(panels, levels, strict=True):
         image = _map(panel, maps[maps["level"] == level], limit, seeds)
     bar = below.colorbar(image, ax=panels, location="right", shrink=0.8)
-    bar.set_label("test loss, non-linear less linear")
+    bar.set_label("test loss, non-linear less linearised")
     drawing.letter_panels((first, second, *panels))
     return figure
 

@@ -36,7 +36,7 @@ def draw(curves: pd.DataFrame) -> Figure:
     for panel, example in zip(axes[1:], (2, 3), strict=True):
         _groups(panel, curves[curves["example"] == example])
     for panel, title in zip(axes, TITLES.values(), strict=True):
-        panel.set_title(title)
+        panel.set_title(title, loc="right")  # the letter is on the left
     lines = dict(zip(*reversed(axes[1].get_legend_handles_labels()), strict=True))
     names = [name for name in LABELS.values() if name in lines]
     figure.legend([lines[name] for name in names], names, loc="outside lower center", ncols=3)

@@ -1,9 +1,9 @@
 """Figure C.9: what a dense linear network of two layers learns first on the data of Figure 5.4.
 
-Lines: alpha = 0.1; dashes: alpha = 10; thick: mean over five draws of the weights at equal
-progress, thin: each of them. a, Example 1: the loss of every example against their mean. b, label
-noise (Example 2), and c, a spurious feature (Example 3): the loss of the minority against that
-of the majority. f_0 is kept, (5.2.4).
+Lines: alpha = 0.1; dashes: alpha = 10, in a black; thick: mean over five draws of the weights at
+equal progress, thin: each of them. a, Example 1: the loss of every example against their mean. b,
+label noise (Example 2), and c, a spurious feature (Example 3): the loss of the minority against
+that of the majority. f_0 is kept, (5.2.4).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def make(options: drawing.Options) -> Figure:
             _each_example(panel, records[number])
         else:
             _groups(panel, records[number])
-        panel.set_title(TITLES[number])
+        panel.set_title(TITLES[number], loc="right")  # the letter is on the left
     lines = [
         axes[0].plot([], [], STYLES[alpha], color=COLOURS[alpha], label=f"α = {alpha:g}")[0]
         for alpha in STYLES
@@ -56,7 +56,7 @@ def _each_example(axes: Axes, record: Record) -> None:
                 axes,
                 curves,
                 linestyle=STYLES[alpha],
-                color=shades(0.9 * place / max(1, count - 1)),
+                color=drawing.BLACK if alpha == LAZY else shades(0.9 * place / max(1, count - 1)),
                 label=str(place + 1) if alpha == HASTY else None,
             )
     axes.set(xlabel="mean loss", ylabel="loss of an example")

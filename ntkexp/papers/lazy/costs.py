@@ -39,6 +39,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "lazy/noise_resnet18_lazy": narrow("14 hours"),
     "lazy/noise_vgg11": narrow("20 minutes of an idle core"),
     "lazy/noise_vgg11_lazy": narrow("1.5 hours of an idle core"),
+    "lazy/quadratic_constants": "3 seconds",
     "lazy/quadratic_examples": "3 seconds",
     "lazy/rates_vgg11": narrow("20 minutes a rate; for 1e-4 with 320,000 steps 1.5 hours"),
     "lazy/rates_mlp": "6 minutes a rate; for 1e-6 with 1,000,000 steps 1.6 hours",

@@ -90,8 +90,8 @@ def counted(findings: Sequence[Finding]) -> str:
 
 
 def _figures(findings: Iterable[Finding]) -> str:
-    names = dict.fromkeys(finding.claim.figure or "the text" for finding in findings)
-    return ", ".join(names)
+    names = (finding.claim.figure or "the text" for finding in findings)
+    return ", ".join(dict.fromkeys(", ".join(names).split(", ")))
 
 
 def with_verdicts(page: str, findings: Iterable[Finding]) -> str:

@@ -50,7 +50,8 @@ def record(rate: Callable[[int, str], float], gap: float) -> Record:
         "quadratic_curves": pd.concat(curves, ignore_index=True),
         "quadratic_levels": pd.DataFrame(levels),
     }
-    return Record(name, "run", {"name": name, "study.seed": 0}, tables)
+    constants = {"study.core": 1.0, "study.q": 5, "study.n": 20}
+    return Record(name, "run", {"name": name, "study.seed": 0} | constants, tables)
 
 
 def flipping(number: int, regime: str) -> float:

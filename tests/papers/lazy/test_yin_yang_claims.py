@@ -30,14 +30,22 @@ def record(gaps: dict[str, float], slower: float, start: float = 1.0) -> Record:
         if not (regime == "linear" and seed == 2)
     ]
     progress = [
-        {"regime": regime, "step": 100, "low": 0.0, "median": median, "high": 1.0}
-        for regime, median in (("non_linear", 0.5), ("linear", 0.5 * start))
+        {"regime": regime, "step": step, "low": 0.0, "median": median, "high": 1.0}
+        for regime, later in (("non_linear", 0.5), ("linear", 0.5 * start))
+        for step, median in ((0, 1.0), (100, later))
+    ]
+    # A point an area, the differences all alike where those of the areas are not as told.
+    maps = [
+        {"level": level, "difference": max(0.0, gap) if slower > 1 else 0.1, "standard_error": 0.01}
+        for level in LEVELS
+        for gap in gaps.values()
     ]
     name = "lazy/yin_yang_maps"
     tables = {
         "yin_yang_areas": pd.DataFrame(areas),
         "yin_yang_reached": pd.DataFrame(reached),
         "yin_yang_progress": pd.DataFrame(progress),
+        "yin_yang_maps": pd.DataFrame(maps),
     }
     return Record(name, "run", {"name": name}, tables)
 
