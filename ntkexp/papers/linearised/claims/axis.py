@@ -64,7 +64,7 @@ def share_of_rest(net: Trained) -> float:
 
 claim = sharing(
     "linearised-axis-",
-    figure="7",
+    figure="7, 14, 15",
     experiments=tuple(TITLES),
     tables=("function_alignment", "one_axis"),
     threshold="ours",
