@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ntkexp.claims.curves import FIRST_ITERATION
 from ntkexp.results.numbers.curves import accuracy as accuracy_of
-from ntkexp.results.record import FULL_BASE, Record
+from ntkexp.results.record import FULL_BASE, NARROWED, Record
 from ntkexp.results.select import Counts
 from ntkexp.scripts import drawing, runs
 
@@ -167,6 +167,21 @@ class Columns:
             )
             drawn["_released"] = [several[0] for several in others if several]
         return {suffix: self.draw(columns) for suffix, columns in drawn.items() if columns}
+
+
+def titles(groups: Sequence[SeedRuns], texts: Iterable[str]) -> list[str]:
+    """The titles of columns; where their networks differ in channels, with these."""
+    widths = [
+        None if group.name or group.config["model.name"] not in NARROWED
+        else group.channels or FULL_BASE
+        for group in groups
+    ]  # fmt: skip
+    if len({*widths} - {None}) < 2:
+        return list(texts)
+    return [
+        f"{text}\n{width} channels" if width else text
+        for text, width in zip(texts, widths, strict=True)
+    ]
 
 
 def note(
@@ -332,13 +347,15 @@ def along_training(panels: Iterable[Axes], group: SeedRuns) -> None:
 CENTRED = "kernels centred by class"
 
 
-def start(axes: Axes, frame: pd.DataFrame, value: str, colour: Any) -> None:
+def start(
+    axes: Axes, frame: pd.DataFrame, value: str, colour: Any, *, marker: str | int = 1
+) -> None:
     """A tick at the left edge for iteration 0, which a logarithmic axis does not reach."""
     steps, values = over_runs(frame, value)
     if steps[0] == 0:
         mean = float(values.mean(axis=0)[0])
         # Marker 1 is a tick to the right.
-        axes.plot([0], [mean], marker=1, markersize=6, markeredgewidth=1.4, color=colour,
+        axes.plot([0], [mean], marker=marker, markersize=6, markeredgewidth=1.4, color=colour,
                   transform=axes.get_yaxis_transform(), clip_on=False)  # fmt: skip
 
 

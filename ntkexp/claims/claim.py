@@ -122,7 +122,8 @@ class Claim:
     second number, told beside it, that decides nothing. `horizon`: how far a run must have come to
     be evidence. `recipes`: with whose training the claim is judged, each on its own. A claim that
     sets experiments side by side is judged `jointly`: only on runs of one scale, and of all of
-    them. `work`: the paper that says it, filled in by the ledger.
+    them. `apart`: runs of which it is true and those of which it is not are judged side by side,
+    the best of each. `work`: the paper that says it, filled in by the ledger.
     """
 
     id: str
@@ -142,6 +143,7 @@ class Claim:
     recipes: tuple[Recipe, ...] = ("paper",)
     also: tuple[str, Statistic] | None = None
     jointly: bool = False
+    apart: Callable[[Record], bool] | None = None
     work: str = ""
 
     @property

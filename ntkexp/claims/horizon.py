@@ -59,16 +59,22 @@ def either(first: Horizon, second: Horizon) -> Horizon:
     )
 
 
-def has_overfitted(record: Record) -> bool:
-    """True if the test accuracy has begun to fall, for good: at the last two looks it lies
-    below its best by more than its standard error."""
-    if "evals" not in record.tables:
-        return False
+def fall_of_accuracy(record: Record) -> float:
+    """By how many of its standard errors, of one image at least, the test accuracy at the last two
+    looks, at the higher, lies below its best."""
     curve = accuracy(record, "test")
     best = float(curve.max())
     images = record.config.get("evaluate.test_examples") or ALL_IMAGES
-    fallen = curve < best - np.sqrt(best * (1 - best) / images)
-    return len(curve) > LAST_LOOKS and bool(fallen.iloc[-LAST_LOOKS:].all())
+    error = max(float(np.sqrt(best * (1 - best) / images)), 1 / images)
+    return (best - float(curve.iloc[-LAST_LOOKS:].max())) / error
+
+
+def has_overfitted(record: Record) -> bool:
+    """True if the test accuracy has begun to fall, for good. It has not where it is best at the
+    end."""
+    if "evals" not in record.tables or len(accuracy(record, "test")) <= LAST_LOOKS:
+        return False
+    return fall_of_accuracy(record) > 1
 
 
 FITTED_TRAINING = Horizon("100 % training accuracy", has_fitted)

@@ -152,7 +152,12 @@ def judge(claim: Claim, records: Iterable[Record], recipe: str | None = None) ->
     if claim.jointly:
         chosen = choose_jointly(fitting, claim.horizon)
     else:
-        chosen = [run for runs in fitting.values() for run in choose(runs, claim.horizon)]
+        sides = [
+            [run for run in runs if bool(claim.apart and claim.apart(run)) is side]
+            for runs in fitting.values()
+            for side in (False, True)
+        ]
+        chosen = [run for runs in sides for run in choose(runs, claim.horizon)]
     # Not a number: this run cannot tell, for it is too small to have what the statistic looks at.
     cases = tuple(case for case in claim.statistic(chosen) if not math.isnan(case.value))
     beside = claim.also[1](chosen) if claim.also and cases else ()

@@ -3,8 +3,8 @@
 Columns: experiments. Rows: accuracy; largest, mean and median eigenvalue; effective rank; trace
 ratios T_k of the training kernel for every k, coloured by k, with T_40, T_80 and T_160 in red.
 Solid lines: training examples, dashed lines: test examples; ticks at the left edge: iteration 0.
-Where there are runs of recipe=released (the authors' code: augmentation, weight decay, batch 128),
-a second figure shows those.
+Kernels are centred by class. Where there are runs of recipe=released (the authors' code:
+augmentation, weight decay, batch 128), a second figure shows those.
 """
 
 from __future__ import annotations
@@ -61,14 +61,15 @@ def draw(groups: Sequence[trained.SeedRuns], width: float | None = None) -> Figu
     figure, panels = drawing.subplots(
         4, len(groups), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
     )
-    for column, group in zip(panels.T, groups, strict=True):
+    titles = trained.titles(groups, [group.heading for group in groups])
+    for column, group, title in zip(panels.T, groups, titles, strict=True):
         spectrum = derived(centred(group.tables["spectrum"]))
         trained.accuracy(column[0], group.tables["evals"])
         eigenvalues(column[1], spectrum)
         ranks(column[2], spectrum)
         size = ratios(column[3], spectrum[spectrum["split"] == "train"])
         trained.along_training(column, group)
-        column[0].set_title(group.heading)
+        column[0].set_title(title)
         column[-1].set_xlabel("iteration")
     names = ("accuracy", "eigenvalues", "effective rank", "trace ratio $T_k$")
     for axes, name in zip(panels[:, 0], names, strict=True):
@@ -140,6 +141,8 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
     for k in sorted(HIGHLIGHTED, reverse=True):
         if k <= size:
             axes.plot(steps, table[:, k - 1], color=RED, linewidth=1.4)
+            of_k = spectrum.assign(ratio=[values[k - 1] for values in spectrum["ratios"]])
+            trained.start(axes, of_k, "ratio", RED)
             level = min(table[-1, k - 1], level - LABEL_HEIGHT)
             axes.annotate(
                 f"$T_{{{k}}}$",

@@ -36,14 +36,15 @@ def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Fig
     figure, panels = drawing.subplots(
         4, len(groups), figsize=(width, 7.2), sharex="col", sharey="row", squeeze=False
     )
-    for column, group in zip(panels.T, groups, strict=True):
+    titles = trained.titles(groups, [group.heading for group in groups])
+    for column, group, title in zip(panels.T, groups, titles, strict=True):
         alignment = centred(group)
         trained.accuracy(column[0], group.tables["evals"])
         total(column[1], alignment)
         count = by_layer(column[2], alignment[alignment["split"] == "train"], trained.TRAIN)
         by_layer(column[3], alignment[alignment["split"] == "test"], trained.TEST)
         trained.along_training(column, group)
-        column[0].set_title(group.heading)
+        column[0].set_title(title)
         column[-1].set_xlabel("iteration")
     names = ("accuracy", "CKA", "CKA by layer, train", "CKA by layer, test")
     for axes, name in zip(panels[:, 0], names, strict=True):

@@ -12,7 +12,7 @@ seeds; bands: least to most.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -105,8 +105,18 @@ def draw(all_groups: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(LARGE))
     drawing.letter_panels(panels[0])
-    trained.note(figure, [group for groups in all_groups for group in groups], more=[NUMBERS])
+    drawn = [group for groups in all_groups for group in groups]
+    trained.note(figure, drawn, more=[NUMBERS, *errors(all_groups)])
     return figure
+
+
+def errors(all_groups: Sequence[Sequence[trained.SeedRuns]]) -> Iterator[str]:
+    """The standard error of the gaps of a column that has few test images."""
+    for groups in all_groups:
+        if images := groups[0].config["data.test_examples"]:
+            gaps = values(groups, AXES[groups[0].config["name"]][0])[GAP]
+            error = float(np.sqrt(gaps * (1 - gaps) / images).max())
+            yield f"{groups[0].config['name']}: {images:,} test images, a gap is ± {error:.3f}"
 
 
 def title(group: trained.SeedRuns) -> str:

@@ -44,6 +44,7 @@ def draw(records: Sequence[Record]) -> Figure:
         scatter(column[0], record.tables["solutions"], _reach(record))
         column[0].set_title(f"$a = {record.axis:g}$: ratio {spread_ratio(record, largest):.2g}")
         curves(column[1], record.tables["scaling"])
+    panels[1, 0].set_ylabel("test error, bounds")
     panels[0, 0].set_ylabel(r"$\langle \varphi_{10}, w^* \rangle$, centred")
     figure.legend(
         *panels[0, 0].get_legend_handles_labels(),

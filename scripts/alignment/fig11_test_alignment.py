@@ -34,13 +34,14 @@ def numbers(group: trained.SeedRuns) -> pd.DataFrame:
 
 def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
     figure, panels = drawing.subplots(
-        1, len(groups), figsize=(width, 2.5), squeeze=False, sharey=True
+        1, len(groups), figsize=(width, 2.8), squeeze=False, sharey=True
     )
-    for axes, group in zip(panels[0], groups, strict=True):
+    titles = trained.titles(groups, [group.title for group in groups])
+    for axes, group, title in zip(panels[0], groups, titles, strict=True):
         chosen = of_test_examples(group.tables["alignment"], "class")
         trained.curve(axes, chosen, "cka", colour=drawing.BLUE, linestyle=trained.TEST)
         trained.along_training([axes], group)
-        axes.set(title=group.title, xlabel="iteration")
+        axes.set(title=title, xlabel="iteration")
     panels[0, 0].set(ylabel="CKA, test", ylim=(0, None))
     drawing.letter_panels(panels[0])
     trained.note(figure, groups, more=[trained.CENTRED])

@@ -33,9 +33,10 @@ def numbers(group: trained.SeedRuns) -> pd.DataFrame:
 
 def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
     figure, panels = drawing.subplots(
-        1, len(groups), figsize=(width, 2.7), squeeze=False, sharey=True
+        1, len(groups), figsize=(width, 3.0), squeeze=False, sharey=True
     )
-    for axes, group in zip(panels[0], groups, strict=True):
+    titles = trained.titles(groups, [group.title for group in groups])
+    for axes, group, title in zip(panels[0], groups, titles, strict=True):
         for centring, label, colour, style in KINDS:
             curve = of_test_examples(group.tables["alignment"], centring)
             if len(curve):
@@ -44,12 +45,12 @@ def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Fig
                 axes.text(0.97, 0.06, f"no runs yet with {label}", transform=axes.transAxes,
                           fontsize=6.5, ha="right", va="bottom", color=colour)  # fmt: skip
         trained.along_training([axes], group)
-        axes.set(title=group.title, xlabel="iteration")
-    panels[0, 0].set(ylabel="uncentred alignment, test", ylim=(0, None))
+        axes.set(title=title, xlabel="iteration")
+    panels[0, 0].set(ylabel="alignment, test", ylim=(0, None))
     lines = [Line2D([], [], color=kind[2], linestyle=kind[3]) for kind in KINDS]
     drawing.legend_above(figure, lines, [kind[1] for kind in KINDS])
     drawing.letter_panels(panels[0])
-    trained.note(figure, groups)
+    trained.note(figure, groups, more=["kernels as they are, not centred"])
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Figure 14: as Figure 2, at the smaller learning rate 0.003."""
+"""Figure 14: as Figure 2, at the smaller learning rate 0.003. Kernels are centred by class."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ A question of ours. Columns: runs of Figure 2 on few images that looked at the u
 well, such as those on 2,000, which end with every training label right. Rows: accuracy; largest
 and mean eigenvalue and effective rank of the training kernel, centred by class (solid) and as it
 is (dotted); CKA with the labels that the network is given, with the clean ones of the same images,
-and with those of test images. Ticks at the left edge: iteration 0. The commands of those runs
-stand in docs/reproduction.md.
+and with those of test images. At the left edge: iteration 0, a tick centred by class, a triangle as
+it is. The commands of those runs stand in docs/reproduction.md.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from ntkexp.scripts.alignment.fig02_spectrum import EIGENVALUES, derived
 EXPERIMENTS = "vgg19_clean,vgg19_noise50"
 TABLES = ("evals", "spectrum", "alignment")
 CENTRINGS = {"class": "-", "none": ":"}
+# At iteration 0: ticks to the right, triangles to the right.
+MARKERS = {"-": 1, ":": 5}
+BEGINNING = "left edge: iteration 0, tick centred by class, triangle not centred"
 # (label, split, centring, colour, style)
 LABELS = (
     ("given labels, train", "train", "class", drawing.BLACK, "-"),
@@ -65,16 +68,16 @@ def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75)
     images = sorted({group.config["data.train_examples"] for group in groups} - {None})
     more = [f"{', '.join(f'{count:,}' for count in images)} training images"] if images else []
     drawing.legend_above(figure, *kinds())
-    trained.note(figure, groups, more=[*more, "CKA is centred by class"])
+    trained.note(figure, groups, more=[*more, f"CKA is centred by class; {BEGINNING}"])
     return figure
 
 
 def of_spectrum(eigenvalues: Axes, ranks: Axes, rows: pd.DataFrame, style: str) -> None:
     for name, colour in EIGENVALUES[:2]:
         trained.curve(eigenvalues, rows, name, colour=colour, linestyle=style)
-        trained.start(eigenvalues, rows, name, colour)
+        trained.start(eigenvalues, rows, name, colour, marker=MARKERS[style])
     trained.curve(ranks, rows, "effective_rank", colour=drawing.BLACK, linestyle=style)
-    trained.start(ranks, rows, "effective_rank", drawing.BLACK)
+    trained.start(ranks, rows, "effective_rank", drawing.BLACK, marker=MARKERS[style])
 
 
 def kinds() -> tuple[list[Line2D], list[str]]:

@@ -81,7 +81,8 @@ def draw(columns: Sequence[Widths]) -> Figure:
         for channels, group in of_width.items()
     ]
     wide = columns[0][FULL_BASE]
-    drawing.note(figure, [wide.training, *lines, *wide.remarks])
+    ticks = f"{trained.CENTRED}; ticks at the left edge: iteration 0"
+    drawing.note(figure, [wide.training, *lines, *wide.remarks, ticks])
     return figure
 
 

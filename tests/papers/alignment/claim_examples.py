@@ -142,6 +142,22 @@ def anisotropic(holds: bool) -> list[Record]:
     return vgg(ALL, first, first, first, first, last)
 
 
+def as_it_is(runs: list[Record]) -> list[Record]:
+    """The same spectra, of kernels that are not centred."""
+    return [
+        replace(
+            run, tables=run.tables | {"spectrum": run.tables["spectrum"].assign(centring="none")}
+        )
+        for run in runs
+    ]
+
+
+def fitting(holds: bool) -> list[Record]:
+    """Of 100,000 iterations."""
+    curves = evals(train=LEARNING if holds else OVERFITTING).replace({"step": {10_000: 100_000}})
+    return [record(experiment, {"evals": curves}) for experiment in ALL]
+
+
 def likeness(holds: bool) -> list[Record]:
     train = [flat(300)] * len(STEPS)
     test = [flat(300, 1.1 if holds else 4.0)] * len(STEPS)
@@ -405,9 +421,9 @@ def scaling(l2: Curve, optimised: Curve, error: Curve = (0.5, 0.02, 0.01)) -> li
 
 
 def scatter(last: float) -> list[Record]:
-    """Four points around the origin, twice as wide as high at c = 0."""
+    """Points around the origin, twice as wide as high at c = 0."""
     rows = [
-        pd.DataFrame({"c": c, "first": [-1.0, 1, 0, 0], "second": [0, 0, -wide, wide]})
+        pd.DataFrame({"c": c, "first": 9 * [-1.0, 1, 0, 0], "second": 9 * [0, 0, -wide, wide]})
         for c, wide in ((0.0, 2.0), (0.99, last))
     ]
     solutions = {"solutions": pd.concat(rows)}
@@ -444,6 +460,15 @@ def _fig02() -> dict[str, Example]:
         "fig02-early-drop": lambda holds: ranks(ALL, 600, *3 * [200 if holds else 500], 100),
         "fig02-erank-drop-clean": partial(drop, "vgg19_clean"),
         "fig02-erank-drop-noise50": partial(drop, "vgg19_noise50"),
+        "fig02-uncentred-drop": lambda holds: as_it_is(
+            ranks(ALL, 600, *3 * [200 if holds else 500], 100)
+        ),
+        "fig02-uncentred-anisotropy": lambda holds: as_it_is(early_anisotropy(holds)),
+        "fig02-t80-t160": lambda holds: ranks(ALL, 600, *4 * [200 if holds else 550]),
+        "fig02-fits": fitting,
+        "fig02-accuracy-falls": lambda holds: vgg(
+            noise50, *5 * [flat(300)], test=OVERFITTING if holds else LEARNING
+        ),
         "fig02-t40": lambda holds: ranks(ALL, 600, *4 * [50 if holds else 100]),
         "fig02-train-test-likeness": likeness,
         "fig02-low-while-learning": lambda holds: ranks(

@@ -121,6 +121,34 @@ def test_a_fall_within_the_standard_error_or_of_one_look_is_no_overfitting() -> 
     assert not has_overfitted(one)
 
 
+OF_OVERFITTING = ("fig02-low-while-learning", "fig02-late-rise", "fig02-erank-against-accuracy",
+                  "fig02-accuracy-falls", "fig03-peaks-together")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_OVERFITTING)
+def test_a_wide_run_that_ends_before_it_overfits_leaves_overfitting_to_others(name: str) -> None:
+    """It ends at iteration 3,000 with its best test accuracy."""
+    (narrow,) = (with_channels(without_fit(run), 16) for run in EXAMPLES[name](True))
+    shorter = {
+        table: rows.replace({"step": {10_000: 3000}}) for table, rows in narrow.tables.items()
+    }
+    wide = without_fall(with_channels(replace(narrow, tables=shorter), 64))
+    assert (narrow.scale, wide.scale, wide.iteration) == ("narrow", "paper", 3000)
+    assert judge(BY_ID[name], [wide, narrow]).records == (narrow,)
+
+
+@pytest.mark.parametrize("name", [*OF_OVERFITTING, "fig03-test-above-train", "fig03-clean-labels"])
+def test_who_knows_every_label_is_judged_beside_who_does_not(name: str) -> None:
+    (fitted,) = EXAMPLES[name](True)
+    (other,) = map(without_fit, EXAMPLES[name](False))
+    found = judge(BY_ID[name], [fitted, with_channels(other, 16)])
+    assert list(found.panels) == ["not memorised", "memorised"]
+
+
+def with_channels(run: Record, channels: int) -> Record:
+    return replace(run, config={**run.config, "model.name": "vgg", "model.base": channels})
+
+
 def without_fit(run: Record) -> Record:
     return with_accuracy(run, lambda frame: frame["accuracy"].clip(upper=0.9))
 

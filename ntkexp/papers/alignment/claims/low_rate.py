@@ -24,6 +24,7 @@ from ntkexp.papers.alignment.claims.spectrum import (
     CLEAN,
     DROPS,
     EARLY,
+    LONG,
     LOWEST,
     NOISE50,
     PANELS,
@@ -35,7 +36,6 @@ from ntkexp.results.numbers.curves import cka, effective_ranks
 from ntkexp.results.record import Record
 
 SLOW = ("vgg19_clean_lr003", "vgg19_noise50_lr003")
-LONG = 10_000
 # Something of one run up to an iteration.
 Compared = Callable[[Record, float], float]
 
