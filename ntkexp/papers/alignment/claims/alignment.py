@@ -17,16 +17,8 @@ from ntkexp.claims.claim import (
 )
 from ntkexp.claims.curves import shown
 from ntkexp.claims.horizon import FITTED_TRAINING, OVERFITTED, Horizon, either, iteration
-from ntkexp.papers.alignment.claims.spectrum import (
-    ALL,
-    BESIDE,
-    CLEAN,
-    EARLY,
-    HALF_A_DECADE,
-    NOISE50,
-    PANELS,
-    by_memory,
-)
+from ntkexp.papers.alignment.claims.high_noise import BESIDE, HALF_A_DECADE, by_memory
+from ntkexp.papers.alignment.claims.spectrum import ALL, CLEAN, EARLY, NOISE50, PANELS
 from ntkexp.results.numbers.curves import best_step, cka, has_centring, has_fitted, layer_cka
 from ntkexp.results.record import Record
 

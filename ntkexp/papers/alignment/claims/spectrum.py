@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -11,33 +10,25 @@ import pandas as pd
 
 from ntkexp.claims.claim import (
     PAPER_AND_RELEASED,
-    Case,
     Claim,
-    Statistic,
     above,
     below,
     each_run,
     percent,
-    plain,
     sharing,
     times,
 )
-from ntkexp.claims.curves import at, rank_correlation, shown, smooth
+from ntkexp.claims.curves import at, smooth
 from ntkexp.claims.horizon import (
     FITTED_TRAINING,
-    OVERFITTED,
     Horizon,
-    either,
-    fall_of_accuracy,
     iteration,
 )
 from ntkexp.results.numbers.curves import (
     FITTED,
     accuracy,
-    best_step,
     effective_ranks,
     fitted_step,
-    has_fitted,
     spectra,
     trace_ratio,
 )
@@ -62,17 +53,10 @@ EARLY = 3000
 LONG = 10_000
 # A drop without a number: by three tenths.
 DROPS = 0.7
-ROOM = 0.25
-# Where a rise begins: the effective rank is a tenth above its lowest value and stays there.
-RISEN = 1.1
-# Half a decade on the figures' axis, within which two iterations count as one.
-HALF_A_DECADE = float(np.sqrt(10))
 LOWEST = (
     f"lowest effective rank to iteration {EARLY:,} over the initial one, train, running median of "
     "three probes"
 )
-# What was changed when a run that knows its labels came to stand beside those that do not.
-BESIDE = "a run on 2,000 images, which knows every label, came beside the others"
 ANISOTROPY = (
     f"λ_max over the median eigenvalue at the lowest effective rank to iteration {EARLY:,}, over "
     "the same at initialisation, train"
@@ -149,42 +133,6 @@ def unlikeness(record: Record) -> float:
     ]  # fmt: skip
     ratios = [np.abs(np.log(train / test)).median() for train, test in zip(*pairs, strict=True)]
     return float(np.exp(max(ratios)))
-
-
-def against_accuracy(record: Record) -> float:
-    """Rank correlation over probes of the train kernel's effective rank and the test accuracy."""
-    ranks = shown(effective_ranks(record))
-    tests = accuracy(record, "test").reindex(ranks.index)
-    kept = tests.notna()
-    return rank_correlation(ranks[kept], tests[kept])
-
-
-def still_low(record: Record) -> float:
-    """The share of its fall that the effective rank has made up for where test accuracy is best: 0
-    at its lowest so far, 1 where it began."""
-    curve = effective_ranks(record)
-    learning = smooth(until(curve, best_step(record)))
-    lowest = float(learning.min())
-    return (at(curve, best_step(record)) - lowest) / (float(curve.iloc[0]) - lowest)
-
-
-def rise_begins_apart(record: Record) -> float:
-    """The factor in iterations between the beginning of the effective rank's last rise and the best
-    test accuracy."""
-    curve = smooth(effective_ranks(record))
-    low = curve.index[(curve <= RISEN * curve.min()).to_numpy()]
-    return float(np.exp(abs(np.log((1 + int(low[-1])) / (1 + best_step(record))))))
-
-
-def by_memory(value: Callable[[Record], float]) -> Statistic:
-    """One case a run; its panel says whether it knows every label that it was given."""
-
-    def cases(records: Sequence[Record]) -> Iterable[Case]:
-        for record in records:
-            panel = "memorised" if has_fitted(record) else "not memorised"
-            yield Case(panel, record.seed, value(record))
-
-    return cases
 
 
 UNCENTRED = Horizon(
@@ -363,22 +311,6 @@ CLAIMS = (
         unit=percent,
     ),
     claim(
-        "accuracy-falls",
-        says="At high noise the test accuracy rises, then falls",
-        paper="falls",
-        number="best test accuracy less that at the last two looks, at the higher, in units of its "
-        "standard error",
-        experiments=(NOISE50,),
-        tables=("evals",),
-        statistic=by_memory(fall_of_accuracy),
-        holds=above(1.0),
-        horizon=either(iteration(LONG), FITTED_TRAINING),
-        threshold="ours: beyond the standard error",
-        seen="this was written",
-        unit=plain,
-        apart=has_fitted,
-    ),
-    claim(
         "train-test-likeness",
         says="Spectra on training and on test examples look strikingly alike",
         paper="alike",
@@ -387,55 +319,6 @@ CLAIMS = (
         statistic=each_run(unlikeness, PANELS),
         holds=below(1.5),
         threshold="ours: 1.5 is a twelfth of a panel that spans two orders of magnitude",
-    ),
-    claim(
-        "low-while-learning",
-        says="At high noise the train effective rank remains relatively low while the test "
-        "accuracy rises",
-        paper="low",
-        number="share of its fall that it has made up for at the best test accuracy",
-        experiments=(NOISE50,),
-        statistic=by_memory(still_low),
-        holds=below(ROOM),
-        horizon=OVERFITTED,
-        threshold="ours, for `relatively low`: in the lowest quarter of its way",
-        seen="this was written, when overfitting was read as the text says it, not as 5 points, "
-        f"which the memorising run alone has, and when {BESIDE}, without which it fails",
-        unit=percent,
-        apart=has_fitted,
-    ),
-    claim(
-        "late-rise",
-        says="At high noise the effective rank begins to rise again when the test accuracy falls",
-        paper="rises",
-        number="factor in iterations between the last time that the effective rank is within a "
-        "tenth of its lowest value, and the best test accuracy",
-        experiments=(NOISE50,),
-        statistic=by_memory(rise_begins_apart),
-        holds=below(HALF_A_DECADE),
-        threshold="ours: half a decade on the figure's axis",
-        horizon=OVERFITTED,
-        apart=has_fitted,
-        seen="the beginning of the rise took the place of the highest value after the best test "
-        "accuracy, at least a tenth above that there, which both recipes have; when "
-        "overfitting was read as the text says it, not as 5 points, which the memorising run alone "
-        f"has; and when {BESIDE}, without which it fails",
-    ),
-    claim(
-        "erank-against-accuracy",
-        says="At high noise the train kernel's effective rank is anti-correlated with the test "
-        "accuracy",
-        paper="nicely",
-        number="rank correlation over the probes from iteration 10 on",
-        experiments=(NOISE50,),
-        statistic=by_memory(against_accuracy),
-        holds=below(-0.5),
-        threshold="ours, for `nicely`: half of a perfect order",
-        horizon=OVERFITTED,
-        seen="overfitting was read as the text says it, not as 5 points, which the memorising run "
-        f"alone has, and when {BESIDE}, without which it fails",
-        unit=plain,
-        apart=has_fitted,
     ),
     claim(
         "various-anisotropy",
