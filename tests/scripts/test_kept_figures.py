@@ -117,7 +117,8 @@ def test_a_note_names_the_regimes_that_are_drawn_of_a_run() -> None:
     )
     assert _notes([*plain, *longer]) == [
         "α = 1: 128 units, 10,000 images, 15% of the labels wrong, rate 0.01, 60,000 iterations",
-        "α = 100: 128 units, 10,000 images, 15% of the labels wrong, rate 0.01, 300,000 iterations",
+        "α = 100: 128 units, 10,000 images, 15% of the labels wrong, rate 0.01 / α², "
+        "300,000 iterations",
     ]
     assert _notes(plain)[0].startswith("α = 1 and 100: ")
 

@@ -150,7 +150,7 @@ def test_captions_tell_a_smaller_miniature_from_a_larger_one() -> None:
 def test_labels_of_trace_ratios_keep_their_distance() -> None:
     """Where one eigenvalue is nearly the whole trace, every T_k is near 1."""
     nearly_one = 1 - 0.01 / np.arange(1, 201)
-    looks = pd.DataFrame({"step": [10, 20], "ratios": [nearly_one, nearly_one]})
+    looks = pd.DataFrame({"run": "one", "step": [10, 20], "ratios": [nearly_one, nearly_one]})
     axes = Figure().subplots()
     ratios(axes, looks)
     high, middle, low = (text.xy[1] for text in axes.texts)
