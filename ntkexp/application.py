@@ -54,7 +54,7 @@ def run(config_name: str, words: Sequence[str]) -> int:
     Returns the worst of the exit codes of the jobs that `words` ask for.
     """
     # A flag and its key say the same: a dry run that would train is none.
-    words = ["--dry-run" if word == "launcher.dry_run=true" else word for word in words]
+    words = ["--dry-run" if word.lower() == "launcher.dry_run=true" else word for word in words]
     flags, overrides = flags_and_overrides(ranges_quoted(words))
     task = Task(one_run=_dry_run_of_one(words))
     sweeping = "--multirun" in flags

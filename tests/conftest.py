@@ -153,6 +153,17 @@ def inside(
 
 
 @pytest.fixture(scope="session")
+def every_figure(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every figure of the reference results, which takes minutes."""
+    folder = tmp_path_factory.mktemp("every figure")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("NTKEXP_REFERENCE")
+        patch.chdir(folder)
+        assert main(["figures"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
 def one_disk_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Outputs with one finished run of TINY_DISK, to copy."""
     outputs = tmp_path_factory.mktemp("one disk run") / "outputs"

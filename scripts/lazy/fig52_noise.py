@@ -15,8 +15,6 @@ from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import draw, noted
 
 FIGURE = "5.2"
-
-
 EXPERIMENTS = (
     *("lazy/noise_resnet18", "lazy/noise_resnet18_lazy"),
     *("lazy/noise_cnn", "lazy/noise_cnn_lazy"),

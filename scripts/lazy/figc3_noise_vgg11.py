@@ -12,7 +12,6 @@ from ntkexp.scripts.lazy.noise_panels import draw, noted
 
 FIGURE = "C.3"
 
-
 main = drawing.main(__file__, __doc__, "lazy/noise_vgg11,lazy/noise_vgg11_lazy", noted(draw))
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.conftest import Ntkexp
-
 IMAGES = Path(__file__).parents[2] / "docs" / "figures"
 # Levels, of 255, by which the mean pixel may differ: another processor moves the last digits
 # of a number, and with them a line by part of a pixel. A curve of another colour moves it by more.
@@ -17,12 +15,8 @@ ROUNDING = 0.02
 
 
 @pytest.mark.on_demand
-def test_docs_hold_what_the_scripts_draw(
-    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NTKEXP_REFERENCE")
-    assert inside("figures").returncode == 0
-    drawn = tmp_path / "outputs" / "figures"
+def test_docs_hold_what_the_scripts_draw(every_figure: Path) -> None:
+    drawn = every_figure / "outputs" / "figures"
     kept = [path.relative_to(IMAGES) for path in IMAGES.rglob("*.png")]
     assert len(kept) > 50
     assert [str(name) for name in kept if difference(IMAGES / name, drawn / name) > ROUNDING] == []

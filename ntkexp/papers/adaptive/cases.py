@@ -23,7 +23,12 @@ FITTED = 1e-3
 
 
 def of_networks(
-    name: str, *, statistic: Statistic, also: tuple[str, Statistic] | None = None, **fields: Any
+    name: str,
+    *,
+    statistic: Statistic,
+    figure: str | None = None,
+    also: tuple[str, Statistic] | None = None,
+    **fields: Any,
 ) -> Claim:
     """A claim about the networks of Figure 1, decided by those whose targets SGD made, as the
     authors' code makes them; beside it stands what least-squares targets give."""
@@ -32,10 +37,11 @@ def of_networks(
         beside = also[0], together(among_runs_of(BY_SGD, also[1]), named(*beside))
     return Claim(
         id=f"adaptive-{name}",
+        figure=figure,
         experiments=(BY_SGD, BY_LEAST_SQUARES),
         statistic=among_runs_of(BY_SGD, statistic),
         also=beside,
-        **({"figure": None} | fields),
+        **fields,
     )
 
 

@@ -217,7 +217,7 @@ CLAIMS = (
         horizon=with_centring("clean", iteration(EARLY)),
         seen="this was written, with the sign, which an untrained network meets, too (1.06 ×), and "
         "by which it holds; and when its premise, a test CKA half as high again as the train one, "
-        "was no longer asked, with which there are no runs",
+        "was no longer asked",
         unit=times,
         apart=has_fitted,
     ),

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ntkexp.claims.claim import Case, Statistic, above, below, percent, plain
+from ntkexp.claims.claim import (
+    PAPER_AND_RELEASED,
+    Case,
+    Statistic,
+    above,
+    below,
+    percent,
+    plain,
+    sharing,
+    times,
+)
 from ntkexp.claims.curves import at, rank_correlation, shown, smooth
 from ntkexp.claims.horizon import (
     FITTED_TRAINING,
@@ -16,7 +26,7 @@ from ntkexp.claims.horizon import (
     fall_of_accuracy,
     iteration,
 )
-from ntkexp.papers.alignment.claims.spectrum import LONG, NOISE50, claim, until
+from ntkexp.papers.alignment.claims.spectrum import LONG, NOISE50, TABLES, until
 from ntkexp.results.numbers.curves import accuracy, best_step, effective_ranks, has_fitted
 from ntkexp.results.record import Record
 
@@ -27,7 +37,7 @@ RISEN = 1.1
 # Half a decade on the figures' axis, within which two iterations count as one.
 HALF_A_DECADE = float(np.sqrt(10))
 # What was changed when a run that knows its labels came to stand beside those that do not.
-BESIDE = "a run on 2,000 images, which knows every label, came beside the others"
+BESIDE = "runs on 2,000 images, which know every label, came beside the others"
 
 
 def against_accuracy(record: Record) -> float:
@@ -66,6 +76,16 @@ def by_memory(value: Callable[[Record], float]) -> Statistic:
     return cases
 
 
+claim = sharing(
+    "fig02-",
+    figure="2",
+    experiments=(NOISE50,),
+    tables=TABLES,
+    horizon=OVERFITTED,
+    recipes=PAPER_AND_RELEASED,
+    apart=has_fitted,
+)
+
 CLAIMS = (
     claim(
         "accuracy-falls",
@@ -73,7 +93,6 @@ CLAIMS = (
         paper="falls",
         number="best test accuracy less that at the last two looks, at the higher, in units of its "
         "standard error",
-        experiments=(NOISE50,),
         tables=("evals",),
         statistic=by_memory(fall_of_accuracy),
         holds=above(1.0),
@@ -81,7 +100,6 @@ CLAIMS = (
         threshold="ours: beyond the standard error",
         seen="this was written",
         unit=plain,
-        apart=has_fitted,
     ),
     claim(
         "low-while-learning",
@@ -89,15 +107,12 @@ CLAIMS = (
         "accuracy rises",
         paper="low",
         number="share of its fall that it has made up for at the best test accuracy",
-        experiments=(NOISE50,),
         statistic=by_memory(still_low),
         holds=below(ROOM),
-        horizon=OVERFITTED,
         threshold="ours, for `relatively low`: in the lowest quarter of its way",
         seen="this was written, when overfitting was read as the text says it, not as 5 points, "
         f"which the memorising run alone has, and when {BESIDE}, without which it fails",
         unit=percent,
-        apart=has_fitted,
     ),
     claim(
         "late-rise",
@@ -105,12 +120,10 @@ CLAIMS = (
         paper="rises",
         number="factor in iterations between the last time that the effective rank is within a "
         "tenth of its lowest value, and the best test accuracy",
-        experiments=(NOISE50,),
         statistic=by_memory(rise_begins_apart),
         holds=below(HALF_A_DECADE),
         threshold="ours: half a decade on the figure's axis",
-        horizon=OVERFITTED,
-        apart=has_fitted,
+        unit=times,
         seen="the beginning of the rise took the place of the highest value after the best test "
         "accuracy, at least a tenth above that there, which both recipes have; when "
         "overfitting was read as the text says it, not as 5 points, which the memorising run alone "
@@ -122,14 +135,11 @@ CLAIMS = (
         "accuracy",
         paper="nicely",
         number="rank correlation over the probes from iteration 10 on",
-        experiments=(NOISE50,),
         statistic=by_memory(against_accuracy),
         holds=below(-0.5),
         threshold="ours, for `nicely`: half of a perfect order",
-        horizon=OVERFITTED,
         seen="overfitting was read as the text says it, not as 5 points, which the memorising run "
         f"alone has, and when {BESIDE}, without which it fails",
         unit=plain,
-        apart=has_fitted,
     ),
 )

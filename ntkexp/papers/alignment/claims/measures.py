@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -155,7 +154,13 @@ def in_large_nets(records: Sequence[Record]) -> Iterable[Case]:
 claim = sharing("fig06-", figure="6", experiments=tuple(PANELS), tables=TABLES, horizon=FITTED)
 
 
-def _measure(name: str, says: str, panels: Sequence[str], seen: str, **fields: Any) -> Claim:
+def _measure(
+    name: str,
+    says: str,
+    panels: Sequence[str],
+    seen: str,
+    also: tuple[str, Statistic] | None = None,
+) -> Claim:
     return claim(
         name.replace("_", "-"),
         says=says,
@@ -166,7 +171,7 @@ def _measure(name: str, says: str, panels: Sequence[str], seen: str, **fields: A
         holds=above(FOLLOWS),
         threshold=ORDER,
         seen=seen,
-        **{"also": ("Spearman", follows_gap(name, rank_correlation))} | fields,
+        also=also or ("Spearman", follows_gap(name, rank_correlation)),
     )
 
 

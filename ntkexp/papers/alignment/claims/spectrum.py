@@ -19,11 +19,7 @@ from ntkexp.claims.claim import (
     times,
 )
 from ntkexp.claims.curves import at, smooth
-from ntkexp.claims.horizon import (
-    FITTED_TRAINING,
-    Horizon,
-    iteration,
-)
+from ntkexp.claims.horizon import FITTED_TRAINING, Horizon, iteration
 from ntkexp.results.numbers.curves import (
     FITTED,
     accuracy,
