@@ -33,6 +33,7 @@ def test_convolutions_keep_the_size_of_an_image_and_averages_halve_it() -> None:
 
 
 def test_its_stored_gradients_give_its_kernel() -> None:
+    torch.manual_seed(0)
     network = build(Lenet5(base=3, init=Init.lecun), (3, 16, 16), 1, 0).double()
     inputs = torch.randn(6, 3, 16, 16, dtype=torch.float64)
     stored = StoredFactors.of(network, inputs).gram(slice(0, 6), slice(0, 6))
