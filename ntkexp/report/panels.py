@@ -223,6 +223,8 @@ def _complexity(record: Record) -> Iterator[Panel]:
 
 def _directions(record: Record) -> Iterator[Panel]:
     frame = record.tables["directions"]
+    if "step" not in frame:
+        return  # a table of this name that a study has, of directions of the inputs
     last = frame[(frame["step"] == frame["step"].max()) & (frame["method"] == "perturbation")]
     series = [
         line(str(kind), part["index"] + 1, part["variation"], colour=place)

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from ntkexp.cli import main
-from ntkexp.report.facts import ShownRuns, drawings, groups
+from ntkexp.report.facts import ShownRuns, drawings, first_of, groups
 from ntkexp.report.page import _footer, _run, opening, plotly_script
-from ntkexp.report.panels import POINTS, rounded, sampled
+from ntkexp.report.panels import POINTS, panels, rounded, sampled
 from ntkexp.report.sheets import inlined, table, text
 from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
@@ -24,6 +24,8 @@ from ntkexp.scripts.tools.bench.timings import write_timings
 from tests.conftest import TINY_DISK
 from tests.report import browser
 from tests.tiny_runs import train
+
+REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
 
 pytest.importorskip("plotly", reason="no plotly: pip install 'ntkexp[report]'")
 
@@ -265,6 +267,14 @@ def test_numbers_of_the_page_are_short_and_finite() -> None:
 def test_words_are_escaped_and_units_stay_with_their_numbers() -> None:
     assert text("< 10 ± 2 %") == "&lt; 10\u00a0±\u00a02\u00a0%"
     assert "<td>a&lt;b</td>" in table(pd.DataFrame({"case": ["a<b"]}))
+
+
+def test_a_kept_run_of_every_experiment_has_its_panels() -> None:
+    """Two papers may have tables of one name."""
+    kept = {record.experiment: record for record in collect([REFERENCE])}
+    shown = {name: panels(first_of(record)) for name, record in kept.items()}
+    assert len(shown) > 100
+    assert shown["vgg11_directions"] and not shown["linearised/directions_lenet"]
 
 
 def test_runs_of_the_released_recipe_are_a_group_and_a_drawing_of_their_own(tmp_path: Path) -> None:
