@@ -171,7 +171,7 @@ class Worker:
     """A way at work, seen from outside."""
 
     def __init__(self, case: str, way: Way) -> None:
-        variables = {*threads.SAID, "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+        variables = {*threads.WAITING, "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
         clean = {name: value for name, value in os.environ.items() if name not in variables}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--work", case, "--threads", str(way.threads)],
