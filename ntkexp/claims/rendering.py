@@ -80,8 +80,11 @@ def as_text(findings: Sequence[Finding], width: int) -> str:
             lines += ["", *textwrap.wrap(summary(members), width), ""]
     for word in notes(findings):
         lines += textwrap.wrap(f"note: {word}", width, subsequent_indent="  ")
-    # A command stays on one line: it is there to be copied.
-    return "\n".join([*lines, *(f"to make: {word}" for word in commands(findings))])
+    for word in commands(findings):
+        line = f"to make: {word}"
+        # A command stays on one line: it is there to be copied.
+        lines += [line] if _is_command(word) else textwrap.wrap(line, width, subsequent_indent="  ")
+    return "\n".join(lines)
 
 
 def _fitted(cells: dict[str, str], columns: Sequence[str]) -> dict[str, str]:
@@ -151,6 +154,11 @@ def commands(findings: Iterable[Finding]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+def _is_command(word: str) -> bool:
+    """False where `effort` says that no command is known."""
+    return word.startswith("ntkexp ")
+
+
 def as_markdown(findings: Sequence[Finding]) -> str:
     """The whole ledger: with horizons, and where every threshold comes from."""
     names = (*COLUMNS, "horizon", "threshold")
@@ -169,7 +177,10 @@ def as_markdown(findings: Sequence[Finding]) -> str:
                 lines.append(f"| {' | '.join(_escaped(cells[name]) for name in names)} |")
             lines.append("")
     lines += [f"- {note}" for note in notes(findings)]
-    return "\n".join([*lines, *(f"- to make: `{word}`" for word in commands(findings))])
+    lines += [
+        f"- to make: `{word}`" if _is_command(word) else f"- {word}" for word in commands(findings)
+    ]
+    return "\n".join(lines)
 
 
 def as_summary(findings: Sequence[Finding]) -> str:

@@ -31,6 +31,11 @@ def test_an_empty_folder_gives_every_claim_no_runs_and_the_commands(inside: Ntke
     assert done.returncode == 0, done.stderr
     assert "no runs" in done.stdout
     assert "to make: ntkexp train +exp=disk" in done.stdout
+    wide = [line for line in done.stdout.splitlines() if len(line) > 80]
+    assert [line for line in wide if not line.startswith("to make: ntkexp ")] == []
+    pages = inside("claims", "--markdown").stdout.splitlines()
+    assert any(line.startswith("- nothing is known to bring ") for line in pages)
+    assert all(line.startswith("- to make: `ntkexp ") for line in pages if "to make" in line)
 
 
 def test_json_holds_cases_verdict_and_runs(inside: Ntkexp, disk_runs: Path) -> None:
