@@ -62,6 +62,7 @@ mlps() {
     train +exp=easy_difficult_depth seed="$SEEDS"
     # All digits with noise are not fitted at this rate (docs/reproduction.md, Figure 6).
     train +exp=complexity_width seed="$SEEDS"
+    train +exp=complexity_width_lr001 seed="$SEEDS"
     train +exp=complexity_noise data.train_examples=10000 seed="$SEEDS"
 }
 

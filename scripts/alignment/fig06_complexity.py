@@ -1,12 +1,12 @@
 """Figure 6: complexity measures and the generalisation gap.
 
-a: by hidden width, one hidden layer on MNIST. b: by the share of random labels, 256 units. c: by
-channels, VGG19 on CIFAR-10. Every measure is divided by its largest value among the networks of its
-column. Large panels: the gap between test and training error, the paper's measure, equation (18),
-and that of Neyshabur et al. (2018), for deeper networks its stand-in (spectral norms and Frobenius
-distances). Below: each of the other measures in a row of its own, the gap in grey behind it.
-Numbers: agreement with the order of the gap, mean over seeds, from -1 to 1. Lines: means over
-seeds; bands: least to most.
+a: by hidden width, one hidden layer on MNIST. b: the same at a smaller learning rate. c: by the
+share of random labels, 256 units. d: by channels, VGG19 on CIFAR-10. Every measure is divided by
+its largest value among the networks of its column. Large panels: the gap between test and training
+error, the paper's measure, equation (18), and that of Neyshabur et al. (2018), for deeper networks
+its stand-in (spectral norms and Frobenius distances). Below: each of the other measures in a row of
+its own, the gap in grey behind it. Numbers: agreement with the order of the gap, mean over seeds,
+from -1 to 1. Lines: means over seeds; bands: least to most.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from ntkexp.papers.alignment.claims.measures import GAP, OURS
 from ntkexp.scripts import drawing, trained
 
 FIGURE = "6"
-EXPERIMENTS = "complexity_width,complexity_noise,complexity_channels"
+EXPERIMENTS = "complexity_width,complexity_width_lr001,complexity_noise,complexity_channels"
 TABLES = ("complexity", "measures")
 AXES = {
     "complexity_width": ("model.width", "hidden units"),
+    "complexity_width_lr001": ("model.width", "hidden units"),
     "complexity_noise": ("data.noise", "share of random labels"),
     "complexity_channels": ("model.base", "channels"),
 }
@@ -125,6 +126,7 @@ def title(group: trained.SeedRuns) -> str:
     size = group.config["data.train_examples"]
     net = {
         "complexity_width": "one hidden layer",
+        "complexity_width_lr001": f"rate {group.config['optim.lr']:g}",
         "complexity_noise": f"{group.config.get('model.width')} hidden units",
         "complexity_channels": "VGG19",
     }[group.config["name"]]

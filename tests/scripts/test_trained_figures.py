@@ -59,6 +59,7 @@ RUNS = {
     ],
     "fig06_complexity": [
         *(("+exp=complexity_width", *ONE_LAYER, f"model.width={width}") for width in (8, 16)),
+        *(("+exp=complexity_width_lr001", *ONE_LAYER, f"model.width={w}") for w in (8, 16)),
         *(("+exp=complexity_noise", *ONE_LAYER, f"data.noise={q}") for q in (0, 0.5)),
         *(("+exp=complexity_channels", *VGG, f"model.base={base}") for base in (4, 8)),
     ],

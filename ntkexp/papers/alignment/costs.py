@@ -75,6 +75,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "easy_difficult_kmnist": "3 minutes a seed",
     "easy_difficult_depth": "an hour for twelve networks",
     "complexity_width": "20 to 45 minutes a seed",
+    "complexity_width_lr001": "25 minutes a seed",
     "complexity_noise": "hours, and not fitted at a constant rate of 0.05 from 20 % noise on",
     "complexity_channels": lambda recipe, horizon: Cost(
         "minutes a network; at scale=paper hours on a GPU, not measured",

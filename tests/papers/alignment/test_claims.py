@@ -195,11 +195,14 @@ def test_a_statement_of_the_paper_is_judged_on_each_recipe_for_itself() -> None:
 
 def test_one_measure_that_follows_the_gap_everywhere_is_enough_against_only() -> None:
     found = judge(BY_ID["fig06-others"], sweeps("l2_norm", follows=True))
-    assert [case.value for case in found.cases] == [1.0]
+    assert [(case.panel, case.value) for case in found.cases] == [
+        ("width", 1.0),
+        ("width, rate 0.01", 1.0),
+    ]
 
 
 def test_of_two_settings_nothing_is_said_of_the_other_measures() -> None:
-    two = [run for run in sweeps("l2_norm", True) if not run.experiment.endswith("width")]
+    two = [run for run in sweeps("l2_norm", True) if "width" not in run.experiment]
     assert judge(BY_ID["fig06-others"], two).verdict is Verdict.no_runs
 
 

@@ -15,10 +15,14 @@ from ntkexp.results.record import Record
 
 PANELS = {
     "complexity_width": "width",
+    "complexity_width_lr001": "width, rate 0.01",
     "complexity_noise": "noise",
     "complexity_channels": "channels",
 }
-TWO_LAYERS = ("complexity_width", "complexity_noise")
+# The paper names no rate, so both stand for its setting.
+WIDTHS = ("complexity_width", "complexity_width_lr001")
+REST = ("complexity_noise", "complexity_channels")
+TWO_LAYERS = (*WIDTHS, "complexity_noise")
 OURS = "complexity"
 NEYSHABUR = ("neyshabur_core", "neyshabur_bound")
 # Our list: the legend of the published figure is lost.
@@ -115,14 +119,14 @@ def redrawn(records: Sequence[Record]) -> Iterable[Case]:
 
 
 def all_settings(value: Callable[[Settings], float]) -> Statistic:
-    """One case a seed that has networks in all three settings."""
+    """One case for each rate and seed that have networks in all three settings."""
 
     def cases(records: Sequence[Record]) -> Iterable[Case]:
         tables = {key: table for key, table in sweeps(records).items() if len(table) >= FEWEST}
-        for seed in sorted({seed for _, seed in tables}):
-            settings = [tables[name, seed] for name in PANELS if (name, seed) in tables]
-            if len(settings) == len(PANELS):
-                yield Case("", seed, value(settings))
+        for width, seed in tables:
+            names = (width, *REST)
+            if width in WIDTHS and all((name, seed) in tables for name in names):
+                yield Case(PANELS[width], seed, value([tables[name, seed] for name in names]))
 
     return cases
 
