@@ -5,7 +5,7 @@ well, such as those on 2,000, which end with every training label right. Rows: a
 and mean eigenvalue and effective rank of the training kernel, centred by class (solid) and as it
 is (dotted); CKA with the labels that the network is given, with the clean ones of the same images,
 and with those of test images. At the left edge: iteration 0, a tick centred by class, a triangle as
-it is. The commands of those runs stand in docs/reproduction.md.
+it is.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ def few_uncentred(record: Record) -> bool:
     """True if a run on few images has the spectrum both centred and as it is."""
     looked = set(CENTRINGS) <= set(record.tables["spectrum"]["centring"])
     return looked and record.config.get("data.train_examples") is not None
+
+
+COUNTS = (few_uncentred,)
 
 
 def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75) -> Figure:

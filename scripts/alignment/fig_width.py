@@ -30,20 +30,24 @@ COLOURS = (drawing.BLACK, drawing.VERMILION)
 Widths = Mapping[int, trained.SeedRuns]
 
 
+def is_full(record: Record) -> bool:
+    return bool(record.config.get("model.base", FULL_BASE) == FULL_BASE)
+
+
+def is_narrow(record: Record) -> bool:
+    return not is_full(record)
+
+
+COUNTS = (is_full, is_narrow)
+
+
 def widths(options: drawing.Options, experiment: str) -> Widths:
     """The runs of both widths, empty unless there are both."""
-    records = [
-        runs.chosen(experiment, options.runs, TABLES, counts=counts)
-        for counts in (is_full, lambda record: not is_full(record))
-    ]
+    records = [runs.chosen(experiment, options.runs, TABLES, counts=counts) for counts in COUNTS]
     if not all(records):
         return {}
     groups = [trained.SeedRuns(tuple(of), runs.joined(of, TABLES)) for of in records]
     return {group.channels or FULL_BASE: group for group in groups}
-
-
-def is_full(record: Record) -> bool:
-    return bool(record.config.get("model.base", FULL_BASE) == FULL_BASE)
 
 
 def figures(options: drawing.Options) -> Figure:

@@ -8,6 +8,8 @@ from ntkexp.claims.claim import Section
 from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
 from ntkexp.experiments import MAIN
+from ntkexp.scripts.alignment import fig_memorising
+from ntkexp.scripts.runs import chosen
 from ntkexp.scripts.tools.pages import gallery, networks, verdicts
 
 ANEW = "make pages writes it anew"
@@ -22,6 +24,18 @@ def test_the_gallery_is_what_the_figures_say() -> None:
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"
     for image in (gallery.DOCS / "figures").rglob("fig*.png"):
         assert f"{image.name})" in "".join(pages.values()), image.name
+
+
+def test_the_gallery_names_the_words_of_the_runs_that_are_drawn() -> None:
+    page = (gallery.GALLERY / "alignment.md").read_text(encoding="utf-8")
+    section = page.partition("figures alignment memorising\n")[2].partition("```")[0]
+    commands = section.replace("\\\n", "").splitlines()
+    for experiment in ("vgg19_clean", "vgg19_noise50"):
+        record = chosen(experiment, [gallery.REFERENCE], fig_memorising.TABLES,
+                        counts=fig_memorising.few_uncentred)[0]  # fmt: skip
+        (words,) = [line.split() for line in commands if f"+exp={experiment}" in line]
+        assert words[:2] == ["ntkexp", "train"]
+        assert set(words[3:]) == set(record.typed)
 
 
 def test_the_table_of_networks_is_what_was_measured() -> None:

@@ -8,29 +8,28 @@ what the scripts, configs/exp and the papers' costs.py say. The images are those
 
 from __future__ import annotations
 
+import contextlib
+import io
 import runpy
 import textwrap
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ntkexp.claims import effort
-from ntkexp.claims.command import records_of
 from ntkexp.claims.horizon import iteration
 from ntkexp.experiments import MAIN
 from ntkexp.figures import chosen
 from ntkexp.papers.registry import paper
 from ntkexp.papers.scripts import Script, folder_of, scripts
+from ntkexp.results.record import Record
+from ntkexp.results.select import FAR_ENOUGH
+from ntkexp.scripts.runs import chosen as runs_of
 
 TOP = Path(__file__).parents[3]
 DOCS = TOP / "docs"
 GALLERY = DOCS / "gallery"
 REFERENCE = TOP / "outputs" / "reference"
 LINE_WIDTH = 100
-# How long the convolutional networks of the images were trained, unless what is kept of them ends
-# before; a figure that compares runs up to the end of the shortest.
-SHOWN = {"paper": 12_000, "released": 100_000}
-SHOWN_OF = {("14", "released"): 10_000}
 INTRO = """\
 `ntkexp figures {paper}` draws all of this page, as PDF, PNG and SVG, into `{folder}`.
 It needs no run of your own: the results that come with ntkexp are enough. Below each image stand
@@ -130,30 +129,55 @@ def _runs(
     last_cost, before = "", dict[str, list[str]]()
     for recipe in recipes:
         for experiment in runpy.run_path(str(script.path))["main"].experiments:
-            last = SHOWN_OF.get((script.figure, recipe), SHOWN[recipe])
-            last = min(last, _kept().get((experiment, recipe), last))
-            line, _, cost = effort.command(experiment, recipe, iteration(last)).partition("  (")
-            if (first := sections.setdefault(line + cost, heading)) != heading:
-                ending = "" if recipe == "paper" else f" ({recipe})"
-                before.setdefault(first, []).append(experiment.rpartition("/")[2] + ending)
-                continue
-            if cost != last_cost:
-                yield f"# {cost.removesuffix(')')}"
-                last_cost = cost
-            yield " \\\n    ".join(_lines(line, LINE_WIDTH - 6))
+            for line, cost in _commands(script, experiment, recipe):
+                if (first := sections.setdefault(line, heading)) != heading:
+                    ending = "" if recipe == "paper" else f" ({recipe})"
+                    before.setdefault(first, []).append(experiment.rpartition("/")[2] + ending)
+                    continue
+                if cost != last_cost:
+                    yield f"# {cost}"
+                    last_cost = cost
+                yield " \\\n    ".join(_lines(line, LINE_WIDTH - 6))
     for first, names in before.items():
-        yield "\n# ".join(_lines(f"# runs of {first}: {', '.join(names)}", LINE_WIDTH))
+        each = ", ".join(dict.fromkeys(names))
+        yield "\n# ".join(_lines(f"# runs of {first}: {each}", LINE_WIDTH))
 
 
-@cache
-def _kept() -> dict[tuple[str, str], int]:
-    """(Experiment, recipe) -> how far the run came that is kept."""
-    records = [record for record in records_of([REFERENCE]) if "recipe" in record.config]
-    furthest: dict[tuple[str, str], int] = {}
-    for record in records:
-        key = (record.experiment, record.config["recipe"])
-        furthest[key] = max(furthest.get(key, 0), record.iteration)
-    return furthest
+def _commands(script: Script, experiment: str, recipe: str) -> Iterator[tuple[str, str]]:
+    """Commands with their costs: of the kept runs that the figure draws, otherwise the command that
+    the ledger names."""
+    names = runpy.run_path(str(script.path))
+    with contextlib.redirect_stderr(io.StringIO()):  # that there are runs of other settings, too
+        sides = [
+            runs_of(experiment, [REFERENCE], names.get("TABLES", ()), recipe, counts)
+            for counts in names.get("COUNTS", (lambda _: True,))
+        ]
+    drawn = [record for side in sides for record in side] if all(sides) else []
+    last = max((record.iteration for record in drawn), default=FAR_ENOUGH)
+    known, _, cost = effort.command(experiment, recipe, iteration(last)).partition("  (")
+    by_words: dict[tuple[str, ...], list[Record]] = {}
+    for record in drawn:
+        # A run that was made with --with-parents is made by its child's command.
+        named = next(word for word in record.life["argv"] if word.startswith("+exp="))
+        words = record.typed if named == f"+exp={experiment}" else ()
+        by_words.setdefault((effort.line(named.removeprefix("+exp=")), *words), []).append(record)
+    for (line, *typed), records in by_words.items():
+        released = ["recipe=released"] if recipe == "released" else []
+        words = (line, *released, *_swept(records, always=len(by_words) > 1), *typed)
+        yield " ".join(words), cost.removesuffix(")")
+    if not by_words:
+        yield known, cost.removesuffix(")")
+
+
+def _swept(records: Sequence[Record], always: bool) -> list[str]:
+    """The scale of runs that are not of the paper's, and what they sweep over; of the others what
+    they sweep over where it was `always` said."""
+    scale = records[0].config.get("scale.name", "paper")
+    values = {key: sorted({record.config[key] for record in records}) for key in records[0].axes}
+    swept = [f"{key}={','.join(map(str, values[key]))}" for key in values]
+    if scale != "paper":
+        return [f"scale={scale}", *swept]
+    return swept if always else []
 
 
 def _numbered(script: Script) -> bool:
