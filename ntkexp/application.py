@@ -81,7 +81,7 @@ class Task:
     `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
     """
 
-    def __init__(self, *, one_run: bool = False) -> None:
+    def __init__(self, *, one_run: bool) -> None:
         self.one_run = one_run
         self.codes = [0]
         self.complaints: list[UserError] = []

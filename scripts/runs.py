@@ -10,12 +10,11 @@ from typing import NoReturn
 import pandas as pd
 
 from ntkexp.claims.effort import line
+from ntkexp.figures import MISSING_RUNS
 from ntkexp.results.folders import OUTPUTS, roots
 from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.results.select import Counts, has_rows, of_recipe, runs_to_show
-
-MISSING_RUNS = 3
 
 
 def chosen(

@@ -43,7 +43,6 @@ class Outcome(StrEnum):
 
 @dataclass
 class Job:
-    overrides: tuple[str, ...]
     name: str  # the overrides in which the jobs of the sweep differ
     config: DictConfig
     folder: Path
@@ -75,7 +74,7 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
         folder = folder_of(config)
         name = " ".join(word for word in overrides if word not in common) or folder.name
         # Jobs that differ in keys without influence on the result are one run.
-        job = jobs.setdefault(folder, Job(tuple(overrides), name, config, folder, typed=typed))
+        job = jobs.setdefault(folder, Job(name, config, folder, typed=typed))
         job.batch.append(tuple(overrides))
     return list(jobs.values())
 

@@ -95,8 +95,7 @@ def _in_order(jobs: Sequence[Job]) -> list[list[Job]]:
     for folder, parent in parents_by_folder.items():
         assert parent.made_by is not None
         run = parent.made_by
-        name = " ".join(run.words)
-        parent_job = Job(tuple(run.words), name, run.config, folder, typed=Typed(run.typed))
+        parent_job = Job(" ".join(run.words), run.config, folder, typed=Typed(run.typed))
         grouped.setdefault((levels[folder], run.command), []).append(parent_job)
     return [grouped[key] for key in sorted(grouped)]
 

@@ -20,13 +20,7 @@ __all__ = [
     "Update",
     "View",
     "build",
-    "names",
 ]
-
-
-def names() -> list[str]:
-    """Every probe there is."""
-    return components.names("probe")
 
 
 def build(selected: Mapping[str, Any]) -> dict[str, Probe]:

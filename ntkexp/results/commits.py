@@ -166,7 +166,7 @@ class Commit:
 
     def text(self) -> bytes:
         body = asdict(self)
-        return json.dumps({"commit": body, "sha256": _digest(body)}, indent=1).encode()
+        return json.dumps({"commit": body, "sha256": digest(body)}, indent=1).encode()
 
 
 def prefix(number: int, life: int) -> str:
@@ -193,7 +193,7 @@ def _read(path: Path) -> Commit:
     try:
         content = json.loads(path.read_bytes())
         body = content["commit"]
-        if _digest(body) != content["sha256"]:
+        if digest(body) != content["sha256"]:
             raise ValueError("its checksum is another")
         files = {key: tuple(StoredFile(**facts) for facts in body.get(key, ())) for key in LISTS}
         return Commit(**(body | {"checkpoint": StoredFile(**body["checkpoint"]), **files}))
@@ -203,7 +203,7 @@ def _read(path: Path) -> Commit:
         raise DamagedRunError(path, f"is damaged ({error})") from error
 
 
-def _digest(body: dict[str, Any]) -> str:
+def digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 

@@ -4,7 +4,6 @@ which run it is, and config.yaml everything."""
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import yaml
 
 from ntkexp.errors import DamagedRunError, UnreadableRunError, not_read
 from ntkexp.keys import DESCRIPTION_KEYS, EXECUTION_KEYS
-from ntkexp.results.commits import kept_facts
+from ntkexp.results.commits import digest, kept_facts
 from ntkexp.results.files import is_plain_name, names_in, refuse_changed, remove_tree
 from ntkexp.results.lock import remove_if_stale
 
@@ -44,7 +43,7 @@ def read_status(folder: Path) -> dict[str, Any] | None:
     if not isinstance(status, dict) or status.get("state") not in get_args(State):
         raise DamagedRunError(path, "is damaged (it names no state)")
     # Runs that were kept early carry no checksum here.
-    if "check" in status and status.pop("check") != _check(status):
+    if "check" in status and status.pop("check") != digest(status):
         raise DamagedRunError(path, "is damaged (its checksum is another)")
     if not all(map(is_plain_name, status.get("files", ()))):
         raise DamagedRunError(path, "is damaged (it lists files outside of its folder)")
@@ -53,11 +52,7 @@ def read_status(folder: Path) -> dict[str, Any] | None:
 
 def status_text(status: Mapping[str, Any]) -> str:
     """The content of a status.json, with a checksum of itself."""
-    return json.dumps({**status, "check": _check(status)}, indent=1) + "\n"
-
-
-def _check(status: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(status, sort_keys=True).encode()).hexdigest()
+    return json.dumps({**status, "check": digest(status)}, indent=1) + "\n"
 
 
 @dataclass(frozen=True)

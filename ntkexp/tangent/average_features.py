@@ -174,15 +174,12 @@ class _Path:
 
     def moved(self, features: Features) -> dict[str, Tensor]:
         """(n, k) by layer: how the outputs move to first order along theta - theta_0."""
-        like = self.inputs.new_zeros(features.examples, features.outputs, dtype=self._dtype)
+        dtype = next(iter(self.parameters.values())).dtype
+        like = self.inputs.new_zeros(features.examples, features.outputs, dtype=dtype)
         return {
             layer: sum((self._along(name, factor) for name, factor in factors.items()), like)
             for layer, factors in features.layers.items()
         }
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return next(iter(self.parameters.values())).dtype
 
     def _along(self, name: str, factor: Factor) -> Tensor:
         start, end = self.ends[name]

@@ -96,10 +96,6 @@ class StoredFactors:
     def __len__(self) -> int:
         return len(self.d)
 
-    @property
-    def nbytes(self) -> int:
-        return sum(part.nbytes for part in self.tensors())
-
     def at(self, numbers: Tensor | slice) -> StoredFactors:
         """The factors of some examples."""
         layers = self.linear

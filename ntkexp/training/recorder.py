@@ -39,7 +39,7 @@ MEMORY = 0.9
 class Recorder:
     """Collects the figures of updates, and makes a row of every `every`-th update."""
 
-    def __init__(self, every: int = 1) -> None:
+    def __init__(self, every: int) -> None:
         self.every = every
         self.recent_loss = math.inf
         self.latest: dict[str, float] = {}

@@ -13,7 +13,8 @@ import sys
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.score_panels import draw, note, records_of, rows
+from ntkexp.scripts.lazy.noise_panels import records_of
+from ntkexp.scripts.lazy.score_panels import draw, note, rows
 
 FIGURE = "5.2"
 

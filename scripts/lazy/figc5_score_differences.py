@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from ntkexp.papers.lazy.claims.noise import LAZY, PLAIN, title
 from ntkexp.papers.lazy.curves import BY_SCORE, TENTHS, at_losses, looks, pairs
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.score_panels import colours, note, records_of, tenths_legend
+from ntkexp.scripts.lazy.noise_panels import records_of
+from ntkexp.scripts.lazy.score_panels import colours, note, tenths_legend
 
 FIGURE = "C.5"
 POINTS = 60

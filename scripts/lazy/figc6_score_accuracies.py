@@ -12,15 +12,8 @@ from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.curves import TENTHS, networks
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.score_panels import (
-    NAMES,
-    ROW,
-    colours,
-    note,
-    records_of,
-    rows,
-    tenths_legend,
-)
+from ntkexp.scripts.lazy.noise_panels import records_of
+from ntkexp.scripts.lazy.score_panels import NAMES, ROW, colours, note, rows, tenths_legend
 
 FIGURE = "C.6"
 

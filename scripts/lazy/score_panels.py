@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ntkexp.papers.lazy.claims.noise import title
 from ntkexp.papers.lazy.curves import BY_SCORE, TENTHS, looks, networks
 from ntkexp.results.record import Record
-from ntkexp.scripts import drawing, runs
+from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import REGIMES, linearity, measures_legend
 
 ROW = 2.4
@@ -20,10 +20,6 @@ STYLES = {1.0: "-", 100.0: "--"}
 NAMES = {1.0: "α = 1", 100.0: "α = 100"}
 SHOWN = (0, 4, 9)  # tenths in the legend
 BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 3}
-
-
-def records_of(options: drawing.Options) -> list[Record]:
-    return runs.chosen_of(options.experiments, options.runs, ["evals", "linearity"])
 
 
 def rows(records: Sequence[Record]) -> dict[str, pd.DataFrame]:

@@ -79,7 +79,7 @@ class Silent:
 
 def test_a_sweep_does_not_wait_for_a_cancelled_job(squeue: Path, tmp_path: Path) -> None:
     squeue.write_text("")
-    job = Job(("seed=1",), "seed=1", OmegaConf.create({"rerun": False}), tmp_path / "run")
+    job = Job("seed=1", OmegaConf.create({"rerun": False}), tmp_path / "run")
     submitted = Silent("7_1", Paths(tmp_path / "7_1.err"))
     with Progress("sweep", 1, shown=False) as progress:
         slurm._wait({submitted: job}, progress, Queue())

@@ -32,8 +32,6 @@ class SourceFile:
     """A file that images were read from."""
 
     path: Path
-    split: SplitName
-    rows: int
     size_bytes: int
     sha256: str
 

@@ -56,7 +56,7 @@ def read(root: Path, kind: ImageKind, split: SplitName, *, progress: bool) -> La
             size_bytes = file.tell()
         shard = decoded_once(kind.name, checksum, partial(decode, path, kind, progress=progress))
         shards.append(shard)
-        sources.append(SourceFile(path, split, len(shard[1]), size_bytes, checksum))
+        sources.append(SourceFile(path, size_bytes, checksum))
     return LabelledImages(
         np.concatenate([pixels for pixels, _, _ in shards]),
         np.concatenate([labels for _, labels, _ in shards]),

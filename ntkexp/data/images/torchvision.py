@@ -60,15 +60,13 @@ def read(root: Path, kind: ImageKind, split: SplitName) -> LabelledImages:
     """One split, out of torchvision's folders under `root`."""
     paths = files(root, kind, split)
     if kind.pickled:
-        return _read_pickles(paths, kind, split)
-    return _read_idx_pair(paths[0], paths[1], kind, split)
+        return _read_pickles(paths, kind)
+    return _read_idx_pair(paths[0], paths[1], kind)
 
 
-def _read_idx_pair(
-    images: Path, labels_path: Path, kind: ImageKind, split: SplitName
-) -> LabelledImages:
-    pixels, images_file = _read_idx(images, kind.shape[1:], split)
-    labels, labels_file = _read_idx(labels_path, (), split)
+def _read_idx_pair(images: Path, labels_path: Path, kind: ImageKind) -> LabelledImages:
+    pixels, images_file = _read_idx(images, kind.shape[1:])
+    labels, labels_file = _read_idx(labels_path, ())
     if len(pixels) != len(labels):
         raise UserError(f"{labels_path}: {len(labels)} labels for {len(pixels)} images")
     labels = labels.astype(np.int64)
@@ -76,7 +74,7 @@ def _read_idx_pair(
     return LabelledImages(pixels.reshape(-1, *kind.shape), labels, (images_file, labels_file))
 
 
-def _read_idx(path: Path, row: tuple[int, ...], split: SplitName) -> tuple[Any, SourceFile]:
+def _read_idx(path: Path, row: tuple[int, ...]) -> tuple[Any, SourceFile]:
     """An idx file: 0, 0, type, number of dimensions, the sizes as big-endian uint32, the values."""
     with opened(path) as file:
         content = file.read()
@@ -93,7 +91,7 @@ def _read_idx(path: Path, row: tuple[int, ...], split: SplitName) -> tuple[Any, 
         )
     # A copy: torch warns of memory that it must not write to.
     values = np.frombuffer(content, np.uint8, offset=header).reshape(sizes).copy()
-    return values, _source_file(path, split, content, sizes[0])
+    return values, _source_file(path, content)
 
 
 class _ArraysOnly(pickle.Unpickler):
@@ -108,7 +106,7 @@ class _ArraysOnly(pickle.Unpickler):
         return super().find_class(module.replace("numpy.core", "numpy._core"), name)
 
 
-def _read_pickles(paths: tuple[Path, ...], kind: ImageKind, split: SplitName) -> LabelledImages:
+def _read_pickles(paths: tuple[Path, ...], kind: ImageKind) -> LabelledImages:
     pixels: list[Pixels] = []
     labels: list[Labels] = []
     sources: list[SourceFile] = []
@@ -123,13 +121,12 @@ def _read_pickles(paths: tuple[Path, ...], kind: ImageKind, split: SplitName) ->
             raise UserError(f"{path}: not a readable CIFAR-10 batch ({error})") from error
         check_labels(row_labels, kind, path)
         labels.append(row_labels)
-        sources.append(_source_file(path, split, content, len(row_labels)))
+        sources.append(_source_file(path, content))
     return LabelledImages(np.concatenate(pixels), np.concatenate(labels), tuple(sources))
 
 
-def _source_file(path: Path, split: SplitName, content: bytes, rows: int) -> SourceFile:
-    checksum = hashlib.sha256(content).hexdigest()
-    return SourceFile(path, split, rows, len(content), checksum)
+def _source_file(path: Path, content: bytes) -> SourceFile:
+    return SourceFile(path, len(content), hashlib.sha256(content).hexdigest())
 
 
 def torchvision_datasets() -> ModuleType:

@@ -22,9 +22,10 @@ def net_of(record: Record) -> str:
     return record.experiment.rpartition("/")[2].split("_")[1]
 
 
-def last_accuracy(record: Record, split: str = "test") -> float:
+def last_accuracy(record: Record) -> float:
+    """Of the test images, at the last look."""
     evals = record.tables["evals"]
-    chosen = evals[(evals["split"] == split) & (evals["subset"] == "all")]
+    chosen = evals[(evals["split"] == "test") & (evals["subset"] == "all")]
     return float(chosen.sort_values("step")["accuracy"].iloc[-1])
 
 

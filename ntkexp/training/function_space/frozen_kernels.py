@@ -120,8 +120,8 @@ def frozen_kernels(
     *,
     architecture: str,
     keeps_start: bool,
-    folder: Path | None = None,
-    progress: bool = False,
+    folder: Path | None,
+    progress: bool,
 ) -> FrozenKernels:
     """The kernels of this network at these weights, in memory or, where one is given, in `folder`.
 

@@ -59,7 +59,7 @@ def test_a_layout_without_one_of_its_files_is_not_taken(made_up: Any) -> None:
 def test_cifar_pickles_follow_one_another(made_up: Any) -> None:
     made_up.pickles(rows=10)
     images = read("cifar10", "train")
-    assert [file.rows for file in images.files] == [10] * 5
+    assert len(images.files) == 5
     third, _ = made_up.images("cifar10", 10, seed=2)
     np.testing.assert_array_equal(images.pixels[20:30], third.transpose(0, 3, 1, 2))
 
