@@ -197,6 +197,8 @@ def explained(error: BaseException) -> str:
 def unknown_option(group: str, option: str) -> str:
     choices = options_of(group)
     guess = meant(option, choices)
+    if group == "exp":  # more than a hundred: the mistyped word would be far up on the screen
+        return f"exp={option}: no such experiment{guess} (ntkexp list has all)"
     return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
 
 

@@ -41,6 +41,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("train", "+exp=null"), ("+exp=null", "ntkexp list")),
     (("train", "+exp=[disk,mlp_mnist]"), ("+exp=[disk,mlp_mnist]", "one of")),
     (("train", "exp=disk"), ("exp=disk", "+exp=disk")),
+    (("train", "+exp=dsik"), ("exp=dsik: no such experiment; did you mean disk? (ntkexp list",)),
     ((*DISK, "probe=3"), ("probe=3", "spectrum")),
     ((*DISK, "probe.eigenfunctions=3"), ("probe.eigenfunctions=3", "mapping")),
     ((*DISK, "data=[mnist,disk]"), ("data=[mnist,disk]", "disk")),
