@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -194,7 +195,7 @@ def parsed(command: str, words: Sequence[str]) -> argparse.Namespace:
         if not takes:
             parser.add_argument(name, action="store_true")
             continue
-        kind = {"DIR": Path, "FILE": Path, "INCHES": float}.get(takes[0], str)
+        kind = {"DIR": Path, "FILE": Path, "INCHES": _length}.get(takes[0], str)
         if takes[-1] == "...":
             parser.add_argument(name, nargs="+", type=kind, default=[])
         else:
@@ -202,6 +203,12 @@ def parsed(command: str, words: Sequence[str]) -> argparse.Namespace:
     if usage.names:
         parser.add_argument("names", nargs="*")
     return parser.parse_intermixed_args(words)
+
+
+def _length(word: str) -> float:
+    if not 0 < (inches := float(word)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{word}: expected inches, above 0")
+    return inches
 
 
 class CommandParser(argparse.ArgumentParser):

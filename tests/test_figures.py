@@ -51,6 +51,7 @@ def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> No
         (["--paper", "lazzy"], "--paper lazzy: no figures"),
         (["--runs", "nowhere"], "--runs nowhere: no such folder"),
         (["--nothing"], "usage: ntkexp figures"),
+        (["2", "--exp", "mine", "--width", "-3"], "argument --width: -3: expected inches, above 0"),
     ],
 )
 def test_what_is_not_there_is_refused(

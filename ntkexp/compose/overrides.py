@@ -54,6 +54,8 @@ def check_overrides(
             raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if override.key_or_group in GROUPS:
             _check_group(word, override)
+        if override.key_or_group == "launcher" and override.value() != "local" and not sweeping:
+            raise UserError(f"{word}: sends the jobs of a sweep; expected -m beside it")
 
 
 def check_sweep(overrides: Sequence[Override]) -> None:
@@ -188,7 +190,10 @@ def explained(error: BaseException) -> str:
     if match := re.search(r"Error merging override (\S+)", text):
         return f"{match[1].lstrip('+')}: {reworded(_one_line(reason))}"
     if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
-        return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
+        return (
+            f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment, "
+            "or none and name data, model and probes"
+        )
     if match := re.search(r"You must specify '([^']+)'", text):
         return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
     return _one_line(text if cause is error else f"{text} {reason}")

@@ -176,7 +176,9 @@ def first(splits: Mapping[str, Split], name: str, count: int) -> Batch:
         raise UserError(f"a probe looks at the subset {name}; there are {', '.join(subsets)}")
     numbers = subsets[subset].nonzero()[:count, 0]
     if len(numbers) < count:
-        raise UserError(f"{count} examples are asked for; there are {len(numbers)} {name} examples")
+        raise UserError(
+            f"examples={count}: there are {len(numbers)} {name} examples; expected no more"
+        )
     clean = split.clean_targets[numbers] if bool(split.corrupted[numbers].any()) else None
     return Batch(split.inputs[numbers], split.targets[numbers], clean)
 

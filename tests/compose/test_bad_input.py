@@ -41,6 +41,10 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("train", "+exp=null"), ("+exp=null", "ntkexp list")),
     (("train", "+exp=[disk,mlp_mnist]"), ("+exp=[disk,mlp_mnist]", "one of")),
     (("train", "exp=disk"), ("exp=disk", "+exp=disk")),
+    (
+        ("train", "data=mnist", "model=mlp", "probe=[decision_map]", "optim.steps=1"),
+        ("probe.decision_map", "data=mnist has inputs of 1x28x28"),
+    ),
     (("train", "+exp=dsik"), ("exp=dsik: no such experiment; did you mean disk? (ntkexp list",)),
     ((*DISK, "probe=3"), ("probe=3", "spectrum")),
     ((*DISK, "probe.eigenfunctions=3"), ("probe.eigenfunctions=3", "mapping")),
@@ -85,6 +89,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
         ("180,000", "10,000"),
     ),
     ((*DISK, "-m", "launcher.name=foo"), ("launcher.name=foo", "local")),
+    ((*DISK, "launcher=slurm"), ("launcher=slurm: sends the jobs of a sweep; expected -m",)),
     ((*DISK, "-m", "launcher=slurm", "launcher.cluster=foo"), ("launcher.cluster=foo", "slurm")),
     ((*DISK, "-m", "launcher=slurm", "launcher.folder="), ("launcher.folder=''", "folder")),
     ((*DISK, "-m", "launcher=slurm", "launcher.sbatch=3"), ("launcher.sbatch=3", "mapping")),
