@@ -62,9 +62,10 @@ class LookedAt(SteppedWork):
         assert isinstance(chosen, Objective)
         self.objective = chosen.build(targets, classes)
         if self.outputs != self.objective.outputs:
+            kind = str(targets.dtype).removeprefix("torch.")
             raise UserError(
                 f"the network gives {self.outputs} outputs; objective={objective} takes "
-                f"{self.objective.outputs}"
+                f"{self.objective.outputs} for labels of {kind}"
             )
         inputs = tuple(splits["train"].inputs.shape[1:])
         self.dataset = Dataset("foreign", splits["train"], splits["test"], classes, inputs, {})
