@@ -11,7 +11,7 @@ from itertools import islice
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, Sweep
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -65,6 +65,11 @@ def check_sweep(overrides: Sequence[Override]) -> None:
         if not override.is_sweep_override():
             continue
         word = override.input_line
+        if isinstance(override.value(), IntervalSweep):
+            raise UserError(
+                f"{word}: an interval has no list of values; expected a,b,c or range(...), or "
+                "hydra/sweeper=search beside it"
+            )
         try:
             length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
         except (HydraException, ValueError) as error:

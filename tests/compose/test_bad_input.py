@@ -82,7 +82,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "-m", "seed=choice()"), ("seed=choice()",)),
     ((*DISK, "-m", "seed=range(1,2,0)"), ("seed=range(1,2,0)", "must not be zero")),
     ((*DISK, "-m", "seed=range(0,inf)"), ("seed=range(0,inf)", "10,000")),
-    ((*DISK, "-m", "seed=interval(0,1)"), ("seed=interval(0,1)", "range")),
+    ((*DISK, "-m", "seed=interval(0,1)"), ("seed=interval(0,1)", "range", "hydra/sweeper=search")),
     ((*DISK, "-m", "seed=range(1000000)", "--dry-run"), ("seed=range(1000000)", "10,000")),
     (
         (*DISK, "-m", "seed=range(200)", "optim.lr=range(0.1,1,0.001)"),
