@@ -12,8 +12,7 @@ from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.registry import paper
 from ntkexp.results.folders import OUTPUTS, roots, runs
-from ntkexp.results.lock import is_locked
-from ntkexp.results.numbers.standing import compared, distinguishing_keys, tables_of
+from ntkexp.results.numbers.standing import compared, distinguishing_keys, state_of, tables_of
 from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
 from ntkexp.terminal import fitted
@@ -128,9 +127,8 @@ def _state_lines(folders: Sequence[Path]) -> Iterator[str]:
 
 
 def _state(run: Path, status: dict[str, Any]) -> str:
-    if status["state"] == "running" and not is_locked(run / "lock"):
-        return "stopped (the same command resumes it)"
-    return str(status["state"])
+    state = state_of(run, status)
+    return f"{state} (the same command resumes it)" if state == "stopped" else state
 
 
 def show(words: Sequence[str]) -> str:

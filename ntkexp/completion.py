@@ -38,7 +38,7 @@ def script(words: Sequence[str]) -> str:
     """The script of one shell: `eval "$(ntkexp completion bash)"`."""
     if len(words) != 1 or words[0] not in SCRIPTS:
         raise UserError(
-            f"ntkexp completion {' '.join(words)}: expected one of {', '.join(SCRIPTS)}"
+            f"{' '.join(['ntkexp completion', *words])}: expected one of {', '.join(SCRIPTS)}"
         )
     return SCRIPTS[words[0]].rstrip()
 

@@ -65,6 +65,10 @@ class Component:
         accepted. The rules of single options have been checked.
         """
 
+    def lacks(self, method: str) -> UserError:
+        """The error that a component of one's own has not the method that makes what it is for."""
+        return UserError(f"{self.kind}={self.name}: its class has no method {method}")
+
     @classmethod
     def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:
         """The largest value of each option under the config node `scale`."""

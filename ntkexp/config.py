@@ -153,7 +153,7 @@ class CheckpointConfig:
 
 @dataclass
 class LauncherConfig:
-    """How a sweep runs its jobs; `None` divides what the machine has between them."""
+    """How a sweep runs its jobs; null divides what the machine has between them."""
 
     name: str = option(MISSING, one_of("local"), "this machine's processes, or jobs of slurm")
     jobs: int | None = option(None, count("jobs at once", null="", most=1000), "jobs at once")

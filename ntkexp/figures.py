@@ -175,10 +175,12 @@ def chosen(names: Sequence[str], paper: str | None = None) -> list[Script]:
         a_number = name in numbers or name[:1].isdigit()
         matching = [s for s in of_paper if (s.figure == name if a_number else name in s.stem)]
         if not matching:
-            choices = ", ".join(dict.fromkeys(script.figure or script.stem for script in of_paper))
+            choices = [*dict.fromkeys(script.figure or script.stem for script in of_paper)]
+            what, accepted = "figure", f"one of {', '.join(choices)}"
+            if paper is None:  # all papers together have a hundred figures
+                what, accepted = "paper or figure", f"PAPER FIGURE, PAPER of {', '.join(papers)}"
             raise UserError(
-                f"ntkexp figures {name}: no such figure{meant(name, papers)}; expected a paper "
-                f"({', '.join(papers)}) or one of {choices}"
+                f"ntkexp figures {name}: no such {what}{meant(name, papers)}; expected {accepted}"
             )
         picked += matching
     return [script for script in of_paper if script in picked] if names else of_paper

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.errors import DamagedRunError, UserError, meant
-from ntkexp.results.numbers.standing import last_means, last_step, tables_of
+from ntkexp.results.numbers.standing import last_means, last_step, state_of, tables_of
 from ntkexp.results.status import flat_config, read_status, varied
 
 SHOWN = ("test_loss", "test_accuracy", "train_loss", "train_accuracy")
@@ -52,7 +52,7 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
         return []  # `ntkexp list` without flags says why
     numbers = {name.replace(" ", "_"): mean for name, mean in last_means(tables).items()}
     stands = {"experiment": config.get("name"), "run": folder.name, "folder": str(folder)}
-    stands |= {"state": status.get("state"), "time": status.get("time")}
+    stands |= {"state": state_of(folder, status), "time": status.get("time")}
     return [{**stands, "step": last_step(tables), **numbers, **config}]
 
 

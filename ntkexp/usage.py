@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -190,11 +191,12 @@ def parsed(command: str, words: Sequence[str]) -> argparse.Namespace:
     """The flags of a command, and the other `names`; an error is one line, and its usage."""
     usage = USAGES[command]
     parser = CommandParser(command)
+    kinds: dict[str, Callable[[str], object]] = {"DIR": Path, "FILE": Path, "INCHES": _length}
     for name, *takes in (flag.split() for flag in usage.flags if flag.startswith("-")):
         if not takes:
             parser.add_argument(name, action="store_true")
             continue
-        kind = {"DIR": Path, "FILE": Path, "INCHES": float}.get(takes[0], str)
+        kind = kinds.get(takes[0], str)
         if takes[-1] == "...":
             parser.add_argument(name, nargs="+", type=kind, default=[])
         else:
@@ -202,6 +204,12 @@ def parsed(command: str, words: Sequence[str]) -> argparse.Namespace:
     if usage.names:
         parser.add_argument("names", nargs="*")
     return parser.parse_intermixed_args(words)
+
+
+def _length(word: str) -> float:
+    if not 0 < (inches := float(word)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{word}: expected inches, above 0")
+    return inches
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -41,12 +41,17 @@ def test_figures_are_chosen_by_paper_by_number_and_by_a_part_of_the_name() -> No
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["alignmnt"], "ntkexp figures alignmnt: no such figure; did you mean alignment?"),
-        (["2", "99"], "ntkexp figures 99: no such figure"),
-        (["alignment", "0"], "ntkexp figures 0: no such figure"),
+        (
+            ["alignmnt"],
+            "ntkexp figures alignmnt: no such paper or figure; did you mean alignment?; "
+            "expected PAPER FIGURE, PAPER of alignment, adaptive, lazy, linearised, spectral",
+        ),
+        (["2", "99"], "ntkexp figures 99: no such paper or figure"),
+        (["alignment", "0"], "ntkexp figures 0: no such figure; expected one of 1, 2, 3, 4"),
         (["--paper", "lazzy"], "--paper lazzy: no figures"),
         (["--runs", "nowhere"], "--runs nowhere: no such folder"),
         (["--nothing"], "usage: ntkexp figures"),
+        (["2", "--exp", "mine", "--width", "-3"], "argument --width: -3: expected inches, above 0"),
     ],
 )
 def test_what_is_not_there_is_refused(

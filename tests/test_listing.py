@@ -12,8 +12,15 @@ from omegaconf import OmegaConf
 
 from ntkexp.catalogue import overview
 from ntkexp.errors import UserError
+from ntkexp.results.lock import Lock
 from ntkexp.results.numbers.difference import difference
-from ntkexp.results.numbers.standing import _limit, distinguishing_keys, last_numbers, networks_of
+from ntkexp.results.numbers.standing import (
+    _limit,
+    distinguishing_keys,
+    last_numbers,
+    networks_of,
+    state_of,
+)
 from ntkexp.run_table import as_text, table
 from ntkexp.terminal import fitted
 from tests.conftest import TINY_DISK, Ntkexp
@@ -60,6 +67,15 @@ def test_runs_show_the_keys_in_which_they_differ(sweep: list[Path], inside: Ntke
         (line,) = [line for line in lines if run.name in line]
         assert line.endswith(keys_of(run))
     assert distinguishing_keys(sweep[:1]) == {}
+
+
+def test_a_run_whose_process_is_gone_is_not_running(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "lock")
+    lock.take()
+    assert state_of(tmp_path, {"state": "running"}) == "running"
+    lock.release()
+    assert state_of(tmp_path, {"state": "running"}) == "stopped"
+    assert state_of(tmp_path, {"state": "finished"}) == "finished"
 
 
 def test_one_experiment_shows_progress_and_the_last_numbers(

@@ -11,7 +11,7 @@ from itertools import islice
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, Sweep
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -54,6 +54,8 @@ def check_overrides(
             raise UserError(f"{word}: several values; {sweeps}, or [...] for a list")
         if override.key_or_group in GROUPS:
             _check_group(word, override)
+        if override.key_or_group == "launcher" and override.value() != "local" and not sweeping:
+            raise UserError(f"{word}: sends the jobs of a sweep; expected -m beside it")
 
 
 def check_sweep(overrides: Sequence[Override]) -> None:
@@ -63,6 +65,11 @@ def check_sweep(overrides: Sequence[Override]) -> None:
         if not override.is_sweep_override():
             continue
         word = override.input_line
+        if isinstance(override.value(), IntervalSweep):
+            raise UserError(
+                f"{word}: an interval has no list of values; expected a,b,c or range(...), or "
+                "hydra/sweeper=search beside it"
+            )
         try:
             length = sum(1 for _ in islice(override.sweep_iterator(), MOST_JOBS + 1))
         except (HydraException, ValueError) as error:
@@ -188,7 +195,10 @@ def explained(error: BaseException) -> str:
     if match := re.search(r"Error merging override (\S+)", text):
         return f"{match[1].lstrip('+')}: {reworded(_one_line(reason))}"
     if match := re.search(r"In 'exp/(\S+)':.*Key '(\w+)' not in '(\w+)'", text + reason, re.S):
-        return f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment"
+        return (
+            f"exp={match[1]}: sets {match[2]}, which {match[3]} lacks: choose another experiment, "
+            "or none and name data, model and probes"
+        )
     if match := re.search(r"You must specify '([^']+)'", text):
         return f"{match[1]} is not chosen: add {match[1]}=NAME or +exp=NAME (see ntkexp list)"
     return _one_line(text if cause is error else f"{text} {reason}")
@@ -197,6 +207,8 @@ def explained(error: BaseException) -> str:
 def unknown_option(group: str, option: str) -> str:
     choices = options_of(group)
     guess = meant(option, choices)
+    if group == "exp":  # more than a hundred: the mistyped word would be far up on the screen
+        return f"exp={option}: no such experiment{guess} (ntkexp list has all)"
     return f"{group}={option}: no such option{guess}\n{group} takes: {', '.join(choices)}"
 
 

@@ -42,4 +42,4 @@ class Data(Component):
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         """The examples, whole and normalised, on `device`: a function of options and seed."""
-        raise NotImplementedError
+        raise self.lacks("build(seed, device, *, progress)")

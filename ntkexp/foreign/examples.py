@@ -42,7 +42,10 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
     if ":" in source:
         pairs = imported(f"--data {source}", source.replace(":", "."))()
         if not isinstance(pairs, Mapping) or not {*SPLITS} <= pairs.keys():
-            raise UserError(f"--data {source}: expected a dict with train and test, of (x, y) each")
+            came = [*pairs] if isinstance(pairs, Mapping) else type(pairs).__name__
+            raise UserError(
+                f"--data {source}: gives {came}; expected a dict with train and test, each (x, y)"
+            )
         return splits_of(f"--data {source}", pairs)
     if source in components.names("data"):
         options = components.made("data", source, {}, "data")

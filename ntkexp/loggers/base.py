@@ -83,4 +83,4 @@ class Logger(Component):
 
     def open(self, about: About) -> Sink:
         """A sink for this life of the run."""
-        raise NotImplementedError
+        raise self.lacks("open(about)")

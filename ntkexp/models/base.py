@@ -114,7 +114,7 @@ class Model(Component):
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         """The network for inputs of a shape and a number of outputs."""
-        raise NotImplementedError
+        raise self.lacks("build(inputs, outputs)")
 
 
 def formatted_shape(shape: tuple[int, ...]) -> str:

@@ -76,7 +76,7 @@ class Objective(Component):
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         """The loss for targets such as these, of so many classes; None where they are numbers."""
-        raise NotImplementedError
+        raise self.lacks("build(targets, classes)")
 
     def refuse_numbers(self, targets: Tensor, classes: int | None) -> int:
         """The number of classes; refused where the targets are numbers."""

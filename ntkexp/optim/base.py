@@ -67,4 +67,4 @@ class Optimiser(Component):
     def build(self, parameters: Iterable[Tensor]) -> WeightUpdate:
         """The weight update of these parameters, before the first update. Where it cannot go on it
         raises ntkexp.errors.Diverged: the run then counts as diverged, not as broken."""
-        raise NotImplementedError
+        raise self.lacks("build(parameters)")

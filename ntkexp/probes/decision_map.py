@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from ntkexp.errors import UserError
+from ntkexp.models.base import formatted_shape
 from ntkexp.options import option, positive, whole
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -49,6 +50,7 @@ class DecisionMap(Probe):
     every `kept`-th row and column of the map is kept."""
 
     tables = (DECISION_MAP, RADIAL_SPECTRUM)
+    needs = frozenset({"network", "training"})
     looks_at = frozenset()
     tiny: ClassVar = {"grid": 16}
 
@@ -57,6 +59,12 @@ class DecisionMap(Probe):
     kept: int = option(2, whole(1, 4096, "points"), "of so many points a side one is kept")
 
     def check(self, config: Any = None) -> None:
+        shape = config.data.shape()
+        if shape is not None and shape.inputs != (2,):
+            raise UserError(
+                f"probe.decision_map: is of networks of the plane, data={config.data.name} has "
+                f"inputs of {formatted_shape(shape.inputs)}; expected two numbers, as in data=disk"
+            )
         if self.grid % self.kept:
             raise UserError(
                 f"probe.decision_map.kept={self.kept}: expected a divisor of the {self.grid} "

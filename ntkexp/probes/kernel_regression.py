@@ -40,7 +40,7 @@ class KernelRegression(Probe):
     """Looks at the first step alone. Two classes and one output; it takes 8 n^2 bytes."""
 
     tables = (KERNEL_REGRESSION,)
-    needs = frozenset({"network", "examples"})
+    needs = frozenset({"network", "examples", "training"})
     looks_at = frozenset()
 
     ridge: float = option(1e-6, positive(), "s, in units of the mean of the kernel's diagonal")

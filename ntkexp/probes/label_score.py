@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ntkexp.errors import UserError
 from ntkexp.options import STEPS, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -44,4 +45,7 @@ class LabelScore(Probe):
         network = copy.deepcopy(view.network("layers")).double()
         kernel = tangent_kernel(network, train.inputs.double(), layers=False).gram.cpu().numpy()
         labels = np.asarray(train.targets.double().cpu())
+        if len(kernel) != len(labels):
+            outputs = len(kernel) // len(labels)
+            raise UserError(f"probe.label_score: expected one output, there are {outputs}")
         return {"label_score": {"score": label_score(kernel, labels)}}

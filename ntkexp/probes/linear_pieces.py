@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from ntkexp.errors import UserError
 from ntkexp.options import STEPS, count, option
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -62,11 +63,17 @@ class LinearPieces(Probe):
 
 def layers_of(network: nn.Module) -> Layers:
     """Weights and biases of the linear layers in float64, in their order."""
+    layers = [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
+    ends = (layers[0].in_features, layers[-1].out_features) if layers else ()
+    if ends != (1, 1) or any(layer.bias is None for layer in layers):
+        raise UserError(
+            "probe.linear_pieces: expected linear layers with biases from one input to one output, "
+            "such as those of data=sines model=mlp"
+        )
     return [
         (
             layer.weight.detach().double().cpu().numpy(),
             layer.bias.detach().double().cpu().numpy(),
         )
-        for layer in network.modules()
-        if isinstance(layer, nn.Linear)
+        for layer in layers
     ]

@@ -63,6 +63,8 @@ def packaged() -> Path | None:
     """The folder of the reference results that are installed."""
     named = os.environ.get(VARIABLE)
     if named is not None:
+        if named and not Path(named).is_dir():
+            raise UserError(f"{VARIABLE}={named}: no such folder; expected one of runs, or nothing")
         return Path(named) if named else None
     spec = importlib.util.find_spec("ntkexp.reference")
     folders = spec.submodule_search_locations if spec else None

@@ -34,7 +34,7 @@ from ntkexp.results.status import (
     status_text,
     sweep_up,
 )
-from ntkexp.results.table import SCHEMA_VERSION, Table, frame_of, parquet
+from ntkexp.results.table import SCHEMA_VERSION, Table, declared, frame_of, parquet
 
 # What loggers keep of a run (ntkexp/loggers/mirror.py).
 LOGS = "logs"
@@ -178,7 +178,8 @@ class Run:
 
     def add(self, table: str, columns: Mapping[str, object]) -> None:
         """Keep rows for the next commit."""
-        self._pending[table].append(self.tables[table].frame(columns))
+        frame = declared(self.tables, table).frame(columns)
+        self._pending[table].append(frame)
 
     def keep(self, name: str, content: bytes) -> None:
         """Another file of the run, on disk from now on; it counts from the next commit on."""

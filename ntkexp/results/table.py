@@ -106,6 +106,12 @@ class Array:
     about: str
 
 
+def declared(tables: Mapping[str, Table], name: str) -> Table:
+    if name not in tables:
+        raise ValueError(f"table {name}: is not declared; declared are {', '.join(tables)}")
+    return tables[name]
+
+
 def parquet(name: str, frame: pd.DataFrame) -> bytes:
     """The bytes of a parquet file, the same for the same rows."""
     import pyarrow as pa

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ntkexp.components import Component, inside
 from ntkexp.errors import UserError
-from ntkexp.results.table import Table
+from ntkexp.results.table import Table, declared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,7 @@ class Study(Component):
 
     def compute(self) -> Found:
         """All tables and arrays of a study in one part."""
-        raise NotImplementedError
+        raise self.lacks("compute()")
 
     def run(self) -> Mapping[str, pd.DataFrame]:
         """All tables, computed at once; arrays are left out."""
@@ -106,7 +106,7 @@ class Study(Component):
                 results[name] = result
                 continue
             columns = {str(column): values for column, values in result.items()}
-            frame = tables[name].frame(columns)
+            frame = declared(tables, name).frame(columns)
             self._refuse_infinite(name, frame)
             results[name] = frame
         return results

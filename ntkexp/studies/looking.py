@@ -62,9 +62,10 @@ class LookedAt(SteppedWork):
         assert isinstance(chosen, Objective)
         self.objective = chosen.build(targets, classes)
         if self.outputs != self.objective.outputs:
+            kind = str(targets.dtype).removeprefix("torch.")
             raise UserError(
                 f"the network gives {self.outputs} outputs; objective={objective} takes "
-                f"{self.objective.outputs}"
+                f"{self.objective.outputs} for labels of {kind}"
             )
         inputs = tuple(splits["train"].inputs.shape[1:])
         self.dataset = Dataset("foreign", splits["train"], splits["test"], classes, inputs, {})
@@ -176,7 +177,9 @@ def first(splits: Mapping[str, Split], name: str, count: int) -> Batch:
         raise UserError(f"a probe looks at the subset {name}; there are {', '.join(subsets)}")
     numbers = subsets[subset].nonzero()[:count, 0]
     if len(numbers) < count:
-        raise UserError(f"{count} examples are asked for; there are {len(numbers)} {name} examples")
+        raise UserError(
+            f"examples={count}: there are {len(numbers)} {name} examples; expected no more"
+        )
     clean = split.clean_targets[numbers] if bool(split.corrupted[numbers].any()) else None
     return Batch(split.inputs[numbers], split.targets[numbers], clean)
 

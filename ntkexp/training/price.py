@@ -49,6 +49,9 @@ class Price:
         seconds += (last - step) * self.seconds["step"] / max(step, 1)
         if seconds < WORTH_A_LINE_SECONDS:
             return ""
-        left = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+        minutes = round(seconds / 60)
+        left = f"{minutes} minutes" if minutes > 1 else "a minute"
+        if seconds >= 5400:
+            left = f"{seconds / 3600:.1f} hours"
         megabytes = (self.looks + looks_left) * self.look_bytes / 1e6
         return f"about {left} to go; tables of about {max(megabytes, 1):.0f} MB"

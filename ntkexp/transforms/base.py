@@ -43,4 +43,4 @@ class Transform(Component):
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
         """The function that is trained in place of `network`, at the first step, on `train`."""
-        raise NotImplementedError
+        raise self.lacks("build(network, train)")

@@ -133,10 +133,10 @@ def test_another_file_under_the_same_name_is_refused(
 def test_a_reference_run_without_the_file_does_not_stand_for_the_run(
     inside: Ntkexp, only: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "kept" / "disk").mkdir(parents=True)
     monkeypatch.setenv("NTKEXP_REFERENCE", str(tmp_path / "kept"))
     assert inside(*child("--with-parents", "optim.steps=3")).returncode == 0
     parent, words = only("disk"), child("optim.steps=4")
-    (tmp_path / "kept" / "disk").mkdir(parents=True)
     kept = parent.rename(tmp_path / "kept" / "disk" / parent.name)
     assert inside(*child("optim.steps=3")).stdout.startswith("done already")
     assert inside(*words).returncode == 0

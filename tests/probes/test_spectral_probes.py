@@ -14,6 +14,7 @@ from torch import nn
 from ntkexp import data
 from ntkexp.data.petal_classes import PetalClasses
 from ntkexp.data.sines import Sines
+from ntkexp.errors import UserError
 from ntkexp.models import build
 from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
@@ -22,6 +23,7 @@ from ntkexp.objectives.squared_error import SquaredErrorLoss
 from ntkexp.probes.curve import Curve
 from ntkexp.probes.decision_map import DecisionMap
 from ntkexp.probes.fourier import Fourier
+from ntkexp.probes.label_score import LabelScore
 from ntkexp.probes.linear_pieces import LinearPieces
 from ntkexp.probes.perturbed_spectrum import PerturbedSpectrum, direction
 from ntkexp.probes.spectral_norms import SpectralNorms
@@ -87,6 +89,26 @@ def test_few_steps_of_few_networks(probe: Curve | LinearPieces) -> None:
     assert probe.measure(view(mlp(), step=5))
     assert not probe.measure(view(mlp(), step=4))
     assert not probe.measure(view(mlp(), step=5, member=1))
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        build(Mlp(depth=2, width=8), (2,), 1, 0),
+        build(Mlp(depth=2, width=8), (1,), 3, 0),
+        nn.Sequential(nn.Linear(1, 1, bias=False)),
+        nn.Sequential(),
+    ],
+)
+def test_pieces_are_of_one_input_and_one_output(network: nn.Module) -> None:
+    with pytest.raises(UserError, match=r"^probe\.linear_pieces: expected linear layers with"):
+        LinearPieces().measure(view(network))
+
+
+def test_a_label_score_is_of_one_output() -> None:
+    network = build(Mlp(depth=1, width=2), (1,), 3, 0)
+    with pytest.raises(UserError, match="label_score: expected one output, there are 3"):
+        LabelScore().measure(view(network))
 
 
 class Wave(nn.Module):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ntkexp.results.folders import runs
+import pytest
+
+from ntkexp.errors import UserError
+from ntkexp.results.folders import roots, runs
 
 PLAIN, NESTED = Path("disk", "0123456789ab"), Path("lazy", "yin_yang", "0123456789ab")
 KEPT = Path("reference", "lazy", "yin_yang", "fedcba987654")
@@ -44,3 +47,11 @@ def test_kept_runs_count_only_where_their_store_is_named(tmp_path: Path) -> None
 
 def test_a_folder_that_is_not_there_has_no_runs(tmp_path: Path) -> None:
     assert runs(tmp_path / "nowhere") == []
+
+
+def test_reference_results_that_are_not_where_the_variable_says_are_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NTKEXP_REFERENCE", str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match=r"^NTKEXP_REFERENCE=.*nowhere: no such folder"):
+        roots(tmp_path)

@@ -379,6 +379,11 @@ def test_a_run_that_never_began_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "exp" / "run").exists()
 
 
+def test_rows_of_a_table_that_nobody_declared_are_refused_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^table lost: is not declared; declared are losses$"):
+        Run(tmp_path / "run", [LOSSES]).add("lost", {"step": [0]})
+
+
 def test_what_a_kill_leaves_is_gone_after_the_next_life(tmp_path: Path) -> None:
     (tmp_path / ".checkpoint.pt.77.tmp").write_bytes(b"half")
     (tmp_path / "traceback.txt").write_text("of a failure that was mended")

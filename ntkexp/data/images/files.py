@@ -4,7 +4,7 @@ members of a run share."""
 from __future__ import annotations
 
 import os
-import warnings
+import sys
 import zipfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -96,7 +96,7 @@ def decoded_once(kind: str, sha256: str, decode: Callable[[], Decoded]) -> Decod
         with replacing(path) as draft, draft.open("wb") as whole:
             np.savez(whole, pixels=pixels, labels=labels, lossy=np.array(lossy))
     except UserError as error:
-        warnings.warn(f"cannot keep the decoded images: {error}", stacklevel=2)
+        print(f"cannot keep the decoded images: {error}", file=sys.stderr)
     return pixels, labels, lossy
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ntkexp.errors import DamagedRunError, UserError
+from ntkexp.results.lock import is_locked
 from ntkexp.results.status import flat_config, read_status, varied
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 NUMBERS = ("loss", "accuracy")
 KEYS = ("step", "split", "subset")
 MANY = 12
+
+
+def state_of(folder: Path, status: Mapping[str, Any]) -> str:
+    """What its status says; "stopped" where that is "running" and nobody works on it any more."""
+    stopped = status.get("state") == "running" and not is_locked(folder / "lock")
+    return "stopped" if stopped else str(status.get("state"))
 
 
 def distinguishing_keys(runs: Sequence[Path]) -> dict[Path, str]:
