@@ -109,7 +109,10 @@ def _columns(
         columns += _grouped(title, complete, [*keys] or differing, make.tables)
     for column in columns:
         if make.numbers is not None and make.numbers(column).empty:
-            raise UserError(f"{column.label}: its tables have no rows of what the figure shows")
+            raise UserError(
+                f"{column.label}: the tables {', '.join(make.tables)} have no rows of the split, "
+                "subset or centring that the figure shows"
+            )
     return columns
 
 
