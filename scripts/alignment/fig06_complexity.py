@@ -4,9 +4,10 @@ a: by hidden width, one hidden layer on MNIST. b: the same at a smaller learning
 share of random labels, 256 units. d: by channels, VGG19 on CIFAR-10. Every measure is divided by
 its largest value among the networks of its column. Large panels: the gap between test and training
 error, the paper's measure, equation (18), and that of Neyshabur et al. (2018), for deeper networks
-its stand-in (spectral norms and Frobenius distances). Below: each of the other measures in a row of
-its own, the gap in grey behind it. Numbers: agreement with the order of the gap, mean over seeds,
-from -1 to 1. Lines: means over seeds; bands: least to most.
+its stand-in (spectral norms and Frobenius distances). Below: the gap itself, with the standard
+errors of its means over seeds; then each of the other measures, the gap in grey behind it. Numbers:
+agreement with the order of the gap, mean over seeds, from -1 to 1. Lines: means over seeds; bands:
+least to most.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ NUMBERS = (
     "numbers: agreement of a measure with the order of the gap, mean over seeds; 1 is all pairs of "
     "networks in that order, -1 all against it"
 )
-ROW, LARGE_ROW = 0.47, 2.1
+ROW, GAP_ROW, LARGE_ROW = 0.47, 0.8, 2.1
 
 
 def values(groups: Sequence[trained.SeedRuns], key: str) -> pd.DataFrame:
@@ -82,27 +83,29 @@ def values(groups: Sequence[trained.SeedRuns], key: str) -> pd.DataFrame:
 
 def draw(all_groups: Sequence[Sequence[trained.SeedRuns]]) -> Figure:
     figure, panels = drawing.subplots(
-        1 + len(OTHERS),
+        2 + len(OTHERS),
         len(all_groups),
-        figsize=(drawing.PAGE, LARGE_ROW + ROW * len(OTHERS) + 1.2),
-        height_ratios=(LARGE_ROW, *len(OTHERS) * [ROW]),
+        figsize=(drawing.PAGE, LARGE_ROW + GAP_ROW + ROW * len(OTHERS) + 1.2),
+        height_ratios=(LARGE_ROW, GAP_ROW, *len(OTHERS) * [ROW]),
         squeeze=False,
         sharex="col",
-        sharey="row",
     )
     for column, groups in zip(panels.T, all_groups, strict=True):
         key, words = AXES[groups[0].config["name"]]
         table = values(groups, key)
         large(column[0], table)
+        column[0].tick_params(labelleft=column[0] is panels[0, 0])
+        gap(column[1], table)
         column[0].set_title(title(groups[0]))
-        for axes, (measure, name) in zip(column[1:], OTHERS, strict=True):
+        for axes, (measure, name) in zip(column[2:], OTHERS, strict=True):
             small(axes, table, measure)
             if axes in panels[:, 0]:
                 axes.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=7)
         column[-1].set_xlabel(words)
         if key == "model.width":
             column[0].set_xscale("log", base=2)
-    panels[0, 0].set(ylabel="value / largest value", ylim=(0, 1.05))
+    panels[0, 0].set_ylabel("value / largest value")
+    panels[1, 0].set_ylabel("gap (error)", rotation=0, ha="right", va="center", fontsize=7)
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(LARGE))
     drawing.letter_panels(panels[0])
@@ -124,13 +127,14 @@ def title(group: trained.SeedRuns) -> str:
     """The setting that a panel keeps fixed."""
     data = "MNIST" if group.config["data.name"] == "mnist" else "CIFAR-10"
     size = group.config["data.train_examples"]
+    rate = f"rate {group.config['optim.lr']:g}"
     net = {
-        "complexity_width": "one hidden layer",
-        "complexity_width_lr001": f"rate {group.config['optim.lr']:g}",
-        "complexity_noise": f"{group.config.get('model.width')} hidden units",
+        "complexity_width": f"one layer, {rate}",
+        "complexity_width_lr001": f"one layer, {rate}",
+        "complexity_noise": f"{group.config.get('model.width')} units",
         "complexity_channels": "VGG19",
     }[group.config["name"]]
-    return f"{net}\n{f'{size:,} of ' if size else ''}{data}"
+    return f"{net}{f', {size:,} of' if size else ''}\n{data}"
 
 
 def large(axes: Axes, table: pd.DataFrame) -> None:
@@ -138,10 +142,17 @@ def large(axes: Axes, table: pd.DataFrame) -> None:
         curve(axes, table, measure, colour, marker=marker, label=name, linewidth=1.8, markersize=4)
         if measure != GAP:
             annotate(axes, table, measure, 1 - 0.1 * place, colour)
-
+    axes.set_ylim(0, 1.05)
     if "neyshabur_bound" not in table:
         axes.text(0.03, 0.03, "Neyshabur 2018: spectral ×\nFrobenius norms stand in",
                   transform=axes.transAxes, fontsize=6.5, color=drawing.BLUE)  # fmt: skip
+
+
+def gap(axes: Axes, table: pd.DataFrame) -> None:
+    """In its own unit, so that it is seen where it changes little."""
+    by_x = table.groupby("x")[GAP]
+    axes.errorbar(by_x.mean().index, by_x.mean(), by_x.sem(), color=drawing.BLACK, linewidth=1.0)
+    axes.tick_params(axis="y", labelsize=6)
 
 
 def small(axes: Axes, table: pd.DataFrame, measure: str) -> None:
