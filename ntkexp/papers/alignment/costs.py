@@ -81,8 +81,8 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
         "6 to 11 minutes a network", "data.train_examples=10000"
     ),
     "complexity_channels": lambda recipe, horizon: Cost(
-        "minutes a network; at scale=paper hours on a GPU, not measured",
-        "scale=small model.base=8,12,16,24,28 seed=0,1,2 data.test_examples=10000",
+        "4 to 10 minutes a network; at scale=paper hours on a GPU, not measured",
+        "scale=small model.base=8,12,16,24,28 seed=0,1,2,3,4 data.test_examples=10000",
     ),
     "vgg11_directions": "on a GPU, not measured; with model.base=16 22 minutes",
     "supernat": "3 seconds",
