@@ -6,7 +6,7 @@ its largest value among the networks of its column. Large panels: the gap betwee
 error, the paper's measure, equation (18), and that of Neyshabur et al. (2018), for deeper networks
 its stand-in (spectral norms and Frobenius distances). Below: the gap itself, with the standard
 errors of its means over seeds; then each of the other measures, the gap in grey behind it. Numbers:
-agreement with the order of the gap, mean over seeds, from -1 to 1. Lines: means over seeds; bands:
+agreement with the order of the gap, from -1 to 1. Lines and numbers: of means over seeds; bands:
 least to most.
 """
 
@@ -59,8 +59,8 @@ OTHERS = (
     ("parameters", "parameters"),
 )
 NUMBERS = (
-    "numbers: agreement of a measure with the order of the gap, mean over seeds; 1 is all pairs of "
-    "networks in that order, -1 all against it"
+    "numbers: agreement of a measure with the order of the gap, of means over seeds; 1 is all "
+    "pairs of networks in that order, -1 all against it"
 )
 ROW, GAP_ROW, LARGE_ROW = 0.47, 0.8, 2.1
 
@@ -191,12 +191,11 @@ def annotate(axes: Axes, table: pd.DataFrame, measure: str, height: float, colou
 
 
 def agreements(table: pd.DataFrame) -> pd.Series:
-    """The agreement of each measure with the order of the gaps of a seed's networks, as the ledger
-    computes it: the mean over seeds."""
+    """The agreement of each measure with the order of the gaps, of means over seeds, as the ledger
+    computes it."""
     names = [OURS, NEYSHABUR, *(name for name, _ in OTHERS if name in table)]
-    seeds = [rows for _, rows in table.groupby("seed")]
-    means = {name: np.mean([agreement(rows[name], rows[GAP]) for rows in seeds]) for name in names}
-    return pd.Series(means, dtype=float)
+    means = table.groupby("x")[list(dict.fromkeys([*names, GAP]))].mean()
+    return pd.Series({name: agreement(means[name], means[GAP]) for name in names}, dtype=float)
 
 
 def make(options: drawing.Options) -> Figure:

@@ -201,6 +201,20 @@ def test_one_measure_that_follows_the_gap_everywhere_is_enough_against_only() ->
     ]
 
 
+def test_figure_6_is_judged_on_means_over_seeds() -> None:
+    """A second seed whose gaps run the other way, by half as much, turns nothing but the draws."""
+    first, others = sweeps("complexity", follows=True), []
+    for run in first:
+        table = run.tables["measures"]
+        gap = table["measure"] == "gap_error"
+        turned = table.assign(value=table["value"].where(~gap, -table["value"] / 2))
+        tables = {**run.tables, "measures": turned}
+        others.append(replace(run, config={**run.config, "seed": 1}, tables=tables))
+    found = judge(BY_ID["fig06-complexity"], [*first, *others])
+    assert [case.value for case in found.cases] == [1.0] * 4
+    assert all(0 < case.value < 1 for case in found.also)
+
+
 def test_of_two_settings_nothing_is_said_of_the_other_measures() -> None:
     two = [run for run in sweeps("l2_norm", True) if "width" not in run.experiment]
     assert judge(BY_ID["fig06-others"], two).verdict is Verdict.no_runs
