@@ -48,7 +48,15 @@ class LinearPieces(Probe):
     def measure(self, view: View) -> Rows:
         if view.member >= self.networks or (self.steps and view.step not in self.steps):
             return {}
-        layers = layers_of(view.network())
+        network = view.network()
+        linear = linear_layers(network)
+        ends = (linear[0].in_features, linear[-1].out_features) if linear else ()
+        if ends != (1, 1) or any(layer.bias is None for layer in linear):
+            raise UserError(
+                "probe.linear_pieces: expected linear layers with biases from one input to one "
+                "output, such as those of data=sines model=mlp"
+            )
+        layers = layers_of(network)
         weights = [W for W, _ in layers]
         function = pieces(layers)
         return {
@@ -63,17 +71,14 @@ class LinearPieces(Probe):
 
 def layers_of(network: nn.Module) -> Layers:
     """Weights and biases of the linear layers in float64, in their order."""
-    layers = [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
-    ends = (layers[0].in_features, layers[-1].out_features) if layers else ()
-    if ends != (1, 1) or any(layer.bias is None for layer in layers):
-        raise UserError(
-            "probe.linear_pieces: expected linear layers with biases from one input to one output, "
-            "such as those of data=sines model=mlp"
-        )
     return [
         (
             layer.weight.detach().double().cpu().numpy(),
             layer.bias.detach().double().cpu().numpy(),
         )
-        for layer in layers
+        for layer in linear_layers(network)
     ]
+
+
+def linear_layers(network: nn.Module) -> list[nn.Linear]:
+    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
