@@ -94,10 +94,6 @@ def _sparse(steps: np.ndarray) -> np.ndarray:
     return np.array([*kept, steps[-1]])
 
 
-def _log_spaced_and_rounded(table: pa.Table) -> pa.Table:
-    return _rounded(_of_steps(_log_spaced)(table))
-
-
 def _log_spaced_and_drawn(table: pa.Table) -> pa.Table:
     return _columns_rounded(_of_steps(_log_spaced)(table), pa.types.is_floating, DRAWN_BITS)
 
@@ -135,10 +131,6 @@ SPECTRUM = Thinning(
     f"values rounded to {SPECTRUM_BITS} significant bits",
     lambda table: _columns_rounded(table, pa.types.is_float64, SPECTRUM_BITS),
 )
-LOG_SPACED = Thinning(
-    f"steps log-spaced by 2 %, the first and the last; {ROUNDED.rule}", _log_spaced_and_rounded
-)
-
 SPARSE = Thinning(
     f"the first step, the last, and each 10 % beyond the one before; {ROUNDED.rule}",
     lambda table: _rounded(_of_steps(_sparse)(table)),
@@ -157,9 +149,8 @@ WHOLE_KERNEL = Thinning(
 # By the beginning of an experiment's name, then table; no other table loses anything.
 RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("disk", "eigenfunctions", SHOWN),
-    ("complexity_", "complexity", LOG_SPACED),
-    ("lazy/", "steps", SPARSE),
-    ("", "steps", LOG_SPACED),
+    ("complexity_", "complexity", SPARSE),
+    ("", "steps", SPARSE),
     ("", "spectrum", SPECTRUM),
     ("lazy/c_scores_vgg11", "alignment", WHOLE_KERNEL),
     ("", "alignment", ROUNDED),
