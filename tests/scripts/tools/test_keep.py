@@ -71,7 +71,7 @@ def test_thinning_keeps_both_ends_and_says_what_it_did(runs: Path, tmp_path: Pat
     assert (steps.min(), steps.max()) == (0, COUNT - 1)
     assert told["rows"] == [COUNT, len(steps)]
     assert len(steps) < COUNT / 10
-    assert "log-spaced" in told["rule"]
+    assert "10 % beyond" in told["rule"]
 
 
 def test_nothing_names_the_machine_that_made_it(runs: Path, tmp_path: Path) -> None:
