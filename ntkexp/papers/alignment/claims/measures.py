@@ -60,7 +60,7 @@ DRAWS = 1000
 RANKS = "this took the place of Spearman's rank correlation"
 SLOW = (
     "a rate of 0.01 came beside 0.05, and means over seeds took the place of each seed, of which "
-    "13 of 14 follow"
+    "12 of 14 follow"
 )
 
 Order = Callable[[pd.Series, pd.Series], float]
