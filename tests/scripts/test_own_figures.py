@@ -118,7 +118,10 @@ def test_the_command_writes_beside_the_papers_figures_with_the_numbers(
     [
         (["alignment", "6", "--exp", "mine"], "fig06_complexity: is drawn of the paper's runs"),
         (["lazy", "5.1", "--exp", "mine"], "lazy/fig51_yin_yang: is drawn of the paper's runs"),
-        (["alignment", "4", "--exp", "mine"], "mine, noise 0: its tables have no rows"),
+        (
+            ["alignment", "4", "--exp", "mine"],
+            "mine, noise 0: the tables evals, alignment have no rows",
+        ),
         (["alignment", "2", "--exp", "mien"], "--exp mien: no finished run"),
         (["alignment", "--exp", "mine"], "of which figures"),
         (["alignment", "2", "--exp", "mine", "--columns", "data.nois"], "mean data.noise"),
