@@ -170,8 +170,8 @@ def _commands(script: Script, experiment: str, recipe: str) -> Iterator[tuple[st
 
 
 def _swept(records: Sequence[Record], always: bool) -> list[str]:
-    """The scale of runs that are not of the paper's, and what they sweep over; of the others what
-    they sweep over where it was `always` said."""
+    """The words for a scale that is not the paper's, and for the values that are swept over: at the
+    paper's scale the experiment's own, which only `always` names."""
     scale = records[0].config.get("scale.name", "paper")
     values = {key: sorted({record.config[key] for record in records}) for key in records[0].axes}
     swept = [f"{key}={','.join(map(str, values[key]))}" for key in values]
