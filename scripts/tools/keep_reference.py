@@ -5,7 +5,7 @@ python scripts/tools/keep_reference.py [--runs DIR ...] [--out DIR] [--begun] [-
 
 --begun: also what runs that still go on have committed, marked with the iteration they came to.
 They may go on meanwhile; the same command later takes what was added.
---tables: of finished runs these tables alone.
+--tables: of finished runs these tables alone; without it, all that a figure or a claim reads.
 """
 
 from __future__ import annotations

@@ -34,6 +34,8 @@ from ntkexp.scripts.tools.thinning import thinning
 
 LIMIT_BYTES = 25_000_000
 LEFT_OUT = "left out"
+# Read by no claim and drawn in no figure; `evals` has the loss at every look.
+UNREAD = frozenset({"steps", "margins"})
 
 
 def keep(
@@ -41,7 +43,7 @@ def keep(
 ) -> Iterator[Path]:
     """Copy every finished run at or below `places` to `reference`/experiment/id.
 
-    `tables`: these alone; the copy says which were left out.
+    `tables`: these alone, or all but those that nothing reads; the copy says which were left out.
     """
     wanted = None if tables is None else set(tables)
     for folder in list(finished(places)):
@@ -54,7 +56,7 @@ def keep(
                 f"{folder}: has no table {', '.join(sorted(absent))}; it has {', '.join(whole)}"
             )
         make_folder(copy)
-        left = set() if wanted is None else set(whole).difference(wanted)
+        left = UNREAD.intersection(whole) if wanted is None else set(whole).difference(wanted)
         _copy(folder, copy, whole, dict(read_status(folder) or {}), left)
         yield copy
 
@@ -74,7 +76,8 @@ def keep_begun(places: Iterable[Path] | Path, reference: Path) -> Iterator[Path]
             continue
         make_folder(copy)
         marked = {key: status[key] for key in ("schema", "time")}
-        _copy(folder, copy, whole, {"state": "interrupted", **marked, "kept_at": reached})
+        state = {"state": "interrupted", **marked, "kept_at": reached}
+        _copy(folder, copy, whole, state, UNREAD.intersection(whole))
         yield copy
 
 
@@ -102,7 +105,7 @@ def _copy(
     copy: Path,
     tables: Mapping[str, pa.Table],
     status: Mapping[str, Any],
-    left: Collection[str] = (),
+    left: Collection[str],
 ) -> None:
     rules, listed = {}, {}
     experiment = str(flat_config(folder)["name"])

@@ -24,7 +24,7 @@ SHOWN_ITERATIONS = (0, 20, 100, 300, 650, 1000, 2000)
 # What Figure 1 and the report show; claims look at the first five.
 SHOWN_RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 20)
 GROWTH = 1.02
-# The growth between steps that no figure and no claim reads, kept to show how the loss went.
+# The growth between steps of which figures and claims read the last alone.
 SPARSE_GROWTH = 1.1
 SIGNIFICANT_BITS = 22
 SPECTRUM_BITS = 18
@@ -150,7 +150,6 @@ WHOLE_KERNEL = Thinning(
 RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("disk", "eigenfunctions", SHOWN),
     ("complexity_", "complexity", SPARSE),
-    ("", "steps", SPARSE),
     ("", "spectrum", SPECTRUM),
     ("lazy/c_scores_vgg11", "alignment", WHOLE_KERNEL),
     ("", "alignment", ROUNDED),
