@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
 from typing import Any
@@ -26,7 +27,7 @@ from ntkexp.compose.overrides import (
     typed_keys,
 )
 from ntkexp.errors import RunFailed, SweepStopped, UserError, denied, meant
-from ntkexp.execution.outcome import DONE, metric_of
+from ntkexp.execution.outcome import DONE, FAILED, metric_of
 from ntkexp.execution.run import Typed
 from ntkexp.execution.run import run as run_to_its_end
 from ntkexp.identity import folder_of
@@ -105,6 +106,9 @@ class Task:
             self.complaints.append(denied(error))
         except OmegaConfBaseException as error:
             self.complaints.append(UserError(explained(error)))
+        except Exception:  # somebody's own component, say: from here on down, not Hydra's frames
+            traceback.print_exc()
+            self.codes.append(FAILED)
         return None
 
 

@@ -210,3 +210,16 @@ def test_bad_input_is_told_in_one_line(
     assert main(["probe", *given, *words, "progress=false", "device=cpu"]) == 2
     assert told in capsys.readouterr().err
     assert not Path("outputs", "bad").exists()
+
+
+def test_an_error_in_ones_own_network_is_shown_without_the_frames_of_hydra(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "misspelt.py").write_text("def Net():\n    return Nett(3)\n")
+    words = ["--model", "misspelt:Net", "--data", "foreign_code:load", "--checkpoints", "*.ckpt"]
+    assert main(["probe", *words, "--name", "bad"]) == 1
+    told = capsys.readouterr().err
+    assert told.splitlines()[-1] == "NameError: name 'Nett' is not defined"
+    assert "return Nett(3)" in told
+    assert "hydra" not in told.lower()
+    assert not Path("outputs", "bad").exists()
