@@ -180,6 +180,16 @@ BROADCAST: dict[str, Net] = {
         ),
         vectors(),
     ),
+    "all weights less others at once": (
+        of(
+            lambda m, x: functional.linear(
+                torch.tanh(x), *torch._foreach_sub([m.w, m.b], [torch.ones(2, 4), torch.ones(2)])
+            ),
+            w=weight(2, 4),
+            b=weight(2),
+        ),
+        vectors(),
+    ),
     "einsum": (
         of(lambda m, x: torch.einsum("nti,tio->no", x, m.w), w=weight(3, 4, 2)),
         sequences(),
