@@ -145,7 +145,7 @@ BROADCAST: dict[str, Net] = {
         vectors(),
     ),
     "one bias for all outputs": (
-        of(lambda m, x: torch.addmm(m.b, x, m.w), w=weight(4, 3), b=weight(1)),
+        of(lambda m, x: torch.addmm(m.bias, x, m.w), w=weight(4, 3), bias=weight(1)),
         vectors(),
     ),
     "another's bias": (
