@@ -38,9 +38,10 @@ class Exact(nn.Module):
         return torch.from_numpy(0.5 * signal)[:, None].float()
 
 
-def view(network: nn.Module, *, step: int = 0, member: int = 0) -> View:
-    dataset = data.load(Sines(frequencies=[3, 7]), 0, torch.device("cpu"), progress=False)
-    facts = {"step": step, "seed": 0, "last": False, "member": member}
+def view(network: nn.Module, *, step: int = 0, member: int = 0, points: int = 200) -> View:
+    sines = Sines(frequencies=[3, 7], train_examples=points)
+    dataset = data.load(sines, 0, torch.device("cpu"), progress=False)
+    facts: Any = {"step": step, "seed": 0, "last": True, "member": member}
     return NetworkView(network, dataset, SquaredErrorLoss(1), **facts)
 
 
@@ -57,6 +58,12 @@ def test_a_network_of_half_the_target_has_half_of_each_coefficient() -> None:
 
 def test_all_frequencies_unless_some_are_named() -> None:
     assert list(Fourier().measure(view(Exact()))["fourier"]["k"]) == [*range(1, 101)]
+
+
+def test_few_points_have_no_high_frequency() -> None:
+    rows = PerturbedSpectrum(frequencies=[3, 7], directions=1).measure(view(mlp(), points=5))
+    assert len(rows["perturbed_spectrum"]["k"]) == 0
+    assert len(Fourier().measure(view(mlp(), points=1))["fourier"]["k"]) == 0
 
 
 def test_spectral_norms_are_those_of_the_layers() -> None:
