@@ -118,6 +118,17 @@ def test_a_label_score_is_of_one_output() -> None:
         LabelScore().measure(view(network))
 
 
+def test_a_scaled_kernel_has_the_logarithm_of_its_factor_more() -> None:
+    dataset = data.load(Sines(train_examples=12), 0, torch.device("cpu"), progress=False)
+    facts: Any = {"step": 0, "seed": 0, "last": False}
+    one, nine = (
+        NetworkView(mlp(), dataset, SquaredErrorLoss(1), kernel_factor=factor, **facts)
+        for factor in (1.0, 9.0)
+    )
+    scores = [LabelScore().measure(seen)["label_score"]["score"] for seen in (one, nine)]
+    assert scores[1] - scores[0] == pytest.approx(np.log(9))
+
+
 class Wave(nn.Module):
     """sin(2 pi (3 x + 4 y) / 3.2), whose probability of class 1 has the frequencies (3, 4), and odd
     multiples of them."""
