@@ -7,6 +7,7 @@ For a linearised network theta_0 are the weights it is linearised at.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ntkexp.probes.base import Measured
@@ -43,11 +44,11 @@ class Distance(RemembersStart):
                 squares[place] += part.square().sum().item()
         start_norm, norm, distance = (square**0.5 for square in squares)
         # <a, b> = (|a|^2 + |b|^2 - |a - b|^2) / 2 keeps small angles, which a - b has exactly.
-        apart = distance**2 - (norm - start_norm) ** 2
+        apart, product = distance**2 - (norm - start_norm) ** 2, norm * start_norm
         return {
             "distance": {
                 "start": start_norm,
                 "distance": distance,
-                "cosine_distance": apart / (2 * norm * start_norm),
+                "cosine_distance": apart / (2 * product) if product else math.nan,
             }
         }

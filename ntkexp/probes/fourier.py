@@ -46,7 +46,7 @@ class Fourier(Probe):
             outputs = view.network()(train.inputs)[:, 0].double().cpu().numpy()
         targets = train.targets.double().cpu().numpy()
         f, y = coefficients(outputs), coefficients(targets)
-        k = np.array(self.frequencies or range(1, len(f)))
+        k = np.array(self.frequencies or range(1, len(f)), dtype=int)
         k = k[k < len(f)]
         return {
             "fourier": {

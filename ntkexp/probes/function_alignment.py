@@ -12,7 +12,6 @@ et al. 2021, section 4.2). A_T = V^T K_T V, V the eigenfunctions, is compared wi
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from torch import Tensor, nn
 from ntkexp.data.eigenfunctions import Eigenfunctions
 from ntkexp.errors import UserError
 from ntkexp.options import count, option
+from ntkexp.probes.adaptation import at
 from ntkexp.probes.base import Measured, columns
 from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
@@ -85,8 +85,7 @@ class FunctionAlignment(RemembersStart):
         if not view.last:
             return {}
         network = view.network()
-        first = copy.deepcopy(network)
-        first.load_state_dict({**network.state_dict(), **self.start()})
+        first = at(network, self.start())
         alignments: list[tuple[object, ...]] = []
         axes: list[tuple[object, ...]] = []
         begins = 0

@@ -45,11 +45,11 @@ class KernelReplay(Probe):
     optim=adam; for plain gradient descent beta1 is 0."""
 
     tables = (KERNEL_REPLAY,)
-    needs = frozenset({"network", "examples", "optimiser", "training"})
+    needs = frozenset({"network", "layers", "examples", "optimiser", "training"})
     looks_at = frozenset()
 
     starts: list[int] = option([0], STEPS, "steps to replay from")
-    after: list[int] = option([1, 10, 100], each(count("steps")), "how many steps later, rising")
+    after: list[int] = option([1, 10, 100], each(count("steps"), least=1), "how many steps later")
     frequencies: list[int] = option([], each(count("oscillations")), "oscillations to measure")
     lr: float = option(0.0003, positive(), "that of optim")
     beta1: float = option(0.9, BELOW_ONE, "that of optim, 0 for gradient descent")
@@ -65,6 +65,11 @@ class KernelReplay(Probe):
                 raise UserError(f"probe.kernel_replay.{name}: expected optim's, {value}")
         if hyperparameters is adam and 0 in self.starts:
             raise UserError("probe.kernel_replay.starts: Adam has no scales at step 0")
+        if hyperparameters is descent and self.beta1:
+            raise UserError(
+                f"probe.kernel_replay: replays gradient descent without momentum, got "
+                f"optim.momentum={self.beta1:g}; expected 0 for it and for beta1"
+            )
 
     def measure(self, view: View) -> Rows:
         if view.step not in self.starts:
@@ -72,7 +77,7 @@ class KernelReplay(Probe):
         at = self.frozen(view)
         residuals = np.stack([at.residual, *replay(at, self.after)])
         magnitudes = np.abs(coefficients(residuals))
-        k = np.array(self.frequencies or range(1, magnitudes.shape[1]))
+        k = np.array(self.frequencies or range(1, magnitudes.shape[1]), dtype=int)
         k = k[k < magnitudes.shape[1]]
         return {
             "kernel_replay": {
@@ -95,7 +100,7 @@ class KernelReplay(Probe):
         kernel = torch.zeros(len(inputs), len(inputs), dtype=torch.float64)
         momentum = torch.zeros(len(inputs), dtype=torch.float64)
         for name, jacobian in jacobians(network, inputs):
-            scale = scales.get(name, torch.ones(1, dtype=torch.float64))
+            scale: Tensor | float = scales.get(name, 1.0)
             kernel += (jacobian * scale).cpu() @ jacobian.T.cpu()
             if name in moved:
                 momentum += (jacobian @ (scale * moved[name])).cpu()

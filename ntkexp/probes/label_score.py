@@ -48,4 +48,4 @@ class LabelScore(Probe):
         if len(kernel) != len(labels):
             outputs = len(kernel) // len(labels)
             raise UserError(f"probe.label_score: expected one output, there are {outputs}")
-        return {"label_score": {"score": label_score(kernel, labels)}}
+        return {"label_score": {"score": label_score(view.kernel_factor * kernel, labels)}}

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ntkexp.errors import UserError
 from ntkexp.objectives.evaluate import outputs_of
-from ntkexp.probes.base import Probe
+from ntkexp.probes.initial_weights import RemembersStart
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, string
 from ntkexp.theory import measures
@@ -54,17 +54,15 @@ QUANTILES = np.linspace(0, 1, 101)
 
 
 @dataclass
-class Measures(Probe):
+class Measures(RemembersStart):
     """Looks at the last step only. The initial weights are kept from step 0 on."""
 
     tables = (MEASURES, MARGINS)
     needs = frozenset({"network", "layers", "examples", "training"})
     looks_at = frozenset()
 
-    def __post_init__(self) -> None:
-        self._initial: list[Tensor] = []
-
     def check(self, config: Any = None) -> None:
+        super().check(config)
         if config.model.couples_examples():
             raise UserError(
                 f"probe.measures: norms of weights say nothing of model={config.model.name} with "
@@ -73,25 +71,20 @@ class Measures(Probe):
 
     def measure(self, view: View) -> Rows:
         if view.step == 0:
-            self._initial = [weight.detach().clone() for weight in _weights(view.network())]
+            initial = [weight.detach().clone() for weight in _weights(view.network())]
+            self._start = {"weights": initial}
         if not view.last:
             return {}
         train, test = (_predictions(view, name) for name in ("train", "test"))
         values = {
             **_gaps(train, test),
             **{f"margin_{k}": v for k, v in measures.distribution(train.margins).items()},
-            **_of_the_network(view, [_matrix(w) for w in self._initial], train),
+            **_of_the_network(view, [_matrix(w) for w in self._start["weights"]], train),
         }
         return {
             "measures": {"measure": list(values), "value": list(values.values())},
             "margins": {"quantile": QUANTILES, "margin": np.quantile(train.margins, QUANTILES)},
         }
-
-    def state(self) -> dict[str, Any]:
-        return {"initial": self._initial}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self._initial = state["initial"]
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class PerturbedSpectrum(Probe):
             return {}
         inputs, network = view.examples("train").inputs, view.network()
         weights = {name: w.detach() for name, w in network.named_parameters()}
-        k = np.array([k for k in self.frequencies if k <= len(inputs) // 2])
+        k = np.array([k for k in self.frequencies if k <= len(inputs) // 2], dtype=int)
         trained = spectrum(network, weights, inputs, k)
         magnitudes = np.zeros((len(self.deltas), len(k)))
         residuals = np.zeros_like(magnitudes)

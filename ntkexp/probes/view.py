@@ -47,7 +47,8 @@ class View:
     `last` is true for the look at which the work is over; `event` names what led to a look that
     is not on the schedule. Where many networks train in one run, `member` is the number of this
     one, and `columns` are what tells its rows apart. `descent` is how it is trained, where that is
-    gradient descent.
+    gradient descent. The kernel of what is trained is `kernel_factor` times that of the network
+    "layers".
     """
 
     step: int
@@ -58,6 +59,7 @@ class View:
     columns: Mapping[str, object] = field(default_factory=dict)
     member: int = 0
     descent: Descent | None = None
+    kernel_factor: float = 1.0
 
     @property
     def objective(self) -> Loss:
@@ -119,9 +121,9 @@ class NetworkView(View):
         optimiser: Callable[[], Mapping[str, Any]] | None = None,
         **facts: Any,
     ) -> None:
-        super().__init__(**facts)
+        super().__init__(kernel_factor=kernel_factor, **facts)
         self._model, self._dataset, self._objective = model, dataset, objective
-        self._kernel_of, self._kernel_factor = kernel_of or model, kernel_factor
+        self._kernel_of = kernel_of or model
         self._batch_statistics, self._kernels_seen = batch_statistics, kernels_seen
         self._optimiser = optimiser
 
@@ -154,7 +156,7 @@ class NetworkView(View):
             self._features if outputs is None else TangentFeatures(self._kernel_of, outputs=outputs)
         )
         kernel = features.kernel(inputs, layers=False)
-        return kernel if self._kernel_factor == 1.0 else kernel.times(self._kernel_factor)
+        return kernel if self.kernel_factor == 1.0 else kernel.times(self.kernel_factor)
 
     def optimiser(self) -> Mapping[str, Any]:
         return super().optimiser() if self._optimiser is None else self._optimiser()
@@ -188,9 +190,9 @@ class NetworkView(View):
 
     def _new_kernels(self) -> Mapping[str, TangentKernel]:
         kernels = self._kernels_of_module()
-        if self._kernel_factor == 1.0:
+        if self.kernel_factor == 1.0:
             return kernels
-        return {name: kernel.times(self._kernel_factor) for name, kernel in kernels.items()}
+        return {name: kernel.times(self.kernel_factor) for name, kernel in kernels.items()}
 
     def _kernels_of_module(self) -> Mapping[str, TangentKernel]:
         from ntkexp.tangent import tangent_kernel
@@ -208,9 +210,9 @@ class NetworkView(View):
 @contextmanager
 def _batch_statistics(model: nn.Module) -> Iterator[None]:
     """Batch normalisation in train mode inside; the running statistics are the engine's to keep."""
-    from torch import nn
+    from torch.nn.modules.batchnorm import _BatchNorm
 
-    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     for norm in norms:
         norm.train()
     try:

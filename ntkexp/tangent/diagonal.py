@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ntkexp.tangent.batch import Batch, Inputs, Outputs, select
 from ntkexp.tangent.factors import CPU_BYTES, Factor, Outer
-from ntkexp.tangent.function import NetworkFunction
+from ntkexp.tangent.function import NetworkFunction, check_examples_independent
 from ntkexp.tangent.kernel import TangentKernel
 from ntkexp.tangent.positions import everything
 from ntkexp.tangent.state import preserve_model_state
@@ -45,6 +45,7 @@ def summed_kernel(
     tensor([[ 3.,  9.],
             [ 9., 75.]])
     """
+    check_examples_independent(model)
     with preserve_model_state(model):
         count = NetworkFunction(model, outputs)(Batch.of(inputs)[:1]).shape[1]
     total: TangentKernel | None = None

@@ -230,6 +230,8 @@ def _share_biases(factors: dict[str, Factor], uses: Mapping[str, Sequence[Use]])
         bias = f"{layer_of(name)}.bias".lstrip(".")
         if not isinstance(factor, Outer) or bias not in factors or bias == name:
             continue
+        if factors[bias].parameters != factor.u.groups * factor.v.shape[3]:
+            continue  # one bias for all channels
         both = [*uses[name], *uses[bias]]
         together = len({id(use.operation) for use in both}) == 1
         if together and len(both) == 2 and not any(use.shared for use in both):

@@ -235,11 +235,19 @@ def _through(shared: GradientEdge, factor: Factor, parameter: nn.Parameter) -> D
     cotangents = rows.reshape(n * k, *output_shape(shared.node, shared.output_nr))
     start: Any = shared
 
-    def pulled(rows: Tensor, batched: bool) -> Tensor:
+    def pulled(rows: Tensor, batched: bool) -> Any:
         return torch.autograd.grad(
-            [start], [parameter], [rows], retain_graph=True, is_grads_batched=batched
+            [start],
+            [parameter],
+            [rows],
+            retain_graph=True,
+            allow_unused=True,
+            is_grads_batched=batched,
         )[0]
 
+    # Of the outputs of one operation, as of torch._foreach_sub, some do not depend on it.
+    if pulled(cotangents[0], False) is None:
+        return Direct(parameter.detach().new_zeros(n, k, parameter.numel()))
     try:
         gradients = pulled(cotangents, True)
     except RuntimeError:  # an operation that vmap cannot follow

@@ -68,7 +68,7 @@ def leading_pairs(
                 projected[: start + block, newest] += coefficients
             bar.advance(block)
             if start + block < basis:
-                q[:, start + block : start + 2 * block] = torch.linalg.qr(w)[0]
+                q[:, start + block : start + 2 * block] = _orthonormal(w, q_so_far)
         # Only the columns' upper blocks are filled; the matrix is symmetric.
         values, vectors = torch.linalg.eigh(projected, UPLO="U")
         chosen = vectors[:, -count:].flip(1).to(q)
@@ -79,3 +79,16 @@ def leading_pairs(
         residuals = [(product(v) - v * mu.to(v)).norm(dim=0) for v, mu in few_at_a_time]
         bar.advance(count)
     return Pairs(leading, ritz, torch.cat(residuals).double())
+
+
+def _orthonormal(w: Tensor, q: Tensor) -> Tensor:
+    """Q_(k+1). Where Q has all of K already, what is left of W is rounding and not orthogonal to Q:
+    random vectors take the place of such columns."""
+    new = torch.linalg.qr(w)[0]
+    draws = torch.Generator().manual_seed(0)
+    allowed = torch.finfo(w.dtype).eps ** 0.5
+    while (lost := (q.t() @ new).norm(dim=0) > allowed).any():
+        drawn = torch.randn(w.shape, generator=draws, dtype=w.dtype).to(w.device)
+        new = torch.where(lost, drawn, new)
+        new = torch.linalg.qr(new - q @ (q.t() @ new))[0]
+    return new

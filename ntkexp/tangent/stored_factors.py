@@ -147,7 +147,11 @@ def _room(like: Tensor, examples: int) -> Tensor:
 def _matrices(features: Features, shapes: Mapping[str, tuple[int, ...]]) -> StoredFactors:
     """The factors of some examples as matrices."""
     factors = {name: f for layer in features.layers.values() for name, f in layer.items()}
-    weights = {n: f for n, f in factors.items() if isinstance(f, Outer) and _is_linear(f)}
+    weights = {
+        name: f
+        for name, f in factors.items()
+        if isinstance(f, Outer) and len(shapes[name]) == 2 and _is_linear(f)
+    }
     biases = {f.bias for f in weights.values() if f.bias}
     linear = tuple(
         Linear(name, f.bias, everything(f.u).flatten(1).contiguous(), f.v.flatten(1))

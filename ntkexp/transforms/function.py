@@ -49,11 +49,11 @@ def freeze_statistics(network: nn.Module) -> None:
 def check_examples_independent(network: nn.Module, transform: str) -> None:
     """Refuse layers that make an example's output depend on its batch, or on chance."""
     for name, module in network.named_modules():
-        if isinstance(module, _BatchNorm) and module.training:
+        if isinstance(module, _BatchNorm) and (module.training or module.running_mean is None):
             raise UserError(
                 f"transform={transform}: layer {name} normalises by the statistics of its "
                 "minibatch, which are no function of the weights alone; expected "
                 "transform.batch_norm=eval, or a network without, such as model.norm=none"
             )
-        if isinstance(module, _DropoutNd) and module.p > 0:
-            raise UserError(f"transform={transform}: layer {name} drops units at random; leave it")
+        if isinstance(module, nn.RReLU) or (isinstance(module, _DropoutNd) and module.p > 0):
+            raise UserError(f"transform={transform}: layer {name} draws at random; leave it out")

@@ -51,6 +51,12 @@ RUNS: dict[str, tuple[str, ...]] = {
         *DIGITS, "probe=[relaxed_model]", "probe.relaxed_model.points=2",
         "probe.relaxed_model.iterations=2",
     ),
+    "kernel replay of descent": (
+        "data=sines", "data.train_examples=12", "model=mlp", "model.width=8", "model.depth=2",
+        "objective=squared_error", "probe=[kernel_replay]", "probe.kernel_replay.lr=0.01",
+        "probe.kernel_replay.beta1=0", "optim.lr=0.01", "optim.momentum=0", "optim.steps=12",
+        "optim.batch_size=null", "optim.stop_loss=null", "progress=false", "device=cpu",
+    ),
     "augmentation": (*CONVOLUTIONS, "model=vgg11", "data.augment=crop_flip", "probe=[]"),
     "batch norm": (
         *CONVOLUTIONS, "model=resnet18", "probe=[spectrum]", "optim.steps=3", "probing.steps=[0]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -11,6 +12,8 @@ import torch
 from ntkexp import models
 from ntkexp.errors import UserError
 from ntkexp.models.mlp import Mlp
+from ntkexp.probes.distance import Distance
+from ntkexp.studies.stepped import NetworksView
 from tests.tiny_runs import TINY, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -40,6 +43,16 @@ def test_the_distance_is_that_of_the_weights(tmp_path: Path, transform: str) -> 
         assert row["cosine_distance"] == pytest.approx(1 - cosine, rel=1e-6)
     assert table.loc[0, ["distance", "cosine_distance"]].tolist() == [0, 0]
     assert table.loc[20, "distance"] > table.loc[5, "distance"] > 0
+
+
+def test_weights_that_begin_at_zero_have_no_angle() -> None:
+    network = torch.nn.Linear(2, 1)
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
+    view = NetworksView({"model": network}, step=0, seed=0, last=False)
+    row = Distance().measure(view)["distance"]
+    assert (row["start"], row["distance"]) == (0, 0)
+    assert np.isnan(row["cosine_distance"])
 
 
 def test_it_must_see_the_start(tmp_path: Path) -> None:

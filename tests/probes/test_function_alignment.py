@@ -23,9 +23,9 @@ pytestmark = pytest.mark.usefixtures("made_images")
 NET = Mlp(depth=2, width=8)
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> tuple[Path, Path]:
-    """The pairs of a network and its training on the fifth of them."""
+@pytest.fixture(params=["plain", "alpha_scale"])
+def runs(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, Path]:
+    """The pairs of a network and its training on the fifth of them; scaled by 1 it is itself."""
     pairs = train(
         tmp_path,
         *("study=eigenpairs", "+model@study.network=mlp", "study.network.depth=2"),
@@ -36,6 +36,7 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
     words += ["data=eigenfunctions", "data.images=mnist", "data.index=5", "optim.steps=30"]
     words += ["model=mlp", "model.depth=2", "model.width=8", "objective=binary", "optim.lr=0.05"]
     words += ["probe=[function_alignment]", "probe.function_alignment.examples=200"]
+    words += [f"transform={request.param}"]
     words += [f"{key}.run={pairs}" for key in ("data.pairs", "probe.function_alignment.pairs")]
     return pairs, trained(tmp_path, words)
 

@@ -18,6 +18,7 @@ from ntkexp.models.base import Init
 from ntkexp.models.mlp import Mlp
 from ntkexp.probes.kernel_replay import KernelReplay
 from ntkexp.probes.view import View
+from tests.tiny_runs import composed, train
 
 SMALL = {"model.width": 16, "model.depth": 2, "members": {"seed": [0, 1]}, "progress": False}
 
@@ -85,3 +86,15 @@ def test_the_next_step_of_training_is_the_replayed_one(experiment: str, tmp_path
 def test_other_rates_than_optims_are_refused() -> None:
     with pytest.raises(UserError, match=r"probe\.kernel_replay\.lr: expected optim's, 0\.01"):
         ntkexp.run("spectral/kernel", {"optim.lr": 0.01})
+
+
+def test_momentum_of_descent_is_refused() -> None:
+    words = ("+exp=spectral/descent", "optim.momentum=0.9", "probe.kernel_replay.beta1=0.9")
+    with pytest.raises(UserError, match=r"without momentum, got optim\.momentum=0\.9"):
+        composed(words)
+
+
+def test_a_network_within_a_transform_is_refused(tmp_path: Path) -> None:
+    words = ("+exp=spectral/kernel", "optim.steps=2", "probing.steps=[0]", "model.width=4")
+    with pytest.raises(UserError, match="looks at layers"):
+        train(tmp_path, *words, "transform=alpha_scale", "transform.alpha=3", "progress=false")

@@ -96,3 +96,9 @@ def test_batch_normalisation_is_refused() -> None:
     words = [*TINY, "model=resnet18", "data=cifar10", "probe=[measures]", "optim.steps=1"]
     with pytest.raises(UserError, match=r"model\.norm=none"):
         composed(words)
+
+
+def test_they_must_see_the_start() -> None:
+    words = [*TINY, *ONE_LAYER, "probing.spacing=list", "probing.steps=[2]", "optim.steps=2"]
+    with pytest.raises(UserError, match="expected 0 among them"):
+        composed(words)

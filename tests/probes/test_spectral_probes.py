@@ -38,9 +38,10 @@ class Exact(nn.Module):
         return torch.from_numpy(0.5 * signal)[:, None].float()
 
 
-def view(network: nn.Module, *, step: int = 0, member: int = 0) -> View:
-    dataset = data.load(Sines(frequencies=[3, 7]), 0, torch.device("cpu"), progress=False)
-    facts = {"step": step, "seed": 0, "last": False, "member": member}
+def view(network: nn.Module, *, step: int = 0, member: int = 0, points: int = 200) -> View:
+    sines = Sines(frequencies=[3, 7], train_examples=points)
+    dataset = data.load(sines, 0, torch.device("cpu"), progress=False)
+    facts: Any = {"step": step, "seed": 0, "last": True, "member": member}
     return NetworkView(network, dataset, SquaredErrorLoss(1), **facts)
 
 
@@ -57,6 +58,12 @@ def test_a_network_of_half_the_target_has_half_of_each_coefficient() -> None:
 
 def test_all_frequencies_unless_some_are_named() -> None:
     assert list(Fourier().measure(view(Exact()))["fourier"]["k"]) == [*range(1, 101)]
+
+
+def test_few_points_have_no_high_frequency() -> None:
+    rows = PerturbedSpectrum(frequencies=[3, 7], directions=1).measure(view(mlp(), points=5))
+    assert len(rows["perturbed_spectrum"]["k"]) == 0
+    assert len(Fourier().measure(view(mlp(), points=1))["fourier"]["k"]) == 0
 
 
 def test_spectral_norms_are_those_of_the_layers() -> None:
@@ -109,6 +116,17 @@ def test_a_label_score_is_of_one_output() -> None:
     network = build(Mlp(depth=1, width=2), (1,), 3, 0)
     with pytest.raises(UserError, match="label_score: expected one output, there are 3"):
         LabelScore().measure(view(network))
+
+
+def test_a_scaled_kernel_has_the_logarithm_of_its_factor_more() -> None:
+    dataset = data.load(Sines(train_examples=12), 0, torch.device("cpu"), progress=False)
+    facts: Any = {"step": 0, "seed": 0, "last": False}
+    one, nine = (
+        NetworkView(mlp(), dataset, SquaredErrorLoss(1), kernel_factor=factor, **facts)
+        for factor in (1.0, 9.0)
+    )
+    scores = [LabelScore().measure(seen)["label_score"]["score"] for seen in (one, nine)]
+    assert scores[1] - scores[0] == pytest.approx(np.log(9))
 
 
 class Wave(nn.Module):

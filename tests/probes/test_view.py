@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+from torch import nn
 
-from ntkexp.probes import Probe, Rows, View
+from ntkexp import data
+from ntkexp.data.sines import Sines
+from ntkexp.objectives.squared_error import SquaredErrorLoss
+from ntkexp.probes import Batch, NetworkView, Probe, Rows, View
 from ntkexp.results.table import STEP, Table, float64
+from ntkexp.tangent import tangent_kernel
 from tests.tiny_runs import TINY, train
 
 
@@ -30,3 +36,23 @@ def test_the_kernel_of_a_look_is_that_of_its_weights(tmp_path: Path) -> None:
     table = pd.read_parquet(run / "stale.parquet")
     assert table["step"].tolist() == [0, 5, 6]
     assert table["stale"].max() < 1e-5
+
+
+def test_batch_statistics_are_those_of_every_batch_norm() -> None:
+    """Also of one without further axes."""
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1))
+    inputs = torch.rand(6, 1)
+    expected = tangent_kernel(network, inputs, batch_function=True).gram
+    seen = NetworkView(
+        network.eval(),
+        data.load(Sines(train_examples=12), 0, torch.device("cpu"), progress=False),
+        SquaredErrorLoss(1),
+        batch_statistics=True,
+        step=0,
+        seed=0,
+        last=False,
+        batches={"train": Batch(inputs, torch.zeros(6))},
+    )
+    torch.testing.assert_close(seen.kernel("train").gram, expected)
+    assert not network[1].training

@@ -67,6 +67,12 @@ def test_a_sum_over_many_outputs_between_two_batches_and_its_mean() -> None:
     close(some.gram, picked.gram.view(picked.shape).diagonal(dim1=1, dim2=3).sum(-1))
 
 
+def test_batch_statistics_are_refused_with_the_way_out() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 2))
+    with pytest.raises(UserError, match=r"couples examples; call model\.eval\(\) first"):
+        summed_kernel(model, torch.randn(4, 3))
+
+
 def test_some_parameters_by_their_names_or_those_of_their_modules() -> None:
     model, inputs = many(3)
     kernel = tangent_kernel(model, inputs)

@@ -68,6 +68,21 @@ def test_the_vectors_are_orthonormal_in_float32(
     assert off.abs().max() < 5e-6
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rank", [1, 7, 30])
+def test_a_matrix_of_low_rank_has_no_eigenvalue_twice(dtype: torch.dtype, rank: int) -> None:
+    """Also where the rank is no multiple of the block."""
+    drawn = torch.Generator().manual_seed(0)
+    root = torch.randn(80, rank, generator=drawn, dtype=torch.float64).to(dtype)
+    matrix = root @ root.t()
+    first = torch.randn(80, 4, generator=drawn, dtype=torch.float64).to(dtype)
+    pairs = leading_pairs(matrix.matmul, first, count=10, basis=60)
+    expected = torch.linalg.eigvalsh(matrix.double()).flip(0)[:10]
+    torch.testing.assert_close(pairs.values, expected, rtol=1e-5, atol=1e-5 * float(expected[0]))
+    off = pairs.vectors.t() @ pairs.vectors - torch.eye(10, dtype=dtype)
+    assert off.abs().max() < 5e-6
+
+
 def test_a_basis_that_cannot_be_is_refused() -> None:
     for count, basis in ((5, 4), (2, 7), (2, 14)):
         with pytest.raises(UserError, match=r"expected a multiple of 2 from \d to 12"):

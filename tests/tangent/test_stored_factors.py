@@ -20,11 +20,20 @@ def convolutions() -> nn.Module:
     )
 
 
+def one_position() -> nn.Module:
+    """A convolution as large as its image."""
+    return nn.Sequential(nn.Conv2d(2, 3, 4), nn.Flatten(), nn.Tanh(), nn.Linear(3, 1))
+
+
 def perceptron() -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(32, 6, bias=False), nn.Tanh(), nn.Linear(6, 1))
 
 
-NETWORKS = {"convolutions": convolutions, "perceptron": perceptron}
+NETWORKS = {
+    "convolutions": convolutions,
+    "one position": one_position,
+    "perceptron": perceptron,
+}
 
 
 @pytest.fixture(params=NETWORKS)
@@ -68,6 +77,14 @@ def test_changes_and_sums_are_products_with_the_jacobian(
     numbers = torch.tensor([4, 0, 9])
     part = stored.at(numbers)
     torch.testing.assert_close(part.push(pulled), (slopes @ kernel_of(dense))[:, numbers])
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_sums_have_the_shapes_of_the_weights(name: str) -> None:
+    network = NETWORKS[name]()
+    pulled = StoredFactors.of(network, torch.randn(5, 2, 4, 4)).pull(torch.ones(3, 5))
+    for weight, part in network.named_parameters():
+        assert pulled[weight].shape == (3, *part.shape)
 
 
 def test_lemma_1_and_the_alignment_of_eigenfunctions(

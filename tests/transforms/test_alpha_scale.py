@@ -215,3 +215,17 @@ def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_pa
     with pytest.raises(UserError, match=said):
         train(tmp_path, *[word for word in base if word.split("=")[0] not in taken], *words)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        (nn.BatchNorm1d(5, track_running_stats=False).eval(), "statistics of its minibatch"),
+        (nn.RReLU(), "draws at random"),
+    ],
+)
+def test_batches_and_chance_are_refused_in_layers_of_ones_own(layer: nn.Module, said: str) -> None:
+    """A batch norm without running statistics takes those of the batch in every mode."""
+    network, _, split = made(1.0)
+    with pytest.raises(UserError, match=said):
+        AlphaScale(alpha=2.0).build(nn.Sequential(layer, network), split)

@@ -31,21 +31,21 @@ class Step:
 
 
 def replay(at: Step, after: Sequence[int]) -> Array:
-    """(len(after), n): the residual after so many further steps, which rise.
+    """(len(after), n): the residual after so many further steps.
 
     >>> one = Step(np.eye(1), np.zeros(1), np.ones(1), rate=0.5)
-    >>> replay(one, [1, 2])[:, 0].tolist()
-    [0.5, 0.25]
+    >>> replay(one, [2, 1])[:, 0].tolist()
+    [0.25, 0.5]
     """
     values, vectors = np.linalg.eigh(array(at.kernel))
     q, r = vectors.T @ at.momentum, vectors.T @ at.residual
-    residuals, wanted = [], set(after)
+    residuals, wanted = dict[int, Array](), set(after)
     for number in range(1, max(after) + 1):
         q = at.beta * q + (1 - at.beta) * values * r / len(r)
         r = r - at.rate * q / (1 - at.beta ** (at.updates + number))
         if number in wanted:
-            residuals.append(vectors @ r)
-    return np.array(residuals)
+            residuals[number] = array(vectors @ r)
+    return np.array([residuals[number] for number in after])
 
 
 def edge(at: Step) -> float:

@@ -145,7 +145,7 @@ BROADCAST: dict[str, Net] = {
         vectors(),
     ),
     "one bias for all outputs": (
-        of(lambda m, x: torch.addmm(m.b, x, m.w), w=weight(4, 3), b=weight(1)),
+        of(lambda m, x: torch.addmm(m.bias, x, m.w), w=weight(4, 3), bias=weight(1)),
         vectors(),
     ),
     "another's bias": (
@@ -177,6 +177,16 @@ BROADCAST: dict[str, Net] = {
             g=weight(4),
             b=weight(4),
             h=linear(4, 2),
+        ),
+        vectors(),
+    ),
+    "all weights less others at once": (
+        of(
+            lambda m, x: functional.linear(
+                torch.tanh(x), *torch._foreach_sub([m.w, m.b], [torch.ones(2, 4), torch.ones(2)])
+            ),
+            w=weight(2, 4),
+            b=weight(2),
         ),
         vectors(),
     ),
