@@ -80,7 +80,7 @@ def state_of_inputs(roots: Sequence[Path]) -> str:
     """A digest of all that figures come from, runs and code: names, sizes, times of change."""
     homes = {Path(ntkexp.__file__).parent, *(home for _, home in projects.own())}
     homes.update(script.path.parents[1] for script in scripts())
-    files = [file for folder in homes for file in folder.rglob("*.py")]
+    files = [file for folder in homes for file in folder.rglob("*.py") if file.is_file()]
     for folder in runs(roots):
         for pattern in ("status.json", "config.yaml", "*.parquet"):
             files += folder.glob(pattern)
