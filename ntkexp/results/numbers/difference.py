@@ -49,6 +49,8 @@ def difference(a: pd.DataFrame, b: pd.DataFrame) -> str:
     return f"first at {where}, in {floats[column]}: {values}; at most {apart.max():.2g}{others}"
 
 
-def _among_equals(frame: pd.DataFrame, keys: list[str]) -> object:
+def _among_equals(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
     """The number of each row among those of equal keys."""
-    return frame.groupby(keys, dropna=False).cumcount() if keys else np.arange(len(frame))
+    if not keys:
+        return pd.Series(range(len(frame)), frame.index)
+    return frame.groupby(keys, dropna=False).cumcount()
