@@ -11,7 +11,7 @@ from typing import Any
 from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.registry import paper
-from ntkexp.results.folders import OUTPUTS, roots, runs
+from ntkexp.results.folders import OUTPUTS, roots, runs, with_name
 from ntkexp.results.numbers.standing import compared, distinguishing_keys, state_of, tables_of
 from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
@@ -182,7 +182,7 @@ def _config(run: Path) -> list[str]:
 
 def _find(name: str, outputs: Path) -> Path:
     if (Path(name) / "status.json").exists():
-        return Path(name)
+        return with_name(Path(name))
     places = [run for root in roots(outputs) for run in runs(root)]
     # A reference run that one has made oneself is one's own.
     ids = {run.name: run for run in reversed(places) if name and run.name.startswith(name)}

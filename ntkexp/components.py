@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, get_args, get_type_hints
 
 from omegaconf import MISSING, DictConfig, OmegaConf
@@ -203,7 +204,7 @@ def _files(group: str) -> Mapping[str, str]:
     """Component -> the package whose folder has it."""
     package_of: dict[str, str] = {}
     for package, folder in projects.folders(GROUPS[group].folder):
-        for file in sorted(folder.glob("*.py")):
+        for file in sorted(filter(Path.is_file, folder.glob("*.py"))):
             wanted = rf"^class {class_name(file.stem)}\("
             if not re.search(wanted, file.read_text(encoding="utf-8"), re.MULTILINE):
                 continue

@@ -90,7 +90,9 @@ def _files() -> list[tuple[str, DictConfig]]:
 
 
 def _below(folder: Traversable) -> list[Traversable]:
-    return list(folder.iterdir()) if folder.is_dir() else []
+    """What lies in a folder; not a link to nowhere, the lock of an editor on the file beside it."""
+    inside = folder.iterdir() if folder.is_dir() else ()
+    return [place for place in inside if place.is_file() or place.is_dir()]
 
 
 def _read(files: Iterable[Traversable]) -> Iterator[DictConfig]:

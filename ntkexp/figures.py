@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import runpy
 import sys
 import traceback
@@ -31,6 +30,7 @@ from typing import TYPE_CHECKING
 import ntkexp
 from ntkexp import projects
 from ntkexp.errors import UserError, meant
+from ntkexp.machine import cores
 from ntkexp.papers.scripts import FIGURES, Script, folder_of, scripts
 from ntkexp.results.files import refuse_unwritable, write_text
 from ntkexp.results.folders import OUTPUTS, roots, runs
@@ -80,7 +80,7 @@ def state_of_inputs(roots: Sequence[Path]) -> str:
     """A digest of all that figures come from, runs and code: names, sizes, times of change."""
     homes = {Path(ntkexp.__file__).parent, *(home for _, home in projects.own())}
     homes.update(script.path.parents[1] for script in scripts())
-    files = [file for folder in homes for file in folder.rglob("*.py")]
+    files = [file for folder in homes for file in folder.rglob("*.py") if file.is_file()]
     for folder in runs(roots):
         for pattern in ("status.json", "config.yaml", "*.parquet"):
             files += folder.glob(pattern)
@@ -191,7 +191,7 @@ def _draw(wanted: Sequence[Script], runs: Sequence[Path], out: Path, record: Dra
     for script, (code, output, errors) in _outcomes(wanted, partial(_run, runs=runs, out=out)):
         if code == 0:
             drawn.append(script)
-            path = next((word for word in output.split() if word.endswith(".pdf")), "")
+            path = next((line for line in output.splitlines() if line.endswith(".pdf")), "")
             print(f"{script.name:<32} {path}", flush=True)
         elif code == MISSING_RUNS:
             missing.append((script, errors.strip()))
@@ -212,7 +212,7 @@ def _outcomes(wanted: Sequence[Script], draw: Draw) -> Iterator[tuple[Script, Ou
     When a process is killed, the pool does not tell which script it had. What was not drawn until
     then is drawn by a process of its own each.
     """
-    with ProcessPoolExecutor(min(len(wanted), os.cpu_count() or 1)) as workers:
+    with ProcessPoolExecutor(min(len(wanted), cores())) as workers:
         begun = [(script, workers.submit(draw, script)) for script in wanted]
         for script, outcome in begun:
             try:

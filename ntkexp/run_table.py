@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.errors import DamagedRunError, UserError, meant
+from ntkexp.errors import UserError, meant
 from ntkexp.results.numbers.standing import last_means, last_step, state_of, tables_of
 from ntkexp.results.status import flat_config, read_status, varied
 
@@ -48,7 +48,7 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
     try:
         status, config = read_status(folder) or {}, flat_config(folder)
         tables = tables_of(folder)
-    except (DamagedRunError, UserError):
+    except UserError:
         return []  # `ntkexp list` without flags says why
     numbers = {name.replace(" ", "_"): mean for name, mean in last_means(tables).items()}
     stands = {"experiment": config.get("name"), "run": folder.name, "folder": str(folder)}

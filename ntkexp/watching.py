@@ -102,21 +102,30 @@ class Watch:
     def __enter__(self) -> Watch:
         if self.idle:
             return self
-        kept = self._kept()
         of_probes = [table for probe in self.probes.values() for table in probe.tables]
         self.run = Run(self.out, [EVALS, LOSSES, *of_probes])
+        kept = self._kept()
         self.run.__enter__()
+        try:
+            self._begin(kept)
+        except BaseException:
+            # Nobody calls __exit__ then.
+            self.run.__exit__()
+            raise
+        return self
+
+    def _begin(self, kept: Mapping[str, Any]) -> None:
+        """Before a file changes there is a commit: a kill leaves what was there, or this; and a
+        network that cannot be looked at leaves no folder."""
         self.loop = Loop(self.work, self.run, looks=listed(()), probes=[self.probes])
-        if self.resume is not None:
-            # Before anything else changes: a kill leaves what was there, or this.
+        if self.resume is None:
+            self._look(0)
+        else:
             for name, frame in kept.items():
                 self.run.add(name, {column: frame[column].to_numpy() for column in frame})
             self.work.step = self.resume
             self.loop.commit()
         self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
-        if self.resume is None:
-            self._look(0)
-        return self
 
     def after_step(self, step: int, loss: Any = None) -> None:
         """Call it after `optimizer.step()`, with the number of steps made by then."""
@@ -169,6 +178,9 @@ class Watch:
             if before.get(f"watch.{name}") != sum_:
                 raise UserError(f"batches: {name} is not the batch that {self.out} looked at")
         tables = tables_of(self.out)
+        if others := sorted(tables.keys() - self.run.tables.keys()):
+            raise UserError(f"probes: {self.out} has tables of others ({', '.join(others)}); "
+                            "expected those probes, too")  # fmt: skip
         return {name: rows[rows["step"] <= self.resume] for name, rows in tables.items()}
 
 

@@ -124,16 +124,18 @@ def test_a_process_that_is_killed_costs_its_own_figure_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     draws = "print(Path(sys.argv[0]).with_suffix('.pdf'))"
+    (home := tmp_path / "with a space").mkdir()
     scripts = [
-        script_that(tmp_path, "fig_first", draws),
-        script_that(tmp_path, "fig_killed", "os.kill(os.getpid(), 9)"),
-        *(script_that(tmp_path, f"fig_{number}", draws) for number in range(4)),
+        script_that(home, "fig_first", draws),
+        script_that(home, "fig_killed", "os.kill(os.getpid(), 9)"),
+        *(script_that(home, f"fig_{number}", draws) for number in range(4)),
     ]
     out = tmp_path / "drawn"
     out.mkdir()
     assert _draw(scripts, [], out, Drawn(out, [])) == 1
     told = capsys.readouterr()
     assert "5 drawn, 0 without runs, 1 failed" in told.out
+    assert f" {home / 'fig_first.pdf'}\n" in told.out
     head, line = told.err.splitlines()
     assert head.split() == ["fig_killed", "FAILED"]
     assert line == "its process was killed (out of memory?)"

@@ -222,6 +222,17 @@ def test_two_runs_tell_where_their_tables_first_differ(sweep: list[Path], inside
     )
 
 
+def test_rows_that_no_word_and_no_number_tells_apart_are_compared_in_their_order() -> None:
+    """Those of networks of one run that differ in a rate; an infinite loss is equal to itself."""
+    loss = [1.0, 2.0, float("inf"), 0.5]
+    a = pd.DataFrame({"lr": [0.1, 0.2, 0.1, 0.2], "step": [0, 0, 1, 1], "loss": loss})
+    b = a.assign(loss=[*loss[:3], 0.75])
+    assert difference(a, b) == "first at step 1, in loss: 0.5 against 0.75; at most 0.25"
+    numbers = a[["loss"]]
+    assert "first at row of the table 3, in loss: 0.5 ag" in difference(numbers, b[["loss"]])
+    assert difference(numbers, numbers[:2]).startswith("the same in the rows of both; 4 and 2 ")
+
+
 def test_reference_runs_are_listed_and_shown(sweep: list[Path], inside: Ntkexp) -> None:
     outputs = sweep[0].parents[1]
     (outputs / "reference").mkdir()

@@ -69,6 +69,16 @@ def test_its_experiment_runs_is_listed_and_drawn(run: Run, site: Path, tmp_path:
     assert figure.exists()
 
 
+def test_a_file_that_is_open_in_an_editor_disturbs_nothing(run: Run, site: Path) -> None:
+    """Emacs keeps a link to nowhere beside a file that was changed and not saved."""
+    for file in ("probes/weight_norm.py", "configs/exp/spirals.yaml", "claims/spirals.py"):
+        place = site / "own_project" / file
+        place.with_name(f".#{place.name}").symlink_to("me@here.1234:5678")
+    commands = [("train", "+exp=spirals", *TINY), ("claims", "--paper", "own_project"), ("list",)]
+    for done in run(*commands, ("figures", "own_project"), site=site):
+        assert done.returncode == 0, done.stderr
+
+
 def test_its_claims_are_judged_beside_those_of_papers(run: Run, site: Path) -> None:
     words = ("claims", "--paper", "own_project", "--json")
     first, trained, second, summary = run(

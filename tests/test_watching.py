@@ -155,6 +155,24 @@ def test_a_loop_that_fails_leaves_its_looks(tmp_path: Path) -> None:
     assert sorted(results.read(out).tables["evals"]["step"].unique()) == [0, 5, 6]
 
 
+class Random(nn.Linear):
+    def forward(self, inputs: Tensor) -> Tensor:
+        return super().forward(inputs) + torch.randn(len(inputs), self.out_features)
+
+
+def test_a_network_that_cannot_be_looked_at_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    out = tmp_path / "mine" / "0"
+    with pytest.raises(UserError, match="random"):
+        ntkexp.watch(Random(6, 3), batches=batches(), out=out).__enter__()
+    assert not out.exists()
+    with ntkexp.watch(net(), batches=batches(), out=out):
+        pass
+    with pytest.raises(UserError, match=r"has tables of others \(spectrum\); expected"):
+        ntkexp.watch(net(), batches=batches(), out=out, probes=["alignment"], resume=0).__enter__()
+    with ntkexp.watch(net(), batches=batches(), out=out, resume=0):
+        pass
+
+
 class Wrapped(nn.Module):
     """As DistributedDataParallel keeps a network."""
 

@@ -36,7 +36,8 @@ def word(value: Any) -> str:
     text = str(value)
     if PLAIN_WORD.fullmatch(text) and text.lower() not in NO_STRINGS:
         return text
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    # Hydra takes two backslashes for one before a quote alone, and the closing one is one.
+    escaped = re.sub(r"(\\*)('|\Z)", lambda m: 2 * m[1] + ("\\'" if m[2] else ""), text)
     return f"'{escaped}'"
 
 

@@ -42,7 +42,6 @@ def take_up(stored: Run, config: DictConfig, ready: Ready) -> bytes | None:
     if reason := _depends_on_horizon(config):
         print(f"begins anew, and not from {folder}: {reason} may depend on the horizon")
         return None
-    refuse_damaged(folder, read_status(folder) or {})
     card = read_card(folder)
     assert card is not None
     compare_data(folder, "was made", card.facts.get("data", {}), ready.data)
@@ -64,6 +63,7 @@ def _shorter(folder: Path, config: DictConfig) -> Iterator[Path]:
                 continue
             card = read_card(sibling) if WORK in status.get("files", {}) else None
             if card is not None and _but_horizon(card.hashed) == wanted:
+                refuse_damaged(sibling, status)
                 yield sibling
 
 

@@ -42,7 +42,7 @@ class Paper:
             return
         if (self.home / f"{name}.py").is_file():
             yield importlib.import_module(f"{self.package}.{name}")
-        for file in sorted((self.home / name).glob("*.py")):
+        for file in sorted(filter(Path.is_file, (self.home / name).glob("*.py"))):
             if file.stem != "__init__":
                 yield importlib.import_module(f"{self.package}.{name}.{file.stem}")
 

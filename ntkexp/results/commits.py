@@ -1,6 +1,6 @@
 """The commits of a run, written so that a kill at any moment loses nothing that counts.
 
-    unfinished/life.0001/                               where life 1 writes, before it publishes
+    unfinished/life.0001.5f3a9c21/                      where life 1 writes, before it publishes
     unfinished/committed/00000003.0001.losses.parquet   rows since commit 2, written by life 1
     unfinished/committed/00000003.0001.checkpoint       the state to go on from
     unfinished/committed/00000003.0001.json             written last: makes the rest count
@@ -11,7 +11,8 @@ that no commit of the chain names do not count.
 A process that was stopped for long can be taken for dead and lose its run to another, and wake up
 between its last check and the next write. So a life publishes a file by renaming it out of a folder
 of its own, and whoever takes over first renames that folder away: from then on every publication of
-the earlier life fails. The check and the write are one system call.
+the earlier life fails. The check and the write are one system call. No later life has a folder of
+that name: numbers come back where a life left no commit, so random digits follow.
 """
 
 from __future__ import annotations
@@ -40,19 +41,21 @@ from ntkexp.results.files import (
 
 LISTS = ("parts", "files")
 RECORD = re.compile(r"(\d{8})\.(\d{4,})\.json")
-LIFE = re.compile(r"life\.(\d+)")
+LIFE = re.compile(r"life\.(\d+)(\.\w+)?")
 
 
 class Drafts:
-    """The folder `unfinished/life.N` of one life of a run; call `open` with the run's lock held."""
+    """The folder `unfinished/life.N.DIGITS` of one life of a run; call `open` with the run's lock
+    held."""
 
     def __init__(self, work: Path) -> None:
         self.work = work
         self.life = 0
+        self._digits = secrets.token_hex(4)
 
     @property
     def folder(self) -> Path:
-        return self.work / f"life.{self.life:04d}"
+        return self.work / f"life.{self.life:04d}.{self._digits}"
 
     def open(self, *, after: int = 0) -> None:
         """Shut out every earlier life, then begin one with a higher number than any."""

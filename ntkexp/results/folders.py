@@ -24,9 +24,15 @@ DEEPEST = 3
 
 
 def runs(paths: Iterable[Path | str] | Path | str) -> list[Path]:
-    """Every run folder at or under `paths`, whatever its state; `reference` only if it is named."""
+    """Every run folder at or under `paths`, whatever its state, those of the first path first;
+    `reference` only if it is named."""
     roots = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
-    return sorted({run for root in roots for run in _below(root, DEEPEST)})
+    return list(dict.fromkeys(run for root in roots for run in sorted(_below(root, DEEPEST))))
+
+
+def with_name(folder: Path) -> Path:
+    """The folder by a path that ends in its name, which is a run's id: `.` does not."""
+    return folder.resolve() if folder.name in ("", "..") else folder
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
@@ -37,7 +43,7 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
     """
     try:
         if (folder / STATUS).exists():
-            yield folder
+            yield with_name(folder)
             return
         folders = _folders(folder) if depth else []
     except OSError as error:

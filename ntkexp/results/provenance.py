@@ -80,7 +80,9 @@ def hash_of_files(folder: Path) -> str:
     Asked once a process: the jobs of a sweep are forked from one that has the code in memory.
     """
     total = hashlib.sha256()
-    names = {file.relative_to(folder).as_posix() for kind in KINDS for file in folder.rglob(kind)}
+    # A link to nowhere is the lock of an editor on the file beside it.
+    files = [file for kind in KINDS for file in folder.rglob(kind) if file.is_file()]
+    names = {file.relative_to(folder).as_posix() for file in files}
     for name in sorted(names):
         content = (folder / name).read_bytes()
         total.update(f"{name}\0{len(content)}\0".encode() + content)

@@ -16,7 +16,7 @@ from ntkexp.experiments import SEEDS, axes
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.results.commits import read_chain
 from ntkexp.results.files import read_checked
-from ntkexp.results.folders import REFERENCE, runs
+from ntkexp.results.folders import REFERENCE, runs, with_name
 from ntkexp.results.provenance import last_life
 from ntkexp.results.record import Record, among
 from ntkexp.results.status import (
@@ -133,7 +133,8 @@ def read_table(file: TableFile) -> pd.DataFrame:
 
 
 def finished(paths: Iterable[Path | str] | Path | str) -> Iterator[Path]:
-    """The folders of finished runs under `paths`, each run once, in order of their paths.
+    """The folders of finished runs under `paths`, each run once; of two copies that under the
+    earlier path counts.
 
     A run with a damaged file is left out, and one line on standard error says so.
     """
@@ -145,7 +146,7 @@ def read(folder: Path | str) -> Record:
 
     >>> read("outputs/disk/c57568321b89").tables["evals"]  # doctest: +SKIP
     """
-    folder = Path(folder)
+    folder = with_name(Path(folder))
     status = read_status(folder)
     if status is None:
         raise UserError(f"{folder}: is no run; expected a folder that holds a status.json")

@@ -81,9 +81,11 @@ class Run:
         return self
 
     def __exit__(self, *error: object) -> None:
+        lost = not self._drafts.folder.is_dir()
         self._drafts.close()
         try:
-            if not (self.folder / STATUS).exists() and not has_commits(self.folder):
+            began = (self.folder / STATUS).exists() or has_commits(self.folder)
+            if not began and not lost:
                 # Nothing began here: nothing stays.
                 forget_work(self.folder)
         finally:

@@ -76,16 +76,20 @@ class Table:
             raise ValueError(
                 f"table {self.name}: columns {sorted(columns)}, expected {sorted(self.columns)}"
             )
-        lengths = {len(v) for v in columns.values() if isinstance(v, np.ndarray | list | pd.Series)}
+        # Whatever they come as: a length that is overlooked would make rows without a value.
+        arrays = {name: np.asarray(columns[name]) for name in self.columns}
+        lengths = {len(array) for array in arrays.values() if array.ndim}
         if len(lengths) > 1:
             raise ValueError(f"table {self.name}: columns of lengths {sorted(lengths)}")
         length = lengths.pop() if lengths else 1
         return pd.DataFrame(
             {
-                name: pd.Series(columns[name], index=pd.RangeIndex(length), dtype=column.type)
-                if np.isscalar(columns[name])
-                else pd.Series(np.asarray(columns[name])).astype(column.type)
-                for name, column in self.columns.items()
+                name: pd.Series(array).astype(self.columns[name].type)
+                if array.ndim
+                else pd.Series(
+                    array.item(), index=pd.RangeIndex(length), dtype=self.columns[name].type
+                )
+                for name, array in arrays.items()
             }
         )
 

@@ -60,3 +60,13 @@ def test_where_updates_depend_on_the_horizon_it_begins_anew_and_says_so(
     inside(*QUICK, "optim.steps=9", "keep.work=true", "--rerun")
     assert "goes on" not in inside(*QUICK, "optim.steps=12", "optim.lr=0.3").stdout
     assert "goes on" not in inside(*QUICK, "optim.steps=7").stdout
+
+
+def test_damage_to_the_shorter_run_is_no_matter_of_the_longer_one(
+    inside: Ntkexp, tmp_path: Path
+) -> None:
+    inside(*QUICK, "optim.steps=4", "keep.work=true")
+    (only(tmp_path) / "work.pt").write_bytes(b"rot")
+    done = inside(*QUICK, "optim.steps=5")
+    assert done.returncode == 0, done.stderr
+    assert "goes on" not in done.stdout

@@ -21,12 +21,13 @@ import pandas as pd
 import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.version import VersionBase
 from omegaconf import OmegaConf
 
 import ntkexp
 from ntkexp import progress, results
-from ntkexp.compose.words import words_of
+from ntkexp.compose.words import word, words_of
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.forked import Forked
 
@@ -174,6 +175,7 @@ def test_importing_is_light_and_a_fresh_process_stays_its_callers(tmp_path: Path
 APPLICATION = """
 import hydra, ntkexp
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.hydra_config import HydraConfig
 
 @hydra.main(version_base="1.2", config_path="conf", config_name="main")
@@ -334,3 +336,8 @@ def test_a_notebook_has_a_bar_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_numbers_of_numpy_are_written_as_numbers() -> None:
     given = {"optim.lr": np.float64(0.01), "seed": np.int64(3), "probing.losses": [np.float64(0.5)]}
     assert words_of(given) == ["optim.lr=0.01", "seed=3", "probing.losses=[0.5]"]
+
+
+@pytest.mark.parametrize("text", ["a\\b c", "it's", "\\'", "two\\\\", "a\\'\\"])
+def test_a_word_is_read_as_it_was_meant(text: str) -> None:
+    assert OverridesParser.create().parse_override(f"name={word(text)}").value() == text

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from ntkexp.errors import UserError
+from ntkexp.results import Run, read
 from ntkexp.results.folders import roots, runs
+from ntkexp.results.reading import collect
 
 PLAIN, NESTED = Path("disk", "0123456789ab"), Path("lazy", "yin_yang", "0123456789ab")
 KEPT = Path("reference", "lazy", "yin_yang", "fedcba987654")
@@ -43,6 +45,26 @@ def test_kept_runs_count_only_where_their_store_is_named(tmp_path: Path) -> None
     assert runs([tmp_path, tmp_path / "reference", tmp_path]) == [
         tmp_path / p for p in (NESTED, KEPT)
     ]
+
+
+def test_of_two_copies_of_a_run_the_one_of_the_first_folder_counts(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("outputs", "kept")]  # not in order of their names
+    for place in places:
+        with Run(place / NESTED, ()) as run:
+            run.begin(f"name: {NESTED.parent}\n", {})
+            run.finish()
+    assert [record.folder for record in collect(places)] == [places[0] / NESTED]
+
+
+def test_a_run_has_its_name_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Run(tmp_path / NESTED, ()) as run:
+        run.begin(f"name: {NESTED.parent}\n", {})
+        run.finish()
+    monkeypatch.chdir(tmp_path / NESTED)
+    assert read(".").run == NESTED.name
+    assert [folder.name for folder in runs(".")] == [NESTED.name]
 
 
 def test_a_folder_that_is_not_there_has_no_runs(tmp_path: Path) -> None:

@@ -327,6 +327,23 @@ def test_a_life_that_wakes_within_a_write_can_publish_nothing(tmp_path: Path) ->
     heir.__exit__()
 
 
+def test_a_life_that_lost_its_run_stays_shut_out_whoever_came_in_between(tmp_path: Path) -> None:
+    """Neither it nor the next one committed, so the heir's number is its own once more."""
+    sleeper = begun(tmp_path)
+    add(sleeper, 0)
+    as_if_elsewhere(tmp_path / "lock")
+    begun(tmp_path).__exit__()
+    heir = begun(tmp_path)
+    with pytest.raises(RunLostError):
+        sleeper.commit(b"state")
+    (tmp_path / "status.json").unlink()  # as when the heir begins anew
+    sleeper.__exit__()
+    add(heir, 0)
+    heir.finish()
+    heir.__exit__()
+    assert steps_of(tmp_path) == [0]
+
+
 def as_if_elsewhere(lock: Path) -> None:
     """The lock of a process on another machine that fell silent long ago."""
     lock.unlink()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from ntkexp.results.table import STEP, Table, float64, string
 
@@ -23,9 +26,18 @@ def test_scalars_alone_are_one_row_and_empty_arrays_none() -> None:
     assert len(TABLE.frame({"step": [], "split": "test", "loss": pd.Series([], dtype=float)})) == 0
 
 
+@pytest.mark.parametrize("losses", [(0.5, 1.0), range(2), torch.tensor([0.5, 1.0])])
+def test_columns_may_come_as_whatever_has_values(losses: Sequence[float]) -> None:
+    frame = TABLE.frame({"step": 3, "split": np.array("test"), "loss": losses})
+    assert frame["step"].tolist() == [3, 3] and frame["step"].dtype == np.int64
+    assert frame["split"].tolist() == ["test"] * 2
+    assert frame["loss"].tolist() == [float(loss) for loss in losses]
+
+
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
+        ({"step": [1, 2, 3], "split": "a", "loss": torch.ones(2)}, r"columns of lengths \[2, 3\]"),
         ({"step": 1, "loss": 0.5}, r"losses: columns \['loss', 'step'\], expected"),
         ({"step": [1, 2], "split": "a", "loss": [1.0]}, r"losses: columns of lengths \[1, 2\]"),
     ],
