@@ -96,13 +96,15 @@ class StackedMembers(Members[Supervised]):
             work.step += 1
 
     def _burst(self, works: Sequence[Supervised], to: int) -> bool:
-        """Make updates up to `to`, or until a member has something to report; True if one has.
+        """Make updates up to `to`, or to the first member's end, or until a member has something to
+        report; True if one has.
 
         In function space an update takes less time than asking a hundred members for their state.
         So their losses alone are looked at, all at once.
         """
         waited_for = torch.tensor([work.waited_for for work in works], dtype=torch.float64)
-        for _ in range(min(to - works[0].step, AT_ONCE)):
+        end = min(to, *(work.last for work in works))
+        for _ in range(min(end - works[0].step, AT_ONCE)):
             self._update(works, works[0].step, watched=False)
             loss = self._waiting[-1][1].double().cpu()
             if bool(((loss < waited_for) | ~loss.isfinite()).any()):
