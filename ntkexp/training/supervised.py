@@ -197,9 +197,15 @@ class Supervised:
         update = self.learner.update_to_see(self.step, lr)
         # Setting the mode takes a tenth of a small network's step.
         looking = not all(probe.sees_forward() for probe in watching)
-        with evaluating(self.model) if looking else nullcontext():
-            for probe in watching:
-                self.recorder.watched(self.step, probe.before_update(update))
+        try:
+            with evaluating(self.model) if looking else nullcontext():
+                for probe in watching:
+                    self.recorder.watched(self.step, probe.before_update(update))
+        except UserError:
+            # What a probe refuses of a network that has diverged is no mistake of the user's.
+            self.recorder.fetch()
+            self._judge(self.learner.evaluate("train")["all"][0])
+            raise
 
     def crossing(self) -> str | None:
         """An event if the loss (of the training set, or the running mean of minibatches) has passed

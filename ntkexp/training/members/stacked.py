@@ -84,8 +84,11 @@ class StackedMembers(Members[Supervised]):
         lrs = self._rates
         outputs, targets, loss = self._compute(step)
         if watched:
-            for work, lr in zip(works, lrs, strict=True):
-                work.before_update(lr)
+            for m, work, lr in zip(self._stacked_members, works, lrs, strict=True):
+                try:
+                    work.before_update(lr)
+                except Diverged as error:
+                    self._end(m, error)
         self._stack.apply(lrs)
         accuracy = torch.full_like(loss, torch.nan, dtype=torch.float64)
         if works[0].recorder.keeps(step):
@@ -198,6 +201,8 @@ class StackedMembers(Members[Supervised]):
             try:
                 self.works[m].recorder.take(updates_of_member, losses[row], accuracies[row])
             except Diverged as error:
+                # However late its loss was fetched.
+                self.works[m].step = error.step + 1
                 self._end(m, error)
 
     @contextmanager
