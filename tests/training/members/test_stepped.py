@@ -12,6 +12,10 @@ import torch
 
 from ntkexp.checkpoint import restored
 from ntkexp.config import StudyConfig
+from ntkexp.errors import Interrupted
+from ntkexp.progress import reporting_to, track
+from ntkexp.studies.stepped import Row, SteppedWork
+from ntkexp.training.loop import _stopping
 from ntkexp.training.members.side_by_side import Members
 from ntkexp.training.members.stepped import StackedSteps, are_alike
 from ntkexp.training.study import Place, prepare
@@ -61,6 +65,27 @@ def test_asking_whether_they_are_alike_changes_nothing() -> None:
             expected = other.networks[name].state_dict()  # type: ignore[attr-defined]
             for key, tensor in network.state_dict().items():
                 assert torch.equal(tensor, expected[key]), key
+
+
+class Slow(SteppedWork):
+    """Tells of its progress inside of a step: there a signal may stop it."""
+
+    def update(self, step: int) -> Row:
+        for _ in track(range(2), "slow"):
+            pass
+        return {}
+
+
+def test_members_that_were_stopped_within_a_step_go_on_in_step() -> None:
+    works = [Slow(last=3), Slow(last=3)]
+    members = Members(works, [{}, {}], [])
+    questions = itertools.count()
+    # The second member's first step is cut short.
+    with pytest.raises(Interrupted), reporting_to(_stopping(lambda: next(questions) == 2)):
+        members.advance(1)
+    assert [work.step for work in works] == [1, 0]
+    members.advance(1)
+    assert [work.step for work in works] == [1, 1]
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
