@@ -138,7 +138,7 @@ class StackedMLP(Stack):
         For plain momentum the buffer is the velocity itself: v <- mu v + g.
         """
         update = self.update
-        if isinstance(update, SgdUpdate) and not _per_member(update):
+        if type(update) is SgdUpdate and not _per_member(update):
             return update.memory["velocity"], float(update.momentum)
         if not self._gradients:
             self._gradients = [torch.zeros_like(part) for part in update.parameters]

@@ -14,6 +14,7 @@ from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import Diverged
 from ntkexp.members import Columns
 from ntkexp.optim import Schedule
+from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import View
 from ntkexp.results.table import Table
 from ntkexp.training.factors.learner import FactorLearner
@@ -162,7 +163,9 @@ class StackedMembers(Members[Supervised]):
         self._stack, self._heads = self._stacked(works)
         self._rates = None
         self._constant_rates = all(
-            work.config.optim.schedule is Schedule.constant for work in works
+            work.config.optim.schedule is Schedule.constant
+            and type(work.update).rate is WeightUpdate.rate
+            for work in works
         )
         self._in_bursts = isinstance(self._stack, FunctionStack) and not any(
             needs_every_update(work) for work in works
