@@ -7,7 +7,7 @@ the members of one run, which share kernels; there with the kernel on disk, wher
 small. Function space needs plain SGD, and images that nothing augments.
 
 Factors (ntkexp/training/factors) are taken where `transform.route` says so: the gradients of one
-output at all examples, for any optimiser.
+output at all examples, for any optimiser of ntkexp's own.
 """
 
 from __future__ import annotations
