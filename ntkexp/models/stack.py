@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import stack_module_state, vmap
+
+from ntkexp.tangent.function import called_with
 
 
 class StackedNetworks:
@@ -40,7 +42,7 @@ class StackedNetworks:
         self, parameters: dict[str, Tensor], buffers: dict[str, Tensor], *inputs: Tensor
     ) -> Tensor:
         """The outputs of the network that has these parameters and buffers."""
-        outputs: Tensor = functional_call(self.skeleton, (parameters, buffers), inputs)
+        outputs: Tensor = called_with(self.skeleton, {**parameters, **buffers}, inputs)
         return outputs
 
     def release(self) -> None:

@@ -7,11 +7,11 @@ from itertools import chain
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from ntkexp.errors import UserError
 from ntkexp.probes import Probe
 from ntkexp.probes.view import evaluating
+from ntkexp.tangent.function import called_with
 from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.learners.network import NetworkLearner, drawing_layers
 from ntkexp.training.supervised import Supervised
@@ -121,7 +121,7 @@ def _compute_the_same(ours: nn.Module, theirs: nn.Module, work: Supervised) -> b
     inputs = work.dataset.train.inputs[:FEW]
     weights: dict[str, Tensor] = dict(theirs.named_parameters())
     with evaluating(ours), evaluating(theirs):
-        return torch.allclose(functional_call(ours, weights, (inputs,)), theirs(inputs))
+        return torch.allclose(called_with(ours, weights, (inputs,)), theirs(inputs))
 
 
 def _shapes(work: Supervised) -> dict[str, tuple[int, ...]]:
