@@ -217,8 +217,8 @@ class Supervised:
             return None
         ahead = self._thresholds[self.crossed :]
         self.recorder.fetch()
-        full_batch = self.batches.steps_per_epoch == 1
-        loss = self.recorder.latest["loss"] if full_batch else self.recorder.recent_loss
+        recorder = self.recorder
+        loss = recorder.latest["loss"] if self.batches.are_full else recorder.recent_loss
         passed = [threshold for threshold in ahead if loss < threshold]
         for threshold in passed:
             row: dict[str, object] = {"step": self.step, "event": "train_loss"}

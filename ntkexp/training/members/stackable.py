@@ -105,7 +105,7 @@ def needs_every_update(work: Supervised) -> bool:
     that finds a network fitted, or the running mean of minibatches that waits for a loss."""
     watched = any(type(probe).watches is not Probe.watches for probe in work.probes.values())
     evaluated = work.config.optim.stop_loss is not None
-    return watched or evaluated or (work.waits_for_a_loss and work.batches.steps_per_epoch > 1)
+    return watched or evaluated or (work.waits_for_a_loss and not work.batches.are_full)
 
 
 def _differing(first: Supervised, other: Supervised) -> str:
