@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -42,6 +43,11 @@ class Batches:
             return 1
         whole, left = divmod(self.examples, self.batch_size)
         return max(whole, 1) if self.drop_last else whole + (left > 0)
+
+    @property
+    def are_full(self) -> bool:
+        """True if every batch has all examples."""
+        return self.batch_size is None or self.batch_size >= self.examples
 
     def epoch(self, step: int) -> int:
         """The epoch, from 0, that the update after `step` updates belongs to."""
@@ -85,6 +91,7 @@ class Endless:
     draw: Draw
     batch_size: int
     examples: int = 0
+    are_full: ClassVar = False
 
     @property
     def steps_per_epoch(self) -> int:

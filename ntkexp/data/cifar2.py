@@ -22,6 +22,7 @@ from ntkexp.data.images.dataset import chosen_rows
 from ntkexp.data.images.files import Labels
 from ntkexp.data.images.first import first_images
 from ntkexp.data.images.sources import files_here
+from ntkexp.errors import UserError
 from ntkexp.options import FOR_ALL, option
 
 HALF = 5
@@ -47,13 +48,16 @@ class Cifar2(Data):
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         images = first_images("cifar10", {"train": None, "test": None}, device, progress=progress)
 
-        def split(part: Split, purpose: str, wanted: int | None) -> Split:
+        def split(part: Split, purpose: str, key: str) -> Split:
+            wanted = getattr(self, key)
+            if (wanted or 0) > len(part):
+                raise UserError(f"data.{key}={wanted:,}: there are {len(part):,}")
             order = chosen_rows(seed, purpose, len(part)).numpy()
             rows = torch.from_numpy(in_turns(part.targets.cpu().numpy(), order)[:wanted]).to(device)
             return Split.clean(part.inputs[rows], (part.targets[rows] < HALF).long())
 
-        train = split(images.train, "subset", self.train_examples)
-        test = split(images.test, "test_subset", self.test_examples)
+        train = split(images.train, "subset", "train_examples")
+        test = split(images.test, "test_subset", "test_examples")
         return replace(images, name=self.name, train=train, test=test, classes=2)
 
 

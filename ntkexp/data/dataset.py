@@ -107,16 +107,20 @@ class Split:
             examples = torch.stack([torch.as_tensor(example) for example, _ in pairs])
             targets = torch.tensor([int(target) for _, target in pairs])
         assert isinstance(examples, Tensor)
+        device, targets = targets.device, targets.cpu()
         count, classes = len(targets), classes or int(targets.max()) + 1
         labels, redrawn = redraw_labels(targets, noise, classes, seed, "noise", excludes_true=False)
         mask = torch.zeros(count, dtype=torch.bool)
         if isinstance(difficult, Tensor):
-            mask = difficult
+            mask = difficult.cpu()
             labels, redrawn = torch.where(mask, targets, labels), redrawn & ~mask
         elif difficult:
             mask[torch.randperm(count, generator=generator(seed, "subset"))[-difficult:]] = True
             drawn, _ = redraw_labels(targets, 1.0, classes, seed, "difficult", excludes_true=False)
             labels, redrawn = torch.where(mask, drawn, labels), redrawn | mask
+        labels, targets, redrawn, mask = (
+            part.to(device) for part in (labels, targets, redrawn, mask)
+        )
         return cls(examples, labels, targets, redrawn, mask, dict(groups or {}))
 
 

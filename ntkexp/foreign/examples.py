@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -54,11 +55,15 @@ def examples(source: str, seed: int) -> Mapping[str, Split]:
         return {"train": dataset.train, "test": dataset.test}
     path = Path(source)
     if path.suffix == ".npz" and path.is_file():
-        with np.load(path, allow_pickle=False) as arrays:
-            if absent := {f"{a}_{s}" for s in SPLITS for a in "xy"} - {*arrays}:
-                raise UserError(f"--data {source}: has no {', '.join(sorted(absent))}")
-            kept = {s: (arrays[f"x_{s}"], arrays[f"y_{s}"]) for s in SPLITS}
-            more = {key: arrays[key] for key in (*MASKS, "clean") if key in arrays}
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
+        except (OSError, ValueError, TypeError, BadZipFile) as error:
+            raise UserError(f"--data {source}: cannot be read ({first_line(error)})") from error
+        if absent := {f"{a}_{s}" for s in SPLITS for a in "xy"} - {*arrays}:
+            raise UserError(f"--data {source}: has no {', '.join(sorted(absent))}")
+        kept = {s: (arrays[f"x_{s}"], arrays[f"y_{s}"]) for s in SPLITS}
+        more = {key: arrays[key] for key in (*MASKS, "clean") if key in arrays}
         return splits_of(f"--data {source}", kept | more)
     if path.is_dir():
         return {split: _folder(path / split) for split in SPLITS}
@@ -75,7 +80,7 @@ def checksums(source: str, seed: int) -> dict[str, str]:
         digest = hashlib.sha256()
         first = slice(0, HASHED_AT_ONCE)
         for tensor in (*parts_of(inputs_of(split, first)), split.targets[first]):
-            digest.update(tensor.contiguous().numpy().tobytes())
+            digest.update(tensor.cpu().contiguous().numpy().tobytes())
         sums[f"{source} {name}"] = digest.hexdigest()
     return sums
 
@@ -107,7 +112,7 @@ def splits_of(who: str, pairs: Mapping[str, Any]) -> dict[str, Split]:
             x, y = pairs[name]
             nested = isinstance(x, Mapping | tuple)
             batch = Batch.of(mapped(x, _tensor) if nested else _tensor(x))
-            targets = _tensor(y)
+            targets = _labels(y)
         except (TypeError, ValueError) as error:
             raise UserError(f"{who}: {name}: {first_line(error)}") from error
         if len(batch) != len(targets):
@@ -118,7 +123,7 @@ def splits_of(who: str, pairs: Mapping[str, Any]) -> dict[str, Split]:
         batches.append(batch)
     train = splits["train"]
     masks = {name: _tensor(pairs.get(name, train.corrupted)).bool() for name in MASKS}
-    clean = _tensor(pairs.get("clean", train.targets))
+    clean = _labels(pairs.get("clean", train.targets))
     splits["train"] = Split(train.inputs, train.targets, clean, masks["noisy"], masks["difficult"])
     if not nested:
         return splits
@@ -131,14 +136,23 @@ def _tensor(values: Any) -> Tensor:
     return tensor.float() if tensor.dtype == torch.float64 else tensor
 
 
+def _labels(values: Any) -> Tensor:
+    """Classes as PyTorch's losses want them, or numbers."""
+    tensor = _tensor(values)
+    return tensor if tensor.is_floating_point() else tensor.long()
+
+
 def _folder(folder: Path) -> Split:
     """Images in [0, 1], a folder a class; classes are numbered in order of their names."""
     inputs, labels = [], []
     kinds = sorted(path for path in folder.glob("*") if path.is_dir())
     for number, kind in enumerate(kinds):
         for file in sorted(kind.iterdir()):
-            with Image.open(file) as image:
-                pixels = np.asarray(image, dtype=np.float32) / 255
+            try:
+                with Image.open(file) as image:
+                    pixels = np.asarray(image, dtype=np.float32) / 255
+            except OSError as error:
+                raise UserError(f"--data {file}: is no image ({first_line(error)})") from error
             inputs.append(torch.from_numpy(np.atleast_3d(pixels)).permute(2, 0, 1))
             labels.append(number)
     if len({image.shape for image in inputs}) != 1:

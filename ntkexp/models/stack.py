@@ -10,8 +10,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import stack_module_state, vmap
+
+from ntkexp.tangent.function import called_with
 
 
 class StackedNetworks:
@@ -23,7 +26,7 @@ class StackedNetworks:
     def __init__(self, models: Sequence[nn.Module]) -> None:
         self.models = models
         self.parameters, self.buffers = stack_module_state(list(models))
-        self.skeleton = copy.deepcopy(models[0]).to("meta")
+        self.skeleton = without_numbers(models[0])
         for index, model in enumerate(models):
             for name, parameter in model.named_parameters():
                 parameter.data = self.parameters[name].data[index]
@@ -39,7 +42,7 @@ class StackedNetworks:
         self, parameters: dict[str, Tensor], buffers: dict[str, Tensor], *inputs: Tensor
     ) -> Tensor:
         """The outputs of the network that has these parameters and buffers."""
-        outputs: Tensor = functional_call(self.skeleton, (parameters, buffers), inputs)
+        outputs: Tensor = called_with(self.skeleton, {**parameters, **buffers}, inputs)
         return outputs
 
     def release(self) -> None:
@@ -47,3 +50,14 @@ class StackedNetworks:
         for model in self.models:
             for tensor in (*model.parameters(), *model.buffers()):
                 tensor.data = tensor.data.clone()
+
+
+def without_numbers(model: nn.Module) -> nn.Module:
+    """A copy on the device "meta". Unlike `.to("meta")` it leaves a weight of two layers one."""
+    copies: dict[int, Tensor] = {
+        id(tensor): torch.empty(tensor.shape, dtype=tensor.dtype, device="meta")
+        for tensor in (*model.parameters(), *model.buffers())
+    }
+    for weight in model.parameters():
+        copies[id(weight)] = nn.Parameter(copies[id(weight)], weight.requires_grad)
+    return copy.deepcopy(model, copies)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ntkexp.errors import UserError
 from ntkexp.objectives import metrics
 from ntkexp.objectives.base import Loss, Objective
 from ntkexp.objectives.metrics import Metric, signs
@@ -25,8 +26,13 @@ class SquaredError(Objective):
     measures: ClassVar = ("r_squared", "mean_absolute_error")
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
-        if targets.is_floating_point() or classes is None:
+        if targets.is_floating_point():
             return SquaredErrorLoss(targets.shape[1] if targets.dim() > 1 else 1)
+        if classes is None:
+            raise UserError(
+                f"objective={self.name}: the data have numbers ({targets.dtype}), and whole ones "
+                "are taken for classes; expected floats"
+            )
         return SquaredErrorLoss(1 if classes == 2 else classes)
 
 

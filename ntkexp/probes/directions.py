@@ -18,13 +18,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.autograd.functional import jvp
-from torch.func import functional_call
 
 from ntkexp.options import MANY, option, positive, whole
 from ntkexp.probes.base import Probe, columns
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64, string
 from ntkexp.seeds import generator
+from ntkexp.tangent.function import called_with
 from ntkexp.theory.spectrum import eigenpairs
 
 DIRECTIONS = Table(
@@ -122,7 +122,7 @@ def _by_jvp(model: nn.Module) -> Variation:
     def vary(direction: Direction, inputs: Tensor) -> Tensor:
         def outputs(*moved: Tensor) -> Tensor:
             with_moved = dict(zip(weights, moved, strict=True))
-            result: Tensor = functional_call(model, with_moved, (inputs,))
+            result: Tensor = called_with(model, with_moved, (inputs,))
             return result
 
         # By two backwards: torch.func's forward mode still uses the deprecated torch.jit.
@@ -138,7 +138,7 @@ def _by_step(model: nn.Module, size: float) -> Variation:
 
     def vary(direction: Direction, inputs: Tensor) -> Tensor:
         moved = {name: w + size * direction[name] for name, w in weights.items()}
-        change: Tensor = functional_call(model, moved, (inputs,)) - model(inputs)
+        change: Tensor = called_with(model, moved, (inputs,)) - model(inputs)
         return change / size
 
     return vary

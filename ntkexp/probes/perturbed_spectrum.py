@@ -15,13 +15,13 @@ from typing import ClassVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from ntkexp.options import count, each, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
 from ntkexp.results.table import STEP, Rows, Table, float64, int64
 from ntkexp.seeds import generator
+from ntkexp.tangent.function import called_with
 from ntkexp.theory.spectral.dft import coefficients
 
 PERTURBED_SPECTRUM = Table(
@@ -88,6 +88,6 @@ def direction(weights: Mapping[str, Tensor], draws: torch.Generator) -> dict[str
 def spectrum(
     network: nn.Module, weights: Mapping[str, Tensor], inputs: Tensor, k: np.ndarray
 ) -> np.ndarray:
-    outputs: Tensor = functional_call(network, dict(weights), (inputs,))
+    outputs: Tensor = called_with(network, weights, (inputs,))
     c: np.ndarray = coefficients(outputs[:, 0].double().cpu().numpy())[k]
     return c

@@ -28,7 +28,6 @@ from ntkexp.models.mlp import Mlp
 from ntkexp.models.stack import StackedNetworks
 from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.options import (
-    FOR_ALL,
     MANY,
     SEED,
     Rule,
@@ -103,7 +102,9 @@ class CScores(Study):
 
     seed: int = option(0, SEED, "the start of all random numbers")
     images: str = option("mnist", one_of("mnist", "kmnist", "cifar10"), "images to score")
-    examples: int | None = option(None, FOR_ALL, "how many of them")
+    examples: int | None = option(
+        None, whole(TENTHS, MANY, "examples", "for all"), "how many of them"
+    )
     ratios: list[int] = option(
         [*range(1, 10)], each(whole(1, 9, "tenths"), 1, once=True), "trained on, of ten"
     )
@@ -322,7 +323,8 @@ class Nets:
     def _batch(self, index: int, update: int) -> Tensor:
         """Rows of a minibatch of one network: a function of seed, network and update."""
         images = self._rows[index]
-        size = min(self.config.batch_size, len(images))
+        # One size for all of a group, of which some may have an image more.
+        size = min(self.config.batch_size, *map(len, self._rows))
         epoch, place = divmod(update, len(images) // size)
         if self._epochs.get(index, (-1,))[0] != epoch:
             counters = (self.group.repetition, self.group.ratio, self.group.nets[index], epoch)

@@ -104,8 +104,9 @@ class Eigenpairs(Study):
         if examples <= DENSE:
             # ResNet18's eigenvalues fall by eight powers of ten, which is what float32 has.
             exact = copy.deepcopy(network).double()
-            return dense(tangent_kernel(exact, inputs.double(), layers=False).gram, self.count)
-        block = round(BLOCK * self.count)
+            gram = tangent_kernel(exact, inputs.double(), layers=False).gram
+            return dense(gram, min(self.count, examples))
+        block = max(1, round(BLOCK * self.count))
         basis = round(BASIS * self.count / block) * block
         # The basis and the eigenvectors; the gradients are gone by then, and take less.
         needed = triangle_bytes(examples, 4) + 4 * examples * (basis + 2 * self.count)

@@ -24,6 +24,8 @@ from ntkexp.tangent import TangentFeatures, TangentKernel, summed_kernel
 from ntkexp.tangent.batch import mapped
 
 EVALUATED_AT_ONCE = 500
+# Objectives that take whole numbers for classes, from 0.
+OF_CLASSES = ("cross_entropy", "usual", "binary", "squared_error")
 
 
 class LookedAt(SteppedWork):
@@ -52,7 +54,7 @@ class LookedAt(SteppedWork):
         self.batches = {name: first(splits, name, examples) for name in wanted}
         with self.as_seen():
             self.outputs = _outputs(network, splits["train"].inputs)
-        if objective in ("cross_entropy", "usual") and self.outputs > 1:
+        if objective in OF_CLASSES:
             refuse_labels(splits, self.outputs)
         targets = splits["train"].targets
         classes = None if targets.is_floating_point() else max(self.outputs, 2)
@@ -116,10 +118,12 @@ def refuse_labels(splits: Mapping[str, Split], outputs: int) -> None:
                 f"{name}: labels are {labels.dtype} of shape {tuple(labels.shape)}; expected a "
                 "class for each example, as a whole number"
             )
-        if labels.min() < 0 or labels.max() >= outputs:
+        classes = max(outputs, 2)
+        if labels.min() < 0 or labels.max() >= classes:
             raise UserError(
                 f"{name}: labels go from {labels.min()} to {labels.max()}; the network has "
-                f"{outputs} outputs, expected 0 to {outputs - 1}"
+                f"{outputs} output{'s' * (outputs > 1)}, expected 0 to {classes - 1}, or floats "
+                "where they are numbers"
             )
 
 

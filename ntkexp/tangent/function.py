@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import Any
 
 import torch
@@ -88,7 +89,7 @@ class NetworkFunction:
                 args = (inputs,) if isinstance(inputs, Tensor) else () if kwargs else tuple(inputs)
                 if parameters is None:
                     return self.model(*args, **kwargs)
-                return functional_call(self.model, dict(parameters), args, kwargs)
+                return called_with(self.model, parameters, args, kwargs)
         except UserError:
             raise
         except FAILURES as error:
@@ -101,6 +102,28 @@ class NetworkFunction:
             )
             where = layer_at_work(self.model, error)
             raise UserError(f"{where}: the forward fails on inputs {shapes}: {reason}") from error
+
+
+def called_with(
+    model: nn.Module,
+    tensors: Mapping[str, Tensor],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """The model's outputs with other tensors in the place of those of these names.
+
+    A parameter may stand in several places. `functional_call` finds these by their names, so it
+    visits a module of two names twice and leaves there what it was given (PyTorch 2.13).
+    """
+    both = chain(model.named_parameters("", True, False), model.named_buffers("", True, False))
+    given = {id(tensor): tensors[name] for name, tensor in both if name in tensors}
+    everywhere = {
+        f"{where}.{name}".lstrip("."): given[id(tensor)]
+        for where, module in model.named_modules()
+        for name, tensor in chain(module._parameters.items(), module._buffers.items())
+        if id(tensor) in given
+    }
+    return functional_call(model, everywhere, args, dict(kwargs or {}), tie_weights=False)
 
 
 def _double(value: Tensor) -> Tensor:

@@ -88,8 +88,11 @@ class Recorder:
         accuracy: Sequence[float],
     ) -> None:
         """Take in losses and accuracies as numbers; `updates` has step, epoch and rate of each."""
-        self._write_watched()
         finite = next((i for i, x in enumerate(loss) if not math.isfinite(x)), len(loss))
+        if finite < len(loss):  # what was seen after it depends on when it is fetched
+            end = updates[finite][0]
+            self._watched = [watched for watched in self._watched if watched[0] <= end]
+        self._write_watched()
         for value in loss[:finite]:
             before = self.recent_loss
             self.recent_loss = (

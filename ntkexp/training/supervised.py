@@ -197,9 +197,15 @@ class Supervised:
         update = self.learner.update_to_see(self.step, lr)
         # Setting the mode takes a tenth of a small network's step.
         looking = not all(probe.sees_forward() for probe in watching)
-        with evaluating(self.model) if looking else nullcontext():
-            for probe in watching:
-                self.recorder.watched(self.step, probe.before_update(update))
+        try:
+            with evaluating(self.model) if looking else nullcontext():
+                for probe in watching:
+                    self.recorder.watched(self.step, probe.before_update(update))
+        except UserError:
+            # What a probe refuses of a network that has diverged is no mistake of the user's.
+            self.recorder.fetch()
+            self._judge(self.learner.evaluate("train")["all"][0])
+            raise
 
     def crossing(self) -> str | None:
         """An event if the loss (of the training set, or the running mean of minibatches) has passed
@@ -211,8 +217,8 @@ class Supervised:
             return None
         ahead = self._thresholds[self.crossed :]
         self.recorder.fetch()
-        full_batch = self.batches.steps_per_epoch == 1
-        loss = self.recorder.latest["loss"] if full_batch else self.recorder.recent_loss
+        recorder = self.recorder
+        loss = recorder.latest["loss"] if self.batches.are_full else recorder.recent_loss
         passed = [threshold for threshold in ahead if loss < threshold]
         for threshold in passed:
             row: dict[str, object] = {"step": self.step, "event": "train_loss"}

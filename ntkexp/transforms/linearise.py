@@ -19,12 +19,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
-from torch.func import functional_call
 
 from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.models.base import BatchNorm
 from ntkexp.options import option
+from ntkexp.tangent.function import called_with
 from ntkexp.transforms.alpha_scale import Offset, refuse_batch_statistics
 from ntkexp.transforms.base import Transform, Transformed
 from ntkexp.transforms.function import (
@@ -124,7 +124,7 @@ class Linearised(OfNetwork):
                 name: forward_ad.make_dual(w, tangent)  # type: ignore[no-untyped-call]
                 for name, w, tangent in zip(self._first, first, tangents, strict=True)
             }
-            dual = functional_call(self.start, duals, (inputs,))
+            dual = called_with(self.start, duals, (inputs,))
             outputs: Tensor
             change: Tensor
             outputs, change = forward_ad.unpack_dual(dual)  # type: ignore[no-untyped-call]

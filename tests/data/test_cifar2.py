@@ -8,6 +8,7 @@ import torch
 
 from ntkexp.data.cifar2 import Cifar2, in_turns
 from ntkexp.data.images.sources import read
+from ntkexp.errors import UserError
 from tests.data.conftest import MadeUp
 
 CPU = torch.device("cpu")
@@ -38,6 +39,13 @@ def test_subsets_are_stratified_and_nested(made_up: MadeUp, wanted: int) -> None
     assert torch.equal(part.inputs, more.inputs[:wanted])
     other = Cifar2(train_examples=wanted).build(4, CPU, progress=False).train
     assert not torch.equal(part.inputs, other.inputs)
+
+
+@pytest.mark.parametrize("key", ["train_examples", "test_examples"])
+def test_more_images_than_there_are_are_refused(made_up: MadeUp, key: str) -> None:
+    made_up.parquet("cifar10", train=60, test=20)
+    with pytest.raises(UserError, match=f"data.{key}=61: there are"):
+        Cifar2(**{key: 61}).build(0, CPU, progress=False)
 
 
 def test_turns_take_one_of_every_class() -> None:

@@ -58,3 +58,19 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "short.npz", x_train=X, y_train=Y[:3], x_test=X, y_test=Y)
     with pytest.raises(UserError, match="train has 6 inputs and 3 labels"):
         examples(str(tmp_path / "short.npz"), 0)
+    (tmp_path / "no.npz").write_bytes(b"nothing")
+    with pytest.raises(UserError, match=r"no\.npz: cannot be read"):
+        examples(str(tmp_path / "no.npz"), 0)
+    (tmp_path / "images" / "train" / "cat").mkdir(parents=True)
+    (tmp_path / "images" / "train" / "cat" / ".DS_Store").write_bytes(b"nothing")
+    with pytest.raises(UserError, match=r"\.DS_Store: is no image"):
+        examples(str(tmp_path / "images"), 0)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint8, bool])
+def test_labels_may_be_whole_numbers_of_any_size(tmp_path: Path, kind: type) -> None:
+    file = tmp_path / "mine.npz"
+    np.savez(file, x_train=X, y_train=Y.astype(kind), x_test=X, y_test=Y, clean=Y.astype(kind))
+    train = examples(str(file), 0)["train"]
+    assert train.targets.dtype == train.clean_targets.dtype == torch.int64
+    assert train.targets.tolist() == Y.tolist()

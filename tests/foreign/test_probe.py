@@ -18,6 +18,7 @@ from ntkexp.results import Record, read
 from ntkexp.theory.alignment import centre
 
 CLASSES, EXAMPLES = 4, 12
+LOGIT = ("--model", "foreign_code:Logit", "--checkpoints", "logit-step=0.pt")
 STEPS = (0, 5, 30)
 CODE = """
 import torch
@@ -49,6 +50,12 @@ def from_one():
 def one_hot():
     return {name: (x, nn.functional.one_hot(y)) for name, (x, y) in pairs().items()}
 
+def Logit():
+    return nn.Linear(6, 1)
+
+def of_signs():
+    return {name: (x, 2 * (y > 1).long() - 1) for name, (x, y) in pairs().items()}
+
 def loaders():
     return {name: {"x": x} for name, (x, y) in pairs().items()}
 
@@ -67,6 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(sys, "path", [str(folder), *sys.path])
         import foreign_code  # type: ignore[import-not-found]
 
+        torch.save(foreign_code.Logit().state_dict(), "logit-step=0.pt")
         torch.manual_seed(0)
         network, (x, y) = foreign_code.Net(), foreign_code.load()["train"]
         optimiser = torch.optim.SGD(network.parameters(), 0.1)
@@ -189,6 +197,10 @@ def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
         (["--data", "foreign_code:Net"], "gives Sequential; expected a dict with train and test"),
         (["--data", "foreign_code:from_one"], "labels go from 1 to 4; the network has 4 outputs"),
         (["--data", "foreign_code:one_hot"], "expected a class for each example"),
+        (
+            [*LOGIT, "--data", "foreign_code:of_signs"],
+            "labels go from -1 to 1; the network has 1 output, expected 0 to 1, or floats",
+        ),
         (["--data", "foreign_code:loaders"], "expected (x, y), two tensors, got a dict"),
         (["--data", "nowhere"], "expected MODULE:FUNCTION, an .npz file"),
         (["--examples", "50"], "examples=50: there are 20 test examples"),

@@ -116,6 +116,7 @@ def test_each_objective_knows_how_many_outputs_it_needs() -> None:
         ("binary", CLASSES, 3, "two classes, the data have 3"),
         ("binary", torch.randn(N), None, "takes classes, the data have numbers"),
         ("cross_entropy", torch.randn(N, 2), None, "takes classes, the data have numbers"),
+        ("usual", CLASSES, None, "whole ones are taken for classes; expected floats"),
     ],
 )
 def test_an_objective_that_means_nothing_is_refused(

@@ -12,7 +12,7 @@ import torch
 import ntkexp
 from ntkexp.errors import RunFailed, UserError
 from ntkexp.models.cnn import Cnn
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, assert_agree, composed, table, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 PICKY = ("optim=tests.optim.made_picky.Picky", "probe=[]", "optim.steps=6", *TINY)
@@ -38,6 +38,20 @@ def test_a_network_that_cannot_be_built_unseen_is_refused_before_there_is_a_fold
     with pytest.raises(UserError, match="is a convolution"):
         ntkexp.run(None, ["data=cifar10", "model=cnn", *PICKY], runs=tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_members_are_updated_as_each_alone_whatever_it_makes_of_rates_and_gradients(
+    tmp_path: Path,
+) -> None:
+    words = (*MLP, *PICKY[1:], "optim=tests.optim.made_warming.Warming", "optim.lr=0.1")
+    words = (*words, "optim.steps=12")
+    together = table(train(tmp_path, *words, "members={seed: [0, 1]}"), "steps")
+    for seed in (0, 1):
+        own = together[together["seed"] == seed].drop(columns="seed").reset_index(drop=True)
+        assert own["lr"].nunique() == 8
+        assert_agree(own, table(train(tmp_path, *words, f"seed={seed}"), "steps"), 1e-4, 1e-6)
+    with pytest.raises(UserError, match="Warming is no gradient descent"):
+        train(tmp_path, *words, "transform=linearise", "transform.route=function")
 
 
 def test_an_optimiser_that_cannot_go_on_has_diverged(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 
+from ntkexp.data import Split
 from ntkexp.execution.prepare import prepare
 from ntkexp.training import supervised
 from tests.pretended import device
@@ -137,3 +139,12 @@ def test_a_step_waits_for_the_device_so_many_times_at_most(
         device.waits.clear()
         work.advance(33)
     assert sum(device.waits.values()) / 30 <= most, device.waits
+
+
+def test_examples_of_ones_own_may_lie_there() -> None:
+    with pretended() as there:
+        x, y = torch.zeros(8, 2).to(there), (torch.arange(8) % 2).to(there)
+        split = Split.of(x, y, noise=0.5, difficult=2)
+        assert {mask.device for mask in split.subsets().values()} == {x.device}
+        marked = Split.of(x, y, noise=1.0, difficult=split.difficult)
+        assert int((marked.corrupted & marked.difficult).sum()) == 0

@@ -59,6 +59,12 @@ def test_a_score_is_the_share_of_right_answers_of_those_that_left_it_out(network
     assert 0 < np.mean(expected) < 1
 
 
+def test_a_tenth_more_or_less_is_no_hindrance_to_small_training_sets() -> None:
+    """Of 53 images ten networks of ratio 1 have 5 or 6 to train on, fewer than a minibatch."""
+    (scores,) = finished(HeldOut(study(examples=53, ratios=[1]), CPU))["c_scores"]
+    assert np.isfinite(np.asarray(scores["score"])).all()
+
+
 @pytest.mark.parametrize("network", Network)
 def test_a_network_of_a_group_learns_what_it_learns_alone(network: Network) -> None:
     """Against a plain loop with torch's own SGD on the same minibatches."""

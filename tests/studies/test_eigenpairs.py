@@ -56,6 +56,15 @@ def test_pairs_are_those_of_the_kernel_of_all_images(
         assert vector[np.abs(vector).argmax()] > 0
 
 
+@pytest.mark.parametrize(("most", "count", "kept"), [(12_000, 1000, 360), (10, 3, 3)])
+def test_of_few_images_all_pairs_are_kept_and_few_pairs_are_found(
+    most: int, count: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eigenpairs, "DENSE", most)
+    frames = Eigenpairs(images="mnist", network=SMALL, count=count).run()
+    assert len(frames["eigenpairs"]) == kept
+
+
 def test_norms_have_their_first_statistics_and_small_eigenvalues_are_exact() -> None:
     """Float32 is off by more than 1e-5 of the last of these pairs."""
     config = Resnet18(base=4, init=Init.lecun, residual_scale=ResidualScale.zero)

@@ -118,6 +118,15 @@ def test_in_full_batch_training_the_loss_is_that_of_the_training_set(tmp_path: P
     assert losses[step - 1] < 1.0 <= losses[step - 2]
 
 
+def test_one_batch_an_epoch_that_leaves_examples_out_is_no_full_batch(tmp_path: Path) -> None:
+    words = (*TINY, *NET, "optim.steps=40", "optim.lr=0.05", "optim.batch_size=40")
+    run = train(tmp_path, *words, "optim.drop_last=true", "probing.losses=[1.5]")
+    losses = pd.read_parquet(run / "steps.parquet")["train_loss"]
+    mean = losses.ewm(alpha=0.1, adjust=False).mean()
+    (step,) = pd.read_parquet(run / "events.parquet")["step"]
+    assert step == int(np.argmax(mean < 1.5)) + 1
+
+
 def test_named_subsets_are_evaluated_apart(tmp_path: Path) -> None:
     words = (*TINY, *NET, "data.noise=0.5", "optim.steps=40", "optim.lr=0.05")
     plain = pd.read_parquet(train(tmp_path / "plain", *words) / "evals.parquet")

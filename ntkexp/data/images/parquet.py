@@ -79,6 +79,12 @@ def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
                     f"{path}: columns {', '.join(columns)}, expected label and "
                     f"{' or '.join(IMAGE_COLUMNS)}"
                 )
+            kept_as = file.schema_arrow.field(image_column).type
+            if not pa.types.is_struct(kept_as):
+                raise UserError(
+                    f"{path}: column {image_column} is {kept_as}, expected a struct of bytes and "
+                    "path with the encoded image"
+                )
             rows = file.metadata.num_rows
             with Progress(f"decoding {kind.name}/{path.name}", rows, shown=progress) as bar:
                 for batch in file.iter_batches(ROWS_AT_ONCE, columns=[image_column, "label"]):

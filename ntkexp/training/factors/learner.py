@@ -1,8 +1,8 @@
 """A linearised network trained on the gradients of all examples (ntkexp/training/factors/stack.py).
 
 Two products of small matrices an update, where forward mode takes two forwards and two backwards:
-.43 of its time for an MLP, .045 for a LeNet5 (docs/measured/linearised.md). Any optimiser goes, and
-no kernel is made.
+.43 of its time for an MLP, .045 for a LeNet5 (docs/measured/linearised.md). Any optimiser
+of ntkexp's own goes, and no kernel is made.
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ class FactorLearner(NetworkLearner):
     def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
         super().__init__(prepared, batches)
         assert isinstance(prepared.model, Linearised)
-        if self.update.sees_forward:
+        if self.update.sees_forward or not self.update.stacks:
+            lacks = (
+                "looks at the forward of each minibatch, which transform.route=factors has not"
+                if self.update.sees_forward
+                else "updates no stack of weights, which transform.route=factors makes"
+            )
             raise UserError(
-                f"optim={self.config.optim.name}: looks at the forward of each minibatch, which "
-                "transform.route=factors has not; expected transform.route=forward"
+                f"optim={self.config.optim.name}: {lacks}; expected transform.route=forward"
             )
         self.linearised = prepared.model
         self._stack: FactorStack | None = None

@@ -7,7 +7,7 @@ the members of one run, which share kernels; there with the kernel on disk, wher
 small. Function space needs plain SGD, and images that nothing augments.
 
 Factors (ntkexp/training/factors) are taken where `transform.route` says so: the gradients of one
-output at all examples, for any optimiser.
+output at all examples, for any optimiser of ntkexp's own.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def obstacle_to_factors(prepared: NetworkOnData) -> str | None:
 def obstacle_to_function_space(prepared: NetworkOnData) -> str | None:
     """Why a run cannot be trained in function space, if it cannot."""
     optim, dataset = prepared.config.optim, prepared.dataset
-    if not isinstance(optim, Sgd):
+    if type(optim) is not Sgd:
         return f"optim={optim.name} is no gradient descent in function space"
     if optim.weight_decay:
         return f"optim.weight_decay={optim.weight_decay:g} decays weights, which it has none of"

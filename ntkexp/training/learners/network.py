@@ -247,6 +247,8 @@ def drawing_layers(model: nn.Module) -> list[str]:
 def _draws(module: nn.Module) -> bool:
     if isinstance(module, _DropoutNd):
         return module.p > 0
+    if isinstance(module, nn.RNNBase | nn.MultiheadAttention):
+        return module.dropout > 0
     return isinstance(module, nn.RReLU) or bool(getattr(module, MARK, False))
 
 

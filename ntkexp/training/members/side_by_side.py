@@ -94,8 +94,11 @@ class Members(Generic[W]):
 
     def _make_steps(self, active: Sequence[int], to: int) -> None:
         """A step of every active member, or several up to `to`; what happens goes to `_events`."""
+        step = self.step
         for m in active:
             work = self.works[m]
+            if work.step > step:  # a run that was cut short had made its step, and not all others'
+                continue
             try:
                 event = work.advance(work.step + 1)
             except Diverged as error:

@@ -52,7 +52,7 @@ class Stack:
         losses = self.objective.losses(outputs.flatten(0, 1), targets.flatten(0, 1))
         loss = losses.view(outputs.shape[:2]).mean(1)
         # No network takes part in another's loss: the gradient of the sum has each one's own.
-        gradients = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+        gradients = torch.autograd.grad(loss.sum(), self.update.parameters)
         self.update.take(list(gradients))
         return outputs.detach(), loss.detach()
 
@@ -65,16 +65,19 @@ class Stack:
 
 
 def is_mlp(model: nn.Module) -> bool:
-    """True for flatten, linear, relu, linear, ..., linear, all with biases."""
-    if not isinstance(model, nn.Sequential):
+    """True for flatten, linear, relu, linear, ..., linear, all with biases of their own that are
+    trained. A subclass may compute something else."""
+    if type(model) is not nn.Sequential:
         return False
     flatten, *layers = model
     linears, relus = layers[::2], layers[1::2]
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
     return (
-        isinstance(flatten, nn.Flatten)
+        type(flatten) is nn.Flatten
         and len(linears) == len(relus) + 1
-        and all(isinstance(layer, nn.Linear) and layer.bias is not None for layer in linears)
-        and all(isinstance(layer, nn.ReLU) for layer in relus)
+        and all(type(layer) is nn.Linear and layer.bias is not None for layer in linears)
+        and all(type(layer) is nn.ReLU for layer in relus)
+        and len(trained) == 2 * len(linears)
     )
 
 
@@ -135,7 +138,7 @@ class StackedMLP(Stack):
         For plain momentum the buffer is the velocity itself: v <- mu v + g.
         """
         update = self.update
-        if isinstance(update, SgdUpdate) and not _per_member(update):
+        if type(update) is SgdUpdate and not _per_member(update):
             return update.memory["velocity"], float(update.momentum)
         if not self._gradients:
             self._gradients = [torch.zeros_like(part) for part in update.parameters]

@@ -7,11 +7,11 @@ from itertools import chain
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from ntkexp.errors import UserError
 from ntkexp.probes import Probe
 from ntkexp.probes.view import evaluating
+from ntkexp.tangent.function import called_with
 from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.learners.network import NetworkLearner, drawing_layers
 from ntkexp.training.supervised import Supervised
@@ -105,7 +105,7 @@ def needs_every_update(work: Supervised) -> bool:
     that finds a network fitted, or the running mean of minibatches that waits for a loss."""
     watched = any(type(probe).watches is not Probe.watches for probe in work.probes.values())
     evaluated = work.config.optim.stop_loss is not None
-    return watched or evaluated or (work.waits_for_a_loss and work.batches.steps_per_epoch > 1)
+    return watched or evaluated or (work.waits_for_a_loss and not work.batches.are_full)
 
 
 def _differing(first: Supervised, other: Supervised) -> str:
@@ -121,7 +121,7 @@ def _compute_the_same(ours: nn.Module, theirs: nn.Module, work: Supervised) -> b
     inputs = work.dataset.train.inputs[:FEW]
     weights: dict[str, Tensor] = dict(theirs.named_parameters())
     with evaluating(ours), evaluating(theirs):
-        return torch.allclose(functional_call(ours, weights, (inputs,)), theirs(inputs))
+        return torch.allclose(called_with(ours, weights, (inputs,)), theirs(inputs))
 
 
 def _shapes(work: Supervised) -> dict[str, tuple[int, ...]]:

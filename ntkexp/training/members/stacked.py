@@ -14,6 +14,7 @@ from ntkexp.data.batches import Batches, Endless
 from ntkexp.errors import Diverged
 from ntkexp.members import Columns
 from ntkexp.optim import Schedule
+from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import View
 from ntkexp.results.table import Table
 from ntkexp.training.factors.learner import FactorLearner
@@ -84,8 +85,11 @@ class StackedMembers(Members[Supervised]):
         lrs = self._rates
         outputs, targets, loss = self._compute(step)
         if watched:
-            for work, lr in zip(works, lrs, strict=True):
-                work.before_update(lr)
+            for m, work, lr in zip(self._stacked_members, works, lrs, strict=True):
+                try:
+                    work.before_update(lr)
+                except Diverged as error:
+                    self._end(m, error)
         self._stack.apply(lrs)
         accuracy = torch.full_like(loss, torch.nan, dtype=torch.float64)
         if works[0].recorder.keeps(step):
@@ -96,13 +100,15 @@ class StackedMembers(Members[Supervised]):
             work.step += 1
 
     def _burst(self, works: Sequence[Supervised], to: int) -> bool:
-        """Make updates up to `to`, or until a member has something to report; True if one has.
+        """Make updates up to `to`, or to the first member's end, or until a member has something to
+        report; True if one has.
 
         In function space an update takes less time than asking a hundred members for their state.
         So their losses alone are looked at, all at once.
         """
         waited_for = torch.tensor([work.waited_for for work in works], dtype=torch.float64)
-        for _ in range(min(to - works[0].step, AT_ONCE)):
+        end = min(to, *(work.last for work in works))
+        for _ in range(min(end - works[0].step, AT_ONCE)):
             self._update(works, works[0].step, watched=False)
             loss = self._waiting[-1][1].double().cpu()
             if bool(((loss < waited_for) | ~loss.isfinite()).any()):
@@ -157,7 +163,9 @@ class StackedMembers(Members[Supervised]):
         self._stack, self._heads = self._stacked(works)
         self._rates = None
         self._constant_rates = all(
-            work.config.optim.schedule is Schedule.constant for work in works
+            work.config.optim.schedule is Schedule.constant
+            and type(work.update).rate is WeightUpdate.rate
+            for work in works
         )
         self._in_bursts = isinstance(self._stack, FunctionStack) and not any(
             needs_every_update(work) for work in works
@@ -196,6 +204,8 @@ class StackedMembers(Members[Supervised]):
             try:
                 self.works[m].recorder.take(updates_of_member, losses[row], accuracies[row])
             except Diverged as error:
+                # However late its loss was fetched.
+                self.works[m].step = error.step + 1
                 self._end(m, error)
 
     @contextmanager

@@ -102,10 +102,10 @@ class Stack:
         update = self.updates[name]
         # No work takes part in another's loss: the gradient of the sum has each one's own.
         update.take([*torch.autograd.grad(losses.sum(), update.parameters)])
-        rates = [work.rate(name, step) for work in self.works]
-        update.apply(one_or_each(rates, update.parameters[0]))
         for work in self.works:
             work.updates[name].updates = update.updates
+        rates = [work.updates[name].rate(work.rate(name, step)) for work in self.works]
+        update.apply(one_or_each(rates, update.parameters[0]))
         return losses.detach(), numbers
 
     def release(self) -> None:

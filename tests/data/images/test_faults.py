@@ -55,6 +55,15 @@ def test_images_decoded_as_one_kind_are_not_taken_for_another(made_up: Any) -> N
     refused(f"{ours}, row 0: image is 32x32 RGB, expected 28x28 L")
 
 
+def test_a_column_of_bytes_is_refused_by_its_name(made_up: Any) -> None:
+    path = made_up.parquet("mnist")
+    table = pd.read_parquet(path)
+    table["image"] = [image["bytes"] for image in table["image"]]
+    table.to_parquet(path)
+    with pytest.raises(UserError, match="column image is binary, expected a struct"):
+        read("mnist", "train")
+
+
 @pytest.mark.parametrize("layout", ["parquet", "idx"])
 def test_a_dangling_link_and_a_folder_are_named_and_not_downloaded_over(
     made_up: Any, layout: str

@@ -151,3 +151,12 @@ def test_memory_is_free_without_the_garbage_collector() -> None:
         assert not [tensor for tensor in tensors if tensor.grad_fn is not None]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("measure", MEASUREMENTS)
+def test_a_layer_that_stands_in_two_places_keeps_its_weights(measure: str) -> None:
+    layer = nn.Linear(5, 5)
+    model, x = nn.Sequential(layer, nn.Tanh(), layer), torch.randn(4, 5)
+    weight = layer.weight
+    MEASUREMENTS[measure](model, x)
+    assert layer.weight is weight and weight.requires_grad

@@ -73,6 +73,7 @@ def test_members_that_begin_elsewhere_are_refused(tmp_path: Path) -> None:
     [
         (("data=mnist", "objective=usual"), "kept of one output, and there are 10"),
         (("data=cifar10", "data.augment=crop_flip"), "new examples|one output"),
+        (("optim=torch", "optim.of=AdamW"), "optim=torch: updates no stack of weights"),
     ],
 )
 def test_what_has_no_such_gradients_is_refused(

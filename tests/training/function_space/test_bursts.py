@@ -45,6 +45,16 @@ def test_a_member_that_diverges_in_a_burst_ends_at_its_step(
     pd.testing.assert_frame_equal(ends, table(single, "members"))
 
 
+def test_a_member_with_fewer_steps_ends_there_and_not_at_the_next_look(tmp_path: Path) -> None:
+    words = [word for word in LINEAR if not word.startswith(("optim.stop_after", "members"))]
+    words += ["probing.losses=[]", "probe=[]", "members={optim.steps: [9, 60]}"]
+    run = train(tmp_path, *words)
+    ends = table(run, "members").set_index("optim.steps")["step"]
+    assert ends.to_dict() == {9: 9, 60: 60}
+    evals = table(run, "evals")
+    assert evals[evals["optim.steps"] == 9]["step"].max() == 9
+
+
 @pytest.mark.parametrize("transform", ["plain", "linearise"])
 def test_members_are_over_below_the_last_loss(transform: str, tmp_path: Path) -> None:
     run = train(tmp_path, *WORDS, f"transform={transform}")

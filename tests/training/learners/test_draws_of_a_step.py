@@ -7,9 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
+from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.execution.prepare import prepare
+from ntkexp.training.learners.network import drawing_layers
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import assert_same_files, composed, train
 
@@ -55,6 +57,17 @@ def test_other_units_are_dropped_at_every_step_and_nobody_elses_numbers_are_draw
     work.advance(2)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert not torch.equal(dropped[0], dropped[1])
+
+
+def test_layers_that_drop_by_themselves_draw() -> None:
+    network = nn.ModuleDict(
+        {
+            "recurrent": nn.LSTM(2, 2, num_layers=2, dropout=0.1),
+            "attention": nn.MultiheadAttention(2, 1, dropout=0.1),
+            "dropless": nn.MultiheadAttention(2, 1),
+        }
+    )
+    assert drawing_layers(network) == ["recurrent", "attention"]
 
 
 def test_a_stream_is_trained_on_what_it_draws_and_looked_at_on_its_sample(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ntkexp.checkpoint import restored, saved
-from ntkexp.errors import UserError
+from ntkexp.errors import Diverged, UserError
 from ntkexp.training.members import side_by_side as members
 from tests.tiny_runs import TINY, assert_agree, goes_on, table, train
 
@@ -115,6 +115,28 @@ def test_one_may_diverge_and_one_be_fitted_early(tmp_path: Path) -> None:
             both = table(together, name)
             own = both[both["optim.lr"] == rate]
             assert own["step"].tolist() == table(alone, name)["step"].tolist()
+
+
+def test_the_end_of_one_that_diverges_does_not_depend_on_when_its_loss_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*WORDS, "probing.spacing=list", "probing.steps=[0]", "probe=[complexity]")
+    words = (*words, "members={optim.lr: [0.01, 1e4]}")
+    seldom = train(tmp_path / "seldom", *words)
+    monkeypatch.setattr(members, "BURST_SECONDS", 0.0)
+    often = train(tmp_path / "often", *words)
+    ends = table(seldom, "members").set_index("optim.lr")
+    steps = table(seldom, "steps")
+    assert ends["outcome"][1e4] == "diverged"
+    # The update whose loss was not finite was made, and has no row.
+    assert ends["step"][1e4] == steps[steps["optim.lr"] == 1e4]["step"].max() + 2 < 30
+    for name in ("members", "steps", "complexity"):
+        assert table(seldom, name).equals(table(often, name)), name
+
+
+def test_a_probe_of_updates_is_no_reason_to_call_a_divergence_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(Diverged, match=r"the loss is not finite at step [2-6];"):
+        train(tmp_path, *WORDS, "probe=[complexity]", "optim.lr=1e4")
 
 
 @pytest.mark.parametrize("stop_at", [7, 23, pytest.param(1, marks=pytest.mark.on_demand)])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import pytest
@@ -122,6 +124,73 @@ def steps_as_each_alone(
                 torch.testing.assert_close(mine_part, other_part, rtol=1e-7, atol=1e-8)
 
 
+class Unit(nn.Linear):
+    """A layer of one's own: its weight has length 1."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, self.weight / self.weight.norm(), self.bias)
+
+
+class Tripled(nn.Sequential):
+    def forward(self, x: Tensor) -> Tensor:
+        return 3 * super().forward(x)
+
+
+def two_layers(
+    kind: type[nn.Sequential] = nn.Sequential, first: type[nn.Linear] = nn.Linear
+) -> nn.Module:
+    return kind(nn.Flatten(), first(5, 5), nn.ReLU(), nn.Linear(5, 5))
+
+
+def frozen() -> nn.Module:
+    model = two_layers()
+    model.get_submodule("1").requires_grad_(False)
+    return model
+
+
+def tied() -> nn.Module:
+    model = two_layers()
+    model.get_submodule("3").weight = model.get_parameter("1.weight")
+    return model
+
+
+def called_twice() -> nn.Module:
+    layer = nn.Linear(5, 5)
+    return nn.Sequential(nn.Flatten(), layer, nn.ReLU(), layer)
+
+
+OWN: dict[str, Callable[[], nn.Module]] = {
+    "a layer of one's own": partial(two_layers, first=Unit),
+    "a forward of one's own": partial(two_layers, Tripled),
+    "frozen weights": frozen,
+    "one weight of two layers": tied,
+    "one layer twice": called_twice,
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_stack_of_ones_own_networks_steps_as_each_alone(name: str) -> None:
+    torch.manual_seed(0)
+    alone = [OWN[name]().double() for _ in range(3)]
+    stacked = copy.deepcopy(alone)
+    theirs, ours = (
+        [SgdUpdate(m.parameters(), momentum=0.9, weight_decay=0.0) for m in models]
+        for models in (alone, stacked)
+    )
+    objective = CrossEntropyLoss(5)
+    stack = (StackedMLP if is_mlp(stacked[0]) else Stack)(stacked, ours, objective)
+    for _ in range(3):
+        inputs, targets = torch.randn(3, 6, 5).double(), torch.randint(5, (3, 6))
+        _, loss = stack.compute(inputs, targets)
+        stack.apply([0.1] * 3)
+        for m, (model, update) in enumerate(zip(alone, theirs, strict=True)):
+            own_loss = objective.losses(model(inputs[m]), targets[m]).mean()
+            torch.testing.assert_close(loss[m], own_loss.detach())
+            own_loss.backward()
+            update.compute()
+            update.apply(0.1)
+
+
 def test_released_networks_have_weights_of_their_own() -> None:
     made, updates = networks("mlp", "sgd", [0.9] * 3, [0.0] * 3)
     stack = Stack(made, updates, CrossEntropyLoss(4))
@@ -150,6 +219,7 @@ def test_members_may_not_differ_in_what_one_formula_needs_once() -> None:
         (lambda: nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)), False),
         (lambda: nn.Sequential(nn.Flatten(), nn.Linear(2, 3), nn.ReLU()), False),
         (lambda: nn.Linear(2, 3), False),
+        *((own, False) for own in OWN.values()),
     ],
 )
 def test_what_counts_as_an_mlp(model: Callable[[], nn.Module], answer: bool) -> None:

@@ -12,8 +12,13 @@ import torch
 
 from ntkexp.checkpoint import restored
 from ntkexp.config import StudyConfig
+from ntkexp.errors import Interrupted
+from ntkexp.optim.adam import AdamUpdate
+from ntkexp.progress import reporting_to, track
+from ntkexp.studies.stepped import Row, SteppedWork
+from ntkexp.training.loop import _stopping
 from ntkexp.training.members.side_by_side import Members
-from ntkexp.training.members.stepped import StackedSteps, are_alike
+from ntkexp.training.members.stepped import StackedSteps, are_alike, side_by_side
 from ntkexp.training.study import Place, prepare
 from tests.tiny_runs import goes_on, train
 from tests.training.made_works import Duel
@@ -61,6 +66,43 @@ def test_asking_whether_they_are_alike_changes_nothing() -> None:
             expected = other.networks[name].state_dict()  # type: ignore[attr-defined]
             for key, tensor in network.state_dict().items():
                 assert torch.equal(tensor, expected[key]), key
+
+
+def test_a_rate_that_an_optimiser_decides_is_the_same_in_a_stack(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rate(update: AdamUpdate, planned: float) -> float:
+        return planned / (1 + update.updates)
+
+    monkeypatch.setattr(AdamUpdate, "rate", rate)
+    studies = [Duel(seed=1), Duel(seed=2)]
+    stacked, alone = works(*studies), works(*studies)
+    side_by_side(stacked, [{}, {}], []).advance(2)  # type: ignore[arg-type]
+    for ours, theirs in zip(stacked, alone, strict=True):
+        theirs.advance(2)  # type: ignore[attr-defined]
+        judges = [work.networks["judge"].state_dict() for work in (ours, theirs)]  # type: ignore[attr-defined]
+        torch.testing.assert_close(*judges, rtol=1e-4, atol=1e-6)
+
+
+class Slow(SteppedWork):
+    """Tells of its progress inside of a step: there a signal may stop it."""
+
+    def update(self, step: int) -> Row:
+        for _ in track(range(2), "slow"):
+            pass
+        return {}
+
+
+def test_members_that_were_stopped_within_a_step_go_on_in_step() -> None:
+    works = [Slow(last=3), Slow(last=3)]
+    members = Members(works, [{}, {}], [])
+    questions = itertools.count()
+    # The second member's first step is cut short.
+    with pytest.raises(Interrupted), reporting_to(_stopping(lambda: next(questions) == 2)):
+        members.advance(1)
+    assert [work.step for work in works] == [1, 0]
+    members.advance(1)
+    assert [work.step for work in works] == [1, 1]
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
