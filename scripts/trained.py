@@ -226,11 +226,13 @@ def ends(records: Sequence[Record]) -> str:
     span = f"{_span([record.iteration for record in records], ',')} iterations{going}"
     if any("evals" not in record.tables for record in records):
         return span
-    shares = {
-        split: _span([100 * accuracy_of(record, split).iloc[-1] for record in records], ".0f")
+    train, test = (
+        [100 * accuracy_of(record, split).iloc[-1] for record in records]
         for split in ("train", "test")
-    }
-    return f"{span}, accuracy {shares['train']} % train and {shares['test']} % test"
+    )
+    if np.isnan([*train, *test]).any():  # numbers are learned, not classes
+        return span
+    return f"{span}, accuracy {_span(train, '.0f')} % train and {_span(test, '.0f')} % test"
 
 
 def _span(values: Sequence[float], form: str) -> str:
