@@ -5,9 +5,9 @@
 #   scripts/first_hour.sh plan         prints the steps and composes their runs; needs no GPU
 #   scripts/first_hour.sh kernels cut  these steps alone
 #
-# In a fresh clone first: pip install -e '.[dev]', with PyTorch for CUDA. NTKEXP_DATA names the folder
-# of images. FOLDER is what the runs are written to (default: first_hour), not in outputs: from there
-# scripts/reference.sh would keep them.
+# In a fresh clone first: pip install -c constraints.txt -e '.[dev]'
+# NTKEXP_DATA names the folder of images, FOLDER that of the runs (default: first_hour). It is not in
+# outputs: from there scripts/reference.sh would keep them.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/ntkexp ] && PATH=$PWD/.venv/bin:$PATH
