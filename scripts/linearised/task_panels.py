@@ -36,8 +36,7 @@ def accuracies(records: Sequence[Record]) -> Figure:
         runs.stop(["no network with its linearisation on eigenfunctions of one kernel"])
     table = each_task(both)
     titles = dict.fromkeys(pair.title for pair in both)
-    size = (PANEL * len(titles) + 0.4, PANEL + 0.4)
-    size = (max(size[0], drawing.COLUMN), size[1] + 0.3)
+    size = (max(PANEL * len(titles) + 0.4, drawing.COLUMN), PANEL + 0.7)
     figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False, sharey=True)
     without = []
     for axes, title in zip(grid[0], titles, strict=True):
