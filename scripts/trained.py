@@ -303,8 +303,9 @@ def curve(
         mean = values.mean(axis=0)
         reach = np.abs(np.stack([values.min(axis=0), values.max(axis=0)]) - mean)
         hollow = {"markerfacecolor": "none"} if linestyle == TEST else {}
+        # A point on the border of its panel is whole.
         axes.errorbar(steps, mean, reach if band else None, fmt="o", markersize=3, color=colour,
-                      label=label, **hollow)  # fmt: skip
+                      label=label, clip_on=False, **hollow)  # fmt: skip
     elif band and len(values) > 1:
         drawing.mean_and_band(axes, steps, values, colour=colour, label=label, linestyle=linestyle)
     else:

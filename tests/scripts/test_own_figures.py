@@ -89,6 +89,7 @@ def test_one_look_is_points(outputs: Path) -> None:
     for line in accuracy.lines[:2]:
         assert line.get_marker() == "o"
         assert line.get_linestyle() == "None"
+        assert not line.get_clip_on()
     low, high = accuracy.get_xlim()
     assert low < 4 < high
     figures.draw("alignment", "2", records(outputs, "look"))
