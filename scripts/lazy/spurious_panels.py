@@ -43,6 +43,10 @@ def _chosen(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> l
     return choose(runs.of_experiment(experiment, places, tables))
 
 
+def of_other_seeds(options: drawing.Options) -> Figure:
+    return draw(records_of(options), range(1, 5))
+
+
 def draw(records: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
     """A row for every experiment and seed of two regimes or more, for one alone compares nothing;
     `seeds` None is the first one of each."""

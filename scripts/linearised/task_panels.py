@@ -29,6 +29,14 @@ def records_of(options: drawing.Options, tables: Sequence[str]) -> list[Record]:
     return runs.chosen_of(options.experiments, options.runs, tables)
 
 
+def of_accuracies(options: drawing.Options) -> Figure:
+    return accuracies(records_of(options, ("evals",)))
+
+
+def of_movements(options: drawing.Options) -> Figure:
+    return movements(records_of(options, ("evals", "distance")))
+
+
 def accuracies(records: Sequence[Record]) -> Figure:
     """A panel a kind of network: test accuracy by j, and that on CIFAR2 as lines."""
     both = list(pairs([record for record in records if not record.experiment.startswith(CIFAR2)]))
