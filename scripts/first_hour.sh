@@ -5,13 +5,15 @@
 #   scripts/first_hour.sh plan         prints the steps and composes their runs; needs no GPU
 #   scripts/first_hour.sh kernels cut  these steps alone
 #
-# NTKEXP_DATA names the folder of images, FOLDER what is written (default: outputs/first_hour).
+# In a fresh clone first: pip install -c constraints.txt -e '.[dev]'
+# NTKEXP_DATA names the folder of images, FOLDER that of the runs (default: first_hour). It is not in
+# outputs: from there scripts/reference.sh would keep them.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/ntkexp ] && PATH=$PWD/.venv/bin:$PATH
 NTKEXP=${NTKEXP:-ntkexp}
 PYTHON=${PYTHON:-python3}
-FOLDER=${FOLDER:-outputs/first_hour}
+FOLDER=${FOLDER:-first_hour}
 PLAN=
 FAILED=
 if [ "${1:-}" = plan ]; then PLAN=yes; shift; fi
@@ -97,6 +99,7 @@ for deterministic in (True, False):
     for options in (Vgg(depth=19), Resnet18()):
         net = build(options, (3, 32, 32), 10, seed=0).cuda().eval()
         torch.manual_seed(0)
+        torch.cuda.reset_peak_memory_stats()
         gram = tangent_kernel(net, torch.randn(100, 3, 32, 32).cuda()).gram
         peak = torch.cuda.max_memory_allocated() / 1e9
         print(options.name, deterministic, f'{gram.norm().item():.4e}, peak {peak:.1f} GB')"
@@ -109,15 +112,15 @@ step plain "finished, and slower" \
     run plain +exp=vgg19_clean "${SHORT[@]}" device=cuda deterministic=true cuda_graph=false
 step same "nothing: both have the same losses to the last digit" same graph plain
 step cut "interrupted, then finished: probes go on with what they remember" \
-    cut cut +exp=mlp_mnist 'probe=[telescope,complexity]' optim.epochs=null optim.steps=20000 \
-    device=cuda checkpoint.every_seconds=2
-step second "with two GPUs: finished" run second +exp=disk device=cuda:1 optim.steps=200
+    cut cut +exp=mlp_mnist 'probe=[telescope,complexity]' optim.epochs=null optim.steps=40000 \
+    optim.stop_loss=null device=cuda checkpoint.every_seconds=2
+step second "finished; with one GPU this and the next fail" run second +exp=disk device=cuda:1 optim.steps=200
 step falls "a loss that falls" falls second
 step sweep "both jobs finished" run sweep -m +exp=disk seed=2,3 device=cuda
 step members "finished" \
     run members +exp=mlp_mnist 'members={seed:[0,1,2,3]}' optim.epochs=2 device=cuda
 step linearised "finished; provenance.json names the route" \
-    run linearised +exp=lazy/noise_mlp_lazy device=cuda
+    run linearised +exp=disk transform=linearise device=cuda
 step tf32 "finished, without running out of memory" run tf32 +exp=vgg19_clean \
     'probe=[complexity]' optim.epochs=null optim.steps=60 evaluate.train_examples=500 \
     evaluate.test_examples=500 tf32=true device=cuda

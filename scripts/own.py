@@ -96,6 +96,12 @@ def _columns(
         complete = has_rows(of_title, make.tables)
         if not complete:
             raise UserError(f"{title}: no run has the tables {', '.join(make.tables)}")
+        for record in complete:
+            if any(key.startswith("members.") for key in record.config):
+                raise UserError(
+                    f"{title}: {record.run} is a run of many networks (members), a figure takes "
+                    "runs of one; choose others with --runs"
+                )
         differing = _differing(complete)
         for key in keys:
             if not any(key in record.config for record in complete):

@@ -29,13 +29,7 @@ def chosen(
     `places`: folders of runs; without them the user's own and those of the reference. `counts`:
     tells whether a run's tables hold what is drawn.
     """
-    roots = list(places) or folders(experiment)
-    of_experiment = [
-        record
-        for record in of_recipe(collect(root for root in roots if root.is_dir()), recipe)
-        if record.experiment == experiment and record.one_of_its_experiment
-    ]
-    complete = [record for record in has_rows(of_experiment, tables) if counts(record)]
+    complete = [r for r in of_experiment(experiment, places, tables, recipe) if counts(r)]
     shown = runs_to_show(complete)
     settings = {record.setting for record in complete}
     if len(settings) > 1:
@@ -45,6 +39,17 @@ def chosen(
             file=sys.stderr,
         )
     return shown
+
+
+def of_experiment(
+    experiment: str, places: Sequence[Path], tables: Iterable[str], recipe: str = "paper"
+) -> list[Record]:
+    """All runs of an experiment with the tables, of all settings."""
+    roots = list(places) or folders(experiment)
+    found = of_recipe(collect(root for root in roots if root.is_dir()), recipe)
+    return has_rows(
+        [r for r in found if r.experiment == experiment and r.one_of_its_experiment], tables
+    )
 
 
 def chosen_of(

@@ -226,11 +226,13 @@ def ends(records: Sequence[Record]) -> str:
     span = f"{_span([record.iteration for record in records], ',')} iterations{going}"
     if any("evals" not in record.tables for record in records):
         return span
-    shares = {
-        split: _span([100 * accuracy_of(record, split).iloc[-1] for record in records], ".0f")
+    train, test = (
+        [100 * accuracy_of(record, split).iloc[-1] for record in records]
         for split in ("train", "test")
-    }
-    return f"{span}, accuracy {shares['train']} % train and {shares['test']} % test"
+    )
+    if np.isnan([*train, *test]).any():  # numbers are learned, not classes
+        return span
+    return f"{span}, accuracy {_span(train, '.0f')} % train and {_span(test, '.0f')} % test"
 
 
 def _span(values: Sequence[float], form: str) -> str:
@@ -301,8 +303,9 @@ def curve(
         mean = values.mean(axis=0)
         reach = np.abs(np.stack([values.min(axis=0), values.max(axis=0)]) - mean)
         hollow = {"markerfacecolor": "none"} if linestyle == TEST else {}
+        # A point on the border of its panel is whole.
         axes.errorbar(steps, mean, reach if band else None, fmt="o", markersize=3, color=colour,
-                      label=label, **hollow)  # fmt: skip
+                      label=label, clip_on=False, **hollow)  # fmt: skip
     elif band and len(values) > 1:
         drawing.mean_and_band(axes, steps, values, colour=colour, label=label, linestyle=linestyle)
     else:

@@ -61,13 +61,15 @@ def draw(group: trained.SeedRuns) -> Figure:
 
 
 def _image(axes: Axes, image: np.ndarray) -> None:
-    extent = float(np.abs(image).max())
+    largest = float(np.abs(image).max())
+    # The outermost points lie on the sides of the square: half a pixel stands out.
+    edge = 1 + 1 / (len(image) - 1)
     axes.imshow(
         image,
         cmap="RdBu_r",
-        vmin=-extent,
-        vmax=extent,
-        extent=(-1, 1, -1, 1),
+        vmin=-largest,
+        vmax=largest,
+        extent=(-edge, edge, -edge, edge),
         origin="lower",
         interpolation="nearest",
     )

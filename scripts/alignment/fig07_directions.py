@@ -27,20 +27,13 @@ def draw(group: trained.SeedRuns) -> Figure:
     for offset, (kind, words, colour) in zip((0, count), KINDS, strict=True):
         for method, _, marker, size in METHODS:
             part = directions[(directions["kind"] == kind) & (directions["method"] == method)]
-            values = part.groupby("index")["variation"]
-            mean, low, high = values.mean(), values.quantile(0.1), values.quantile(0.9)
-            x = mean.index + 1 + offset
+            values = part.pivot(index="run", columns="index", values="variation")
+            x = values.columns.to_numpy() + 1 + offset
             if group.seeds > 1 and method == "jvp":
+                low, high = drawing.band(values.to_numpy())
                 axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-            axes.plot(
-                x,
-                mean,
-                marker,
-                color=colour,
-                markersize=size,
-                markeredgewidth=0.7,
-                fillstyle="none",
-            )
+            axes.plot(x, values.mean(), marker, color=colour, markersize=size, markeredgewidth=0.7,
+                      fillstyle="none")  # fmt: skip
         axes.text(
             offset + (count + 1) / 2,
             0.02,
@@ -52,18 +45,10 @@ def draw(group: trained.SeedRuns) -> Figure:
     axes.axvline(count + 0.5, color="0.6", linewidth=0.6)
     axes.set(yscale="log", xlabel="direction", ylabel="output variation", title=group.title)
     marks = [
-        Line2D(
-            [],
-            [],
-            color="black",
-            marker=marker,
-            linestyle="",
-            markersize=size,
-            fillstyle="none",
-            markeredgewidth=0.7,
-        )
+        Line2D([], [], color="black", marker=marker, linestyle="", markersize=size,
+               markeredgewidth=0.7, fillstyle="none")
         for _, _, marker, size in METHODS
-    ]
+    ]  # fmt: skip
     axes.legend(marks, [label for _, label, _, _ in METHODS], loc="upper right", handletextpad=0.2)
     # Room for the words below the dots.
     low, high = axes.get_ylim()

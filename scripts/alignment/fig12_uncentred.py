@@ -38,12 +38,8 @@ def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Fig
     titles = trained.titles(groups, [group.title for group in groups])
     for axes, group, title in zip(panels[0], groups, titles, strict=True):
         for centring, label, colour, style in KINDS:
-            curve = of_test_examples(group.tables["alignment"], centring)
-            if len(curve):
-                trained.curve(axes, curve, "cka", colour=colour, linestyle=style, label=label)
-            else:
-                axes.text(0.97, 0.06, f"no runs yet with {label}", transform=axes.transAxes,
-                          fontsize=6.5, ha="right", va="bottom", color=colour)  # fmt: skip
+            rows = of_test_examples(group.tables["alignment"], centring)
+            trained.curve(axes, rows, "cka", colour=colour, linestyle=style, label=label)
         trained.along_training([axes], group)
         axes.set(title=title, xlabel="iteration")
     panels[0, 0].set(ylabel="alignment, test", ylim=(0, None))

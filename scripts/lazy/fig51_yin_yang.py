@@ -84,7 +84,12 @@ def _progress(axes: Axes, progress: pd.DataFrame, levels: list[float]) -> None:
 
 def _map(axes: Axes, rows: pd.DataFrame, limit: float, seeds: int) -> AxesImage:
     grid = rows.pivot(index="y", columns="x", values="difference").to_numpy()
-    image = axes.imshow(grid, origin="lower", extent=SQUARE, cmap="RdBu_r", vmin=-limit, vmax=limit)
+    # The outermost points lie on the sides of the square: half a pixel is cut off.
+    edge = 1 + 1 / (len(grid) - 1)
+    image = axes.imshow(
+        grid, origin="lower", extent=(-edge, edge, -edge, edge), cmap="RdBu_r", vmin=-limit,
+        vmax=limit,
+    )  # fmt: skip
     axes.contour(
         np.linspace(-1, 1, FINE),
         np.linspace(-1, 1, FINE),

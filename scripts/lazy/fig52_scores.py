@@ -12,9 +12,10 @@ import sys
 
 from matplotlib.figure import Figure
 
+from ntkexp.papers.lazy.curves import BY_SCORE
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import records_of
-from ntkexp.scripts.lazy.score_panels import draw, note, rows
+from ntkexp.scripts.lazy.noise_panels import note, records_of
+from ntkexp.scripts.lazy.score_panels import draw, rows
 
 FIGURE = "5.2"
 
@@ -22,7 +23,7 @@ FIGURE = "5.2"
 def make(options: drawing.Options) -> Figure:
     records = records_of(options)
     figure = draw(rows(records))
-    note(figure, records, seeds=", the first seed")
+    note(figure, records, BY_SCORE, seeds=", the first seed")
     return figure
 
 

@@ -7,21 +7,13 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.papers.lazy.spurious_curves import LIMITS, WATERBIRDS_KIND
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.spurious_panels import draw, records_of
+from ntkexp.scripts.lazy.spurious_panels import of_other_seeds
 
 FIGURE = "C.8"
-SEEDS = range(1, 5)
 
-
-def make(options: drawing.Options) -> Figure:
-    return draw(records_of(options), SEEDS)
-
-
-main = drawing.main(__file__, __doc__, ",".join((*WATERBIRDS_KIND, *LIMITS)), make)
+main = drawing.main(__file__, __doc__, ",".join((*WATERBIRDS_KIND, *LIMITS)), of_other_seeds)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from ntkexp.papers.lazy.claims.noise import LAZY, PLAIN, title
 from ntkexp.papers.lazy.curves import BY_SCORE, TENTHS, at_losses, looks, pairs
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import records_of
-from ntkexp.scripts.lazy.score_panels import colours, note, tenths_legend
+from ntkexp.scripts.lazy.noise_panels import note, records_of
+from ntkexp.scripts.lazy.score_panels import colours, tenths_legend
 
 FIGURE = "C.5"
 POINTS = 60
@@ -50,7 +50,7 @@ def make(options: drawing.Options) -> Figure:
             title=title(name),
         )
     tenths_legend(panels[0, 0])
-    note(figure, records, last="Mean and range where there are several seeds")
+    note(figure, records, BY_SCORE, last="Mean and range where there are several seeds")
     return figure
 
 

@@ -10,10 +10,10 @@ import sys
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.lazy.curves import TENTHS, networks
+from ntkexp.papers.lazy.curves import BY_SCORE, TENTHS, networks
 from ntkexp.scripts import drawing
-from ntkexp.scripts.lazy.noise_panels import records_of
-from ntkexp.scripts.lazy.score_panels import NAMES, ROW, colours, note, rows, tenths_legend
+from ntkexp.scripts.lazy.noise_panels import note, records_of
+from ntkexp.scripts.lazy.score_panels import NAMES, ROW, colours, rows, tenths_legend
 
 FIGURE = "C.6"
 
@@ -38,7 +38,7 @@ def make(options: drawing.Options) -> Figure:
             axes.tick_params(labelbottom=True, labelleft=True)
         panels[0].set_ylabel(f"{name}\naccuracy, a tenth")
     tenths_legend(grid[0, 0])
-    note(figure, records, seeds=", the first seed")
+    note(figure, records, BY_SCORE, seeds=", the first seed")
     return figure
 
 

@@ -11,7 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.claims.noise import title as title_of
-from ntkexp.papers.lazy.curves import MEASURES, WRONG_LABELS, looks, networks, onset, smoothed
+from ntkexp.papers.lazy.curves import (
+    MEASURES,
+    WRONG_LABELS,
+    Columns,
+    looks,
+    networks,
+    onset,
+    smoothed,
+)
 from ntkexp.results.record import NARROWED, Record
 from ntkexp.scripts import drawing, runs
 
@@ -47,10 +55,20 @@ def noted(
     return make
 
 
-def note(figure: Figure, records: Sequence[Record]) -> None:
-    """Write below the figure on what each row was trained, for how long, and instead of what."""
+def note(
+    figure: Figure,
+    records: Sequence[Record],
+    columns: Columns = WRONG_LABELS,
+    *,
+    seeds: str = "",
+    last: str = "",
+) -> None:
+    """Write below the figure on what each row was trained, for how long, and instead of what.
+
+    `seeds`: which of them are drawn; `last`: a line below all.
+    """
     lines, instead = [], []
-    drawn = looks(records, WRONG_LABELS)
+    drawn = looks(records, columns)
     for record in records:
         config, title = record.config, title_of(record.experiment)
         size = config.get("model.width") or config.get("model.base")
@@ -59,16 +77,16 @@ def note(figure: Figure, records: Sequence[Record]) -> None:
         alphas = [f"{alpha:g}" for alpha in _alphas(record, drawn)]
         alpha = f", α = {' and '.join(alphas)}" if alphas else ""
         scaled = " / α²" if "100" in alphas else ""
+        noise = config.get("data.noise")
+        wrong = f", {noise:.0%} of the labels wrong" if noise else ""
         goes_on = "" if record.finished else ", goes on"
         lines.append(
-            f"{title}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, "
-            f"{config['data.noise']:.0%} of the labels wrong, rate {config['optim.lr']:g}{scaled}, "
-            f"{record.iteration:,} iterations{goes_on}"
+            f"{title}{alpha}: {size} {unit}, {config['data.train_examples']:,} images{wrong}, "
+            f"rate {config['optim.lr']:g}{scaled}, {record.iteration:,} iterations{goes_on}{seeds}"
         )
         if record.stands_in_for:
             instead.append(f"{title} stands in for {record.stands_in_for}")
-    text = "\n".join(dict.fromkeys([*lines, *instead]))
-    figure.supxlabel(text, fontsize=7, x=0.01, ha="left")
+    drawing.note(figure, dict.fromkeys([*lines, *instead, *([last] if last else [])]))
 
 
 def _alphas(record: Record, drawn: pd.DataFrame) -> list[float]:

@@ -83,26 +83,3 @@ def tenths_legend(axes: Axes, *, below: bool = False) -> None:
 def mean_loss_axis(axes: Axes, frame: pd.DataFrame) -> None:
     """Training goes to the right: the mean training loss falls."""
     axes.set(xlabel="mean training loss", xlim=(float(frame["all"].max()) * 1.02, 0))
-
-
-def note(figure: Figure, records: Sequence[Record], *, seeds: str = "", last: str = "") -> None:
-    """Write below the figure on what each row was trained, for how long, and instead of what.
-
-    `seeds`: which of them are drawn; `last`: a line below all.
-    """
-    lines, instead = [], []
-    for record in records:
-        config, name = record.config, title(record.experiment)
-        many = "members.transform.alpha" in config
-        size = config.get("model.width") or config.get("model.base")
-        unit = "units" if "model.width" in config else "channels for 64"
-        alpha = "" if many else f", α = {config['transform.alpha']:g}"
-        scaled = " / α²" if many or config["transform.alpha"] != 1 else ""
-        goes_on = "" if record.finished else ", goes on"
-        lines.append(
-            f"{name}{alpha}: {size} {unit}, {config['data.train_examples']:,} images, rate "
-            f"{config['optim.lr']:g}{scaled}, {record.iteration:,} iterations{goes_on}{seeds}"
-        )
-        if record.stands_in_for:
-            instead.append(f"{name} stands in for {record.stands_in_for}")
-    drawing.note(figure, dict.fromkeys([*lines, *instead, *([last] if last else [])]))

@@ -17,9 +17,8 @@ from ntkexp.papers.lazy.spurious_curves import (
     curves,
     networks,
 )
-from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
-from ntkexp.results.select import choose, has_rows, of_recipe
+from ntkexp.results.select import choose
 from ntkexp.scripts import drawing, runs
 
 # In every figure of this paper alpha = 1 is blue, and the lazy regime vermilion.
@@ -41,10 +40,11 @@ def records_of(options: drawing.Options) -> list[Record]:
 
 def _chosen(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> list[Record]:
     """The runs that count, unfinished ones too: the first phase ends after some hundred updates."""
-    roots = list(places) or runs.folders(experiment)
-    candidates = of_recipe(collect(root for root in roots if root.is_dir()), "paper")
-    records = [r for r in candidates if r.experiment == experiment and r.one_of_its_experiment]
-    return choose(has_rows(records, tables))
+    return choose(runs.of_experiment(experiment, places, tables))
+
+
+def of_other_seeds(options: drawing.Options) -> Figure:
+    return draw(records_of(options), range(1, 5))
 
 
 def draw(records: Sequence[Record], seeds: Iterable[int] | None = None) -> Figure:
@@ -76,18 +76,18 @@ def draw(records: Sequence[Record], seeds: Iterable[int] | None = None) -> Figur
     grid[0, 0].legend(lines.values(), lines.keys(), loc="best")
     drawing.letter_panels(grid[0])
     drawn = {str(experiment) for experiment, *_ in rows}
-    figure.supxlabel(_instead(records, drawn), fontsize=7, x=0.01, ha="left")
+    drawing.note(figure, _instead(records, drawn))
     return figure
 
 
-def _instead(records: Sequence[Record], drawn: Collection[str]) -> str:
-    """The note on which networks and images those of the rows stand in for."""
+def _instead(records: Sequence[Record], drawn: Collection[str]) -> list[str]:
+    """Which networks and images those of the rows stand in for."""
     lines = {
         TITLES[record.experiment]: record.stands_in_for
         for record in records
         if record.experiment in drawn and record.stands_in_for
     }
-    return "\n".join(f"{title}: stands in for {words}" for title, words in lines.items())
+    return [f"{title}: stands in for {words}" for title, words in lines.items()]
 
 
 def _title(experiment: str, seed: int, records: Sequence[Record]) -> str:

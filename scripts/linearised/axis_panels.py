@@ -12,12 +12,17 @@ from ntkexp.papers.linearised.axis import Trained, trained
 from ntkexp.papers.linearised.claims.axis import over_the_next
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.linearised.task_panels import PANEL, images_of
+from ntkexp.scripts.linearised.task_panels import PANEL, images_of, records_of
 
+TABLES = ("function_alignment", "one_axis")
 SPLIT = "train"
 # Of the growth over the trace's, which spans less than two powers of ten.
 TICKS = (0.2, 0.5, 1, 2, 5, 10)
 KINDS = ("alignment α", "growth α_T / α₀", "growth over the trace's")
+
+
+def of_all_tasks(options: drawing.Options) -> Figure:
+    return draw(records_of(options, TABLES))
 
 
 def draw(records: Sequence[Record], indices: Sequence[int] | None = None) -> Figure:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
-from ntkexp.scripts.linearised.task_panels import accuracies, records_of
+from ntkexp.scripts.linearised.task_panels import of_accuracies
 
 FIGURE = "2"
 EXPERIMENTS = (
@@ -34,12 +32,7 @@ EXPERIMENTS = (
     "linearised/cifar2_resnet18_linear",
 )
 
-
-def make(options: drawing.Options) -> Figure:
-    return accuracies(records_of(options, ("evals",)))
-
-
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_accuracies)
 
 if __name__ == "__main__":
     sys.exit(main())

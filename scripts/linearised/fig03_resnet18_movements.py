@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
-from ntkexp.scripts.linearised.task_panels import movements, records_of
+from ntkexp.scripts.linearised.task_panels import of_movements
 
 FIGURE = "3"
 EXPERIMENTS = (
@@ -21,12 +19,7 @@ EXPERIMENTS = (
     "linearised/resnet18_one_linear",
 )
 
-
-def make(options: drawing.Options) -> Figure:
-    return movements(records_of(options, ("evals", "distance")))
-
-
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_movements)
 
 if __name__ == "__main__":
     sys.exit(main())

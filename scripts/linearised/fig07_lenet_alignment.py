@@ -11,14 +11,14 @@ import sys
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
-from ntkexp.scripts.linearised.axis_panels import draw
+from ntkexp.scripts.linearised.axis_panels import TABLES, draw
 from ntkexp.scripts.linearised.task_panels import records_of
 
 FIGURE = "7"
 
 
 def make(options: drawing.Options) -> Figure:
-    return draw(records_of(options, ("function_alignment", "one_axis")), (500,))
+    return draw(records_of(options, TABLES), (500,))
 
 
 main = drawing.main(__file__, __doc__, "linearised/lenet_kernel", make)

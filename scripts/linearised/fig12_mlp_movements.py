@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
-from ntkexp.scripts.linearised.task_panels import movements, records_of
+from ntkexp.scripts.linearised.task_panels import of_movements
 
 FIGURE = "12"
 EXPERIMENTS = (
@@ -18,12 +16,7 @@ EXPERIMENTS = (
     "linearised/mlp_linear",
 )
 
-
-def make(options: drawing.Options) -> Figure:
-    return movements(records_of(options, ("evals", "distance")))
-
-
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_movements)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,20 +7,12 @@ from __future__ import annotations
 
 import sys
 
-from matplotlib.figure import Figure
-
 from ntkexp.scripts import drawing
-from ntkexp.scripts.linearised.axis_panels import draw
-from ntkexp.scripts.linearised.task_panels import records_of
+from ntkexp.scripts.linearised.axis_panels import of_all_tasks
 
 FIGURE = "14"
 
-
-def make(options: drawing.Options) -> Figure:
-    return draw(records_of(options, ("function_alignment", "one_axis")), None)
-
-
-main = drawing.main(__file__, __doc__, "linearised/mlp_kernel", make)
+main = drawing.main(__file__, __doc__, "linearised/mlp_kernel", of_all_tasks)
 
 if __name__ == "__main__":
     sys.exit(main())

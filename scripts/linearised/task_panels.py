@@ -29,6 +29,14 @@ def records_of(options: drawing.Options, tables: Sequence[str]) -> list[Record]:
     return runs.chosen_of(options.experiments, options.runs, tables)
 
 
+def of_accuracies(options: drawing.Options) -> Figure:
+    return accuracies(records_of(options, ("evals",)))
+
+
+def of_movements(options: drawing.Options) -> Figure:
+    return movements(records_of(options, ("evals", "distance")))
+
+
 def accuracies(records: Sequence[Record]) -> Figure:
     """A panel a kind of network: test accuracy by j, and that on CIFAR2 as lines."""
     both = list(pairs([record for record in records if not record.experiment.startswith(CIFAR2)]))
@@ -36,8 +44,7 @@ def accuracies(records: Sequence[Record]) -> Figure:
         runs.stop(["no network with its linearisation on eigenfunctions of one kernel"])
     table = each_task(both)
     titles = dict.fromkeys(pair.title for pair in both)
-    size = (PANEL * len(titles) + 0.4, PANEL + 0.4)
-    size = (max(size[0], drawing.COLUMN), size[1] + 0.3)
+    size = (max(PANEL * len(titles) + 0.4, drawing.COLUMN), PANEL + 0.7)
     figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False, sharey=True)
     without = []
     for axes, title in zip(grid[0], titles, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -41,12 +42,12 @@ def spectra(axis: str, only: Mapping[str, object] = MappingProxyType({})) -> dra
     fitted half stands in the titles."""
     word = axis.partition(".")[2]
 
+    def chosen(*words: Any) -> list[Record]:
+        found = runs.chosen(*words)
+        return [run for run in found if all(run.config[key] == only[key] for key in only)]
+
     def make(options: drawing.Options) -> Figure:
-        records = [
-            record
-            for record in runs.chosen_of(options.experiments, options.runs, ["fourier"])
-            if all(record.config[key] == value for key, value in only.items())
-        ]
+        records = runs.chosen_of(options.experiments, options.runs, ["fourier"], chosen)
         titled = [
             (f"{word} {record.config[axis]:g} ({fitted_half(record)})", record)
             for record in sorted(records, key=lambda record: float(record.config[axis]))

@@ -15,12 +15,10 @@ from ntkexp.scripts import drawing
 THOUSANDS = FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
 
 
-def spectrum(
-    axes: Axes, fourier: pd.DataFrame, value: str = "magnitude", over: str = "mean"
-) -> AxesImage:
+def spectrum(axes: Axes, fourier: pd.DataFrame, over: str = "mean") -> AxesImage:
     """|f~_k| over the target's, mean (or median) over networks, clipped to [0, 1]: frequency to the
-    right, iteration upwards. Looks may be spaced in any way: each fills the axis up to the next."""
-    ratios = fourier.assign(ratio=fourier[value] / fourier["target"])
+    right, iteration upwards. Looks may be spaced in any way: each reaches halfway to the next."""
+    ratios = fourier.assign(ratio=fourier["magnitude"] / fourier["target"])
     table = ratios.pivot_table(index="step", columns="k", values="ratio", aggfunc=over)
     k, steps = table.columns.to_numpy(float), table.index.to_numpy(float)
     image = axes.pcolormesh(

@@ -7,8 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
+from ntkexp.scripts.alignment import fig01_disk_eigenfunctions
+from ntkexp.scripts.lazy import fig51_yin_yang
 from tests.conftest import SCRIPTS, TINY_DISK, Ntkexp, Script
 from tests.tiny_runs import train
 
@@ -45,6 +50,18 @@ def test_a_run_that_kept_few_eigenfunctions_is_drawn_with_those(
     words = ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "few")]
     assert script(STEM)(words) == 0
     assert len(list((tmp_path / "few").iterdir())) == 3
+
+
+def test_a_pixel_lies_on_its_point_of_the_square() -> None:
+    """Points at -1, 0 and 1: each is in the middle of its pixel."""
+    axes = Figure().subplots(1, 2)
+    points = pd.DataFrame([(x, y) for y in (-1, 0, 1) for x in (-1, 0, 1)], columns=["x", "y"])
+    fig01_disk_eigenfunctions._image(axes[0], np.eye(3))
+    fig51_yin_yang._map(axes[1], points.assign(difference=1.0, level=0.5, runs=1), 1.0, 1)
+    for panel in axes:
+        left, right, low, high = panel.images[0].get_extent()
+        assert np.linspace(left, right, 7)[1::2] == pytest.approx([-1, 0, 1])
+        assert (low, high) == (left, right)
 
 
 def test_figures_need_no_torch() -> None:

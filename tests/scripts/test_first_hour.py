@@ -36,5 +36,8 @@ def test_its_plan_names_for_each_step_what_must_come_out_and_its_runs_can_be_com
     assert done.stdout.count("\n== ") == done.stdout.count("\n   must: ") >= 15
     asked = (tmp_path / "asked").read_text().splitlines()
     assert len(asked) >= 10
+    # From outputs reference.sh would keep the runs; a route is that of a linearised network.
+    assert "paths.outputs=first_hour/study" in done.stdout
+    assert any("transform=linearise" in line for line in asked)
     for line in asked:
         spoken.check(f"ntkexp {shlex.join(shlex.split(line))}", inside)

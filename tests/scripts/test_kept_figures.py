@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.scripts.lazy import noise_panels
 from ntkexp.scripts.runs import chosen
@@ -107,6 +108,16 @@ def test_a_seed_of_one_regime_alone_is_no_row(
     assert ended.value.code == 3
     assert "no two networks of these seeds" in capsys.readouterr().err
     assert script("fig53_spurious")(["--out", str(tmp_path), "--runs", kept]) == 0
+
+
+def test_runs_of_another_depth_alone_are_no_figure_a_7(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = [r for r in collect([REFERENCE / "spectral" / "delta_depth"]) if r.axis == 6]
+    with pytest.raises(SystemExit) as ended:
+        script("figa7_width")(["--out", str(tmp_path), "--runs", *(str(r.folder) for r in kept)])
+    assert ended.value.code == 3
+    assert "ntkexp train -m +exp=spectral/delta_width" in capsys.readouterr().err
 
 
 def test_a_note_names_the_regimes_that_are_drawn_of_a_run() -> None:

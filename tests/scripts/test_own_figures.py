@@ -27,13 +27,15 @@ ONE_LOOK = ("+exp=disk", "name=look", "probe=[spectrum,alignment]", "model.width
 
 @pytest.fixture(scope="module")
 def outputs(module_images: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two seeds of an experiment of one's own, clean and with noise; one look at a disk."""
+    """Two seeds of an experiment of one's own, clean and with noise; one look at a disk, and at
+    two networks in one run."""
     folder = tmp_path_factory.mktemp("own")
     for seed in (0, 1):
         for noise in (0, 0.5):
             train(folder / "outputs", "+exp=mlp_mnist", "name=mine", *TINY,
                   f"seed={seed}", f"data.noise={noise}")  # fmt: skip
     train(folder / "outputs", *ONE_LOOK)
+    train(folder / "outputs", *ONE_LOOK, "name=many", "members={seed: [0, 1]}")
     return folder / "outputs"
 
 
@@ -87,6 +89,7 @@ def test_one_look_is_points(outputs: Path) -> None:
     for line in accuracy.lines[:2]:
         assert line.get_marker() == "o"
         assert line.get_linestyle() == "None"
+        assert not line.get_clip_on()
     low, high = accuracy.get_xlim()
     assert low < 4 < high
     figures.draw("alignment", "2", records(outputs, "look"))
@@ -122,6 +125,7 @@ def test_the_command_writes_beside_the_papers_figures_with_the_numbers(
             ["alignment", "4", "--exp", "mine"],
             "mine, noise 0: the tables evals, alignment have no rows",
         ),
+        (["alignment", "3", "--exp", "many"], "many: [0-9a-f]+ is a run of many networks"),
         (["alignment", "2", "--exp", "mien"], "--exp mien: no finished run"),
         (["alignment", "--exp", "mine"], "of which figures"),
         (["alignment", "2", "--exp", "mine", "--columns", "data.nois"], "mean data.noise"),

@@ -308,7 +308,7 @@ def read_beside_damage(c: Campaign) -> None:
     command = c.rng.choice((("list",), ("claims",), ("report",), ("train", "-m", "--dry-run")))
     words = (*command, *c.words(work)[2:]) if "--dry-run" in command else command
     c.notes.append(" ".join(words[:3]))
-    # The runs of the campaign alone are read, not the 240 of the reference results.
+    # The runs of the campaign alone are read, not those of the reference results.
     ending = c.live(words, environment={**c.environment(0), "NTKEXP_REFERENCE": ""})
     if ending.code != 0 and command != ("claims",):
         c.count("stuck", f"code {ending.code} for one damaged run: {ending.err.strip()[:200]}")
