@@ -84,7 +84,7 @@ def leading_pairs(
 def _orthonormal(w: Tensor, q: Tensor) -> Tensor:
     """Q_(k+1). Where Q has all of K already, what is left of W is rounding and not orthogonal to Q:
     random vectors take the place of such columns."""
-    new = torch.linalg.qr(w)[0]
+    new: Tensor = torch.linalg.qr(w)[0]
     draws = torch.Generator().manual_seed(0)
     allowed = torch.finfo(w.dtype).eps ** 0.5
     while (lost := (q.t() @ new).norm(dim=0) > allowed).any():
