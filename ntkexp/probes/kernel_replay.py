@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.optim.base import Schedule
 from ntkexp.options import BELOW_ONE, STEPS, count, each, not_negative, option, positive
 from ntkexp.probes.base import Probe
 from ntkexp.probes.view import View
@@ -57,6 +58,13 @@ class KernelReplay(Probe):
     epsilon: float = option(1e-8, not_negative(), "that of optim")
 
     def check(self, config: Any = None) -> None:
+        plain = {"batch_size": None, "schedule": Schedule.constant, "weight_decay": 0.0}
+        for name, value in plain.items():
+            if (got := getattr(config.optim, name, value)) != value:
+                raise UserError(
+                    f"optim.{name}={got}: probe.kernel_replay replays full batches at one rate "
+                    f"without decay; expected {'null' if value is None else value}"
+                )
         adam = {name: getattr(config.optim, name, None) for name in ("beta1", "beta2", "epsilon")}
         descent = {"beta1": getattr(config.optim, "momentum", None)}
         hyperparameters = descent if adam["beta1"] is None else adam

@@ -152,6 +152,11 @@ class NetworkView(View):
     def kernel_on(self, inputs: Tensor, outputs: list[int] | None = None) -> TangentKernel:
         from ntkexp.tangent import TangentFeatures
 
+        if self._batch_statistics:
+            raise UserError(
+                "probing.batch_norm=train: only kernels of a batch of probing.examples are with its "
+                "statistics, and a probe asks for another; expected probing.batch_norm=eval"
+            )
         features = (
             self._features if outputs is None else TangentFeatures(self._kernel_of, outputs=outputs)
         )

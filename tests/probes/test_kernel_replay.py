@@ -88,6 +88,14 @@ def test_other_rates_than_optims_are_refused() -> None:
         ntkexp.run("spectral/kernel", {"optim.lr": 0.01})
 
 
+@pytest.mark.parametrize(
+    "word", ["optim.batch_size=10", "optim.schedule=cosine", "optim.weight_decay=0.1"]
+)
+def test_steps_that_the_replay_does_not_take_are_refused(word: str) -> None:
+    with pytest.raises(UserError, match=rf"{word}: .* replays full batches"):
+        composed(("+exp=spectral/kernel", word))
+
+
 def test_momentum_of_descent_is_refused() -> None:
     words = ("+exp=spectral/descent", "optim.momentum=0.9", "probe.kernel_replay.beta1=0.9")
     with pytest.raises(UserError, match=r"without momentum, got optim\.momentum=0\.9"):

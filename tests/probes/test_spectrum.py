@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ntkexp.errors import UserError
 from ntkexp.results.numbers.curves import centred
 from tests.tiny_runs import TINY, train
 
@@ -61,3 +62,9 @@ def test_batch_normalisation_can_be_taken_with_the_statistics_of_the_batch(tmp_p
         found[mode] = pd.read_parquet(run / "spectrum.parquet"), (run / "weights.pt").read_bytes()
     assert found["eval"][1] == found["train"][1]
     assert not np.allclose(found["eval"][0]["eigenvalue"], found["train"][0]["eigenvalue"])
+
+
+def test_kernels_of_other_inputs_than_the_batch_have_no_statistics_of_it(tmp_path: Path) -> None:
+    net = ("model=resnet18", "data=cifar10", "model.base=2", "optim.steps=3")
+    with pytest.raises(UserError, match="expected probing.batch_norm=eval"):
+        train(tmp_path, *TINY, *net, "probe=[leave_one_out]", "probing.batch_norm=train")
