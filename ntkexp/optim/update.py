@@ -69,11 +69,9 @@ class WeightUpdate:
         return planned
 
     def compute(self) -> None:
-        """Take in the gradients that the parameters hold, and forget them."""
-        gradients = [w.grad for w in self.parameters if w.grad is not None]
-        if len(gradients) < len(self.parameters):
-            raise ValueError("a trainable parameter takes no part in the loss")
-        self.take(gradients)
+        """Take in the gradients that the parameters hold, and forget them. It is 0 for a parameter
+        that takes no part in the loss, such as a layer that a network of one's own does not use."""
+        self.take([torch.zeros_like(w) if w.grad is None else w.grad for w in self.parameters])
         for parameter in self.parameters:
             parameter.grad = None
 

@@ -154,8 +154,8 @@ class NetworkView(View):
 
         if self._batch_statistics:
             raise UserError(
-                "probing.batch_norm=train: only kernels of a batch of probing.examples are with its "
-                "statistics, and a probe asks for another; expected probing.batch_norm=eval"
+                "probing.batch_norm=train: only kernels of the probing examples are by the batch, "
+                "and a probe asks for one of other inputs; expected probing.batch_norm=eval"
             )
         features = (
             self._features if outputs is None else TangentFeatures(self._kernel_of, outputs=outputs)

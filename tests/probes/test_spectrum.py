@@ -66,5 +66,5 @@ def test_batch_normalisation_can_be_taken_with_the_statistics_of_the_batch(tmp_p
 
 def test_kernels_of_other_inputs_than_the_batch_have_no_statistics_of_it(tmp_path: Path) -> None:
     net = ("model=resnet18", "data=cifar10", "model.base=2", "optim.steps=3")
-    with pytest.raises(UserError, match="expected probing.batch_norm=eval"):
+    with pytest.raises(UserError, match=r"expected probing\.batch_norm=eval"):
         train(tmp_path, *TINY, *net, "probe=[leave_one_out]", "probing.batch_norm=train")

@@ -52,7 +52,7 @@ class Stack:
         losses = self.objective.losses(outputs.flatten(0, 1), targets.flatten(0, 1))
         loss = losses.view(outputs.shape[:2]).mean(1)
         # No network takes part in another's loss: the gradient of the sum has each one's own.
-        gradients = torch.autograd.grad(loss.sum(), self.update.parameters)
+        gradients = torch.autograd.grad(loss.sum(), self.update.parameters, materialize_grads=True)
         self.update.take(list(gradients))
         return outputs.detach(), loss.detach()
 

@@ -159,12 +159,19 @@ def called_twice() -> nn.Module:
     return nn.Sequential(nn.Flatten(), layer, nn.ReLU(), layer)
 
 
+def one_unused() -> nn.Module:
+    model = Tripled(nn.Flatten(), nn.Linear(5, 5))
+    model.register_parameter("unused", nn.Parameter(torch.ones(2)))
+    return model
+
+
 OWN: dict[str, Callable[[], nn.Module]] = {
     "a layer of one's own": partial(two_layers, first=Unit),
     "a forward of one's own": partial(two_layers, Tripled),
     "frozen weights": frozen,
     "one weight of two layers": tied,
     "one layer twice": called_twice,
+    "a weight outside the loss": one_unused,
 }
 
 
