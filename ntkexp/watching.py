@@ -32,6 +32,7 @@ from ntkexp.probes.base import Probe
 from ntkexp.results import Run
 from ntkexp.results.numbers.standing import tables_of
 from ntkexp.results.provenance import provenance
+from ntkexp.results.reading import kept_arrays
 from ntkexp.results.status import flat_config, read_status, refuse_damaged
 from ntkexp.results.table import STEP, Table, float64
 from ntkexp.studies.looking import LookedAt, on_device
@@ -107,14 +108,14 @@ class Watch:
         kept = self._kept()
         self.run.__enter__()
         try:
-            self._begin(kept)
+            self._begin(*kept)
         except BaseException:
             # Nobody calls __exit__ then.
             self.run.__exit__()
             raise
         return self
 
-    def _begin(self, kept: Mapping[str, Any]) -> None:
+    def _begin(self, kept: Mapping[str, Any], arrays: Mapping[str, bytes]) -> None:
         """Before a file changes there is a commit: a kill leaves what was there, or this; and a
         network that cannot be looked at leaves no folder."""
         self.loop = Loop(self.work, self.run, looks=listed(()), probes=[self.probes])
@@ -123,6 +124,8 @@ class Watch:
         else:
             for name, frame in kept.items():
                 self.run.add(name, {column: frame[column].to_numpy() for column in frame})
+            for name, content in arrays.items():
+                self.run.keep(name, content)
             self.work.step = self.resume
             self.loop.commit()
         self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
@@ -163,13 +166,13 @@ class Watch:
             )  # fmt: skip
         self.loop.commit()
 
-    def _kept(self) -> dict[str, Any]:
-        """The tables of the folder, up to the step from which training goes on."""
+    def _kept(self) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """Tables and arrays of the folder, up to the step from which training goes on."""
         holds_run = (self.out / "status.json").exists()
         if self.resume is None:
             if holds_run:
                 raise UserError(f"{self.out}: holds a run; resume=STEP goes on with it")
-            return {}
+            return {}, {}
         if not holds_run:
             raise UserError(f"resume={self.resume}: {self.out} holds no run")
         refuse_damaged(self.out, read_status(self.out) or {})
@@ -181,7 +184,9 @@ class Watch:
         if others := sorted(tables.keys() - self.run.tables.keys()):
             raise UserError(f"probes: {self.out} has tables of others ({', '.join(others)}); "
                             "expected those probes, too")  # fmt: skip
-        return {name: rows[rows["step"] <= self.resume] for name, rows in tables.items()}
+        until = {name: rows[rows["step"] <= self.resume] for name, rows in tables.items()}
+        arrays = kept_arrays(self.out)  # NAME.STEP.npy
+        return until, {k: v for k, v in arrays.items() if int(k.split(".")[-2]) <= self.resume}
 
 
 watch = Watch

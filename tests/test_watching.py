@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -153,6 +155,25 @@ def test_a_loop_that_fails_leaves_its_looks(tmp_path: Path) -> None:
     with ntkexp.watch(network, batches=batches(), out=out, resume=5) as w:
         train(network, w, first=6, last=6)
     assert sorted(results.read(out).tables["evals"]["step"].unique()) == [0, 5, 6]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_going_on_keeps_the_arrays_of_a_probe_of_ones_own(fails: bool, tmp_path: Path) -> None:
+    network, out = net(), tmp_path / "mine" / "0"
+    own = ["tests.probes.test_arrays.FirstLayer"]
+    first = next(network.parameters()).norm().item()
+    with (
+        suppress(ZeroDivisionError),
+        ntkexp.watch(network, batches=batches(), out=out, probes=own) as w,
+    ):
+        train(network, w, last=7)
+        if fails:
+            raise ZeroDivisionError
+    with ntkexp.watch(network, batches=batches(), out=out, probes=own, resume=6) as w:
+        train(network, w, first=7, last=8)
+    files = {file.name: np.linalg.norm(np.load(file)) for file in out.glob("*.npy")}
+    assert sorted(files) == [f"first_layer.{step}.npy" for step in (0, 5, 6, 7, 8)]
+    assert files["first_layer.0.npy"] == pytest.approx(first)
 
 
 class Random(nn.Linear):

@@ -253,3 +253,12 @@ def committed_tables(folder: Path) -> dict[str, pa.Table]:
         for part in commit.parts:
             parts.setdefault(str(part.table), []).append(table_of(part.read(committed)))
     return {name: pa.concat_tables(tables) for name, tables in parts.items()}
+
+
+def kept_arrays(folder: Path) -> dict[str, bytes]:
+    """The .npy files of a finished run, or those of an unfinished one up to its last commit."""
+    committed = folder / UNFINISHED / "committed"
+    files = [file for commit in read_chain(committed) for file in commit.files]
+    kept = {str(file.published): file.read(committed) for file in files}
+    found = kept or {file.name: file.read_bytes() for file in folder.glob("*.npy")}
+    return {name: content for name, content in found.items() if name.endswith(".npy")}
