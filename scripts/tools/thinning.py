@@ -141,6 +141,11 @@ DRAWN = Thinning(
     _log_spaced_and_drawn,
 )
 
+# What is read of it: at which step a ratio passes .9.
+CROSSINGS = Thinning(
+    f"values rounded to {DRAWN_BITS} significant bits",
+    lambda table: _columns_rounded(table, pa.types.is_floating, DRAWN_BITS),
+)
 # What is read of it: the CKA of groups of examples, class-centred.
 WHOLE_KERNEL = Thinning(
     f"the whole network's kernel, centred by class; {ROUNDED.rule}", _of_the_whole_kernel
@@ -164,6 +169,8 @@ RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("lazy/yin_yang_maps", "yin_yang_maps", ROUNDED),
     ("lazy/yin_yang_maps", "yin_yang_areas", ROUNDED),
     ("lazy/yin_yang_maps", "yin_yang_progress", ROUNDED),
+    ("spectral/equal", "fourier", CROSSINGS),
+    ("spectral/increasing", "fourier", CROSSINGS),
     ("supernat", "kernel_eigenvalues", ROUNDED),
     ("supernat", "kernel_alignment", ROUNDED),
 )
