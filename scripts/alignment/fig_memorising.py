@@ -18,11 +18,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ntkexp.results.numbers.curves import has_fitted
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, trained
 from ntkexp.scripts.alignment.fig02_spectrum import EIGENVALUES, derived
 
-EXPERIMENTS = "vgg19_clean,vgg19_noise50"
+EXPERIMENTS = "vgg19_clean,vgg19_noise20,vgg19_noise50"
 TABLES = ("evals", "spectrum", "alignment")
 CENTRINGS = {"class": "-", "none": ":"}
 # At iteration 0: ticks to the right, triangles to the right.
@@ -36,16 +37,17 @@ LABELS = (
 )
 
 
-def few_uncentred(record: Record) -> bool:
-    """True if a run on few images has the spectrum both centred and as it is."""
+def knows_few(record: Record) -> bool:
+    """True if a run on few images came to know them all, and has the spectrum both centred and as
+    it is."""
     looked = set(CENTRINGS) <= set(record.tables["spectrum"]["centring"])
-    return looked and record.config.get("data.train_examples") is not None
+    return looked and record.config.get("data.train_examples") is not None and has_fitted(record)
 
 
-COUNTS = (few_uncentred,)
+COUNTS = (knows_few,)
 
 
-def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE * 0.75) -> Figure:
+def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Figure:
     figure, panels = drawing.subplots(
         4, len(groups), figsize=(width, 7.4), sharex="col", sharey="row", squeeze=False
     )
@@ -96,9 +98,7 @@ def of_labels(axes: Axes, alignment: pd.DataFrame) -> None:
             trained.curve(axes, rows, "cka", colour=colour, linestyle=style)
 
 
-main = drawing.main(
-    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, counts=few_uncentred)
-)
+main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, counts=knows_few))
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -30,9 +30,9 @@ def test_the_gallery_names_the_words_of_the_runs_that_are_drawn() -> None:
     page = (gallery.GALLERY / "alignment.md").read_text(encoding="utf-8")
     section = page.partition("figures alignment memorising\n")[2].partition("```")[0]
     commands = section.replace("\\\n", "").splitlines()
-    for experiment in ("vgg19_clean", "vgg19_noise50"):
+    for experiment in fig_memorising.EXPERIMENTS.split(","):
         record = chosen(experiment, [gallery.REFERENCE], fig_memorising.TABLES,
-                        counts=fig_memorising.few_uncentred)[0]  # fmt: skip
+                        counts=fig_memorising.knows_few)[0]  # fmt: skip
         (words,) = [line.split() for line in commands if f"+exp={experiment}" in line]
         assert words[:2] == ["ntkexp", "train"]
         assert set(words[3:]) == set(record.typed)
