@@ -196,6 +196,8 @@ def test_runs_are_chosen_and_sorted_by_their_numbers_and_keys(
     assert "no such runs" in inside("list", "--where", "model.width == 4").stdout
     refused = inside("list", "--where", "model.widht == 5")
     assert refused.returncode == 2 and "there are experiment, run, folder" in refused.stderr
+    refused = inside("list", "--where", "seed")
+    assert "--where seed: is no condition; expected one such as seed == 0" in refused.stderr
     refused = inside("list", "--sort", "test_los")
     assert "no such column; did you mean test_loss?; there are experiment" in refused.stderr
 
