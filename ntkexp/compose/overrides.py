@@ -15,6 +15,7 @@ from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Overrid
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from ntkexp import components, projects
 from ntkexp.components import GROUPS_OF_MANY
@@ -164,7 +165,7 @@ def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
     """Inside the block errors of Hydra and OmegaConf become ours, in one or two lines."""
     try:
         yield
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError) as error:
         raise UserError(other_command(config_name, words) or explained(error)) from error
     except ValueError as error:
         # OmegaConf's own, where a key below a list is no number.
