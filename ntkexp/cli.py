@@ -78,7 +78,9 @@ def _dispatch(words: list[str]) -> int:
         print(f"ntkexp {ntkexp.__version__}")
         return 0
     command, rest = words[0], words[1:]
-    if command not in (*COMMANDS, "complete"):
+    if command == "complete" and len(rest) == 1:  # the tab key's question
+        return _carry_out(command, rest)
+    if command not in COMMANDS:
         raise UserError(f"{command}: no such command; expected one of {', '.join(COMMANDS)}")
     if {"--help", "-h"} & set(rest):
         from ntkexp.usage import help_of

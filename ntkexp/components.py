@@ -221,7 +221,7 @@ def imported(key: str, name: str) -> Any:
     home, _, last = name.rpartition(".")
     try:
         return getattr(importlib.import_module(home), last)
-    except (ModuleNotFoundError, AttributeError, ValueError) as error:
+    except (ModuleNotFoundError, AttributeError, ValueError, TypeError) as error:
         form = "MODULE:NAME" if key.startswith("--") else "MODULE.CLASS"
         raise UserError(
             f"{key}: {error}; expected {form} of what is installed or on PYTHONPATH"

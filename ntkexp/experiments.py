@@ -135,8 +135,8 @@ def _names_a_run(config: DictConfig) -> bool:
 def _experiment(paper: str, config: DictConfig) -> Experiment:
     return Experiment(
         name=config.name,
-        about=config.get("about", ""),
-        figures=tuple(map(str, config.get("figures", ()))),
+        about=config.get("about") or "",
+        figures=tuple(map(str, config.get("figures") or ())),
         command="study" if _chooses_a_study(config) else "train",
         sweep=OmegaConf.select(config, "hydra.sweeper.params") is not None,
         needs=_names_a_run(config),

@@ -107,7 +107,7 @@ def one_of(*choices: object) -> Rule:
 def each(rule: Rule, least: int = 0, *, most: int = MANY, once: bool = False) -> Rule:
     """A rule for the items of a list, and for how many they are; `once`: no two are equal."""
     size = "" if not least else f"{least} " if least == most else f"{least} or more "
-    accepted = f"a list of {size}{'different ' * once}numbers, each {rule.accepted}"
+    accepted = f"a list of {size}{'different ' * once}values, each {rule.accepted}"
     return Rule(
         rule.holds,
         accepted,

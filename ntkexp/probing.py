@@ -43,7 +43,9 @@ def probe(words: Sequence[str]) -> int:
     }
     code = application.run("study", [*words_of(options), *overrides])
     if code == 0:
-        print(f"ntkexp figures alignment 2 3 --exp {arguments.name}    draws them")
+        outputs = [word for word in overrides if word.startswith("paths.outputs=")]
+        runs = f" --runs {outputs[-1].partition('=')[2]}" if outputs else ""
+        print(f"ntkexp figures alignment 2 3{runs} --exp {arguments.name}    draws them")
     return code
 
 

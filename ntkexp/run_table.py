@@ -26,10 +26,13 @@ def table(
     if where and len(frame):
         quoted = DOTTED.sub(lambda m: f"`{m[0]}`" if m[0] in frame else m[0], where)
         try:
-            frame = frame.query(quoted, engine="python")
+            holds = frame.eval(quoted, engine="python")
         except Exception as error:  # of whatever kind pandas finds
             reason = str(error).splitlines()[0]
             raise UserError(f"--where {where}: {reason}; {_columns(frame)}") from error
+        if not (isinstance(holds, pd.Series) and holds.dtype.kind == "b"):
+            raise UserError(f"--where {where}: is no condition; expected one such as seed == 0")
+        frame = frame[holds]
     if sort and len(frame):
         if sort not in frame:
             raise UserError(

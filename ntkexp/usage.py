@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -207,9 +208,10 @@ def parsed(command: str, words: Sequence[str]) -> argparse.Namespace:
 
 
 def _length(word: str) -> float:
-    if not 0 < (inches := float(word)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{word}: expected inches, above 0")
-    return inches
+    with contextlib.suppress(ValueError):
+        if 0 < (inches := float(word)) < math.inf:
+            return inches
+    raise argparse.ArgumentTypeError(f"{word}: expected inches, above 0")
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from ntkexp import probes as all_probes
 from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
-from ntkexp.foreign.examples import inputs_of, splits_of
+from ntkexp.foreign.examples import bytes_of, inputs_of, splits_of
 from ntkexp.loggers.mirror import scalar_tables, series_of
 from ntkexp.objectives.evaluate import EVALS
 from ntkexp.options import MANY
@@ -127,6 +127,7 @@ class Watch:
             for name, content in arrays.items():
                 self.run.keep(name, content)
             self.work.step = self.resume
+            self.loop.looked = int(kept["evals"]["step"].max())
             self.loop.commit()
         self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
 
@@ -135,7 +136,9 @@ class Watch:
         if self.idle:
             return
         if loss is not None:
-            self._losses.append((step, loss.detach() if isinstance(loss, Tensor) else loss))
+            # A copy: the loop may write its next loss into the same tensor.
+            kept = loss.detach().clone() if isinstance(loss, Tensor) else loss
+            self._losses.append((step, kept))
         if step in self.looks:
             self._look(step)
         self.work.step = step
@@ -207,5 +210,5 @@ def _bare(model: nn.Module) -> nn.Module:
 def _sum(split: Split) -> str:
     digest = hashlib.sha256()
     for tensor in (*parts_of(inputs_of(split, slice(None))), split.targets):
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        digest.update(bytes_of(tensor))
     return digest.hexdigest()

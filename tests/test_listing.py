@@ -143,6 +143,7 @@ def test_experiments_of_a_folder_of_configs_are_listed_with_the_command_that_run
 ) -> None:
     (tmp_path / "mine" / "exp").mkdir(parents=True)
     (tmp_path / "mine" / "exp" / "own.yaml").write_text(OWN)
+    (tmp_path / "mine" / "exp" / "bare.yaml").write_text("about: null\nfigures: null\n")
     told = inside("list", "--config-dir", "mine").stdout
     assert "ntkexp train --config-dir mine +exp=own" in told
     assert "an experiment of my own" in told
@@ -167,11 +168,14 @@ def test_what_list_does_not_know_is_refused(words: list[str], told: str) -> None
     assert told in str(refused.value)
 
 
-def test_a_file_that_is_no_config_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_no_config_is_named(inside: Ntkexp, tmp_path: Path) -> None:
     (tmp_path / "exp").mkdir()
     (tmp_path / "exp" / "bad.yaml").write_text("a: [1\n")
     with pytest.raises(UserError, match=r"bad\.yaml: no YAML of an experiment"):
         overview(["--config-dir", str(tmp_path)])
+    refused = inside("train", "--config-dir", str(tmp_path), "+exp=bad")
+    assert refused.returncode == 2 and "bad.yaml" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
 
 
 def test_numbers_as_targets_have_no_accuracy_to_tell() -> None:
@@ -196,6 +200,8 @@ def test_runs_are_chosen_and_sorted_by_their_numbers_and_keys(
     assert "no such runs" in inside("list", "--where", "model.width == 4").stdout
     refused = inside("list", "--where", "model.widht == 5")
     assert refused.returncode == 2 and "there are experiment, run, folder" in refused.stderr
+    refused = inside("list", "--where", "seed")
+    assert "--where seed: is no condition; expected one such as seed == 0" in refused.stderr
     refused = inside("list", "--sort", "test_los")
     assert "no such column; did you mean test_loss?; there are experiment" in refused.stderr
 

@@ -93,6 +93,30 @@ def test_it_is_a_run_whose_figures_can_be_drawn(out: Path) -> None:
     assert draw("alignment", "2", {"mine": [run]}).axes
 
 
+def test_a_loss_is_kept_as_it_was_given(tmp_path: Path) -> None:
+    out, loss = tmp_path / "mine" / "0", torch.zeros(())
+    with ntkexp.watch(nn.Linear(6, 3), batches=batches(), out=out) as w:
+        for step in range(1, 4):
+            w.after_step(step, loss.fill_(step))
+    assert results.read(out).tables["losses"]["loss"].tolist() == [1, 2, 3]
+
+
+def test_going_on_with_nothing_left_to_do_changes_nothing(out: Path) -> None:
+    before = results.read(out).tables
+    with ntkexp.watch(net(), batches=batches(), out=out, resume=12):
+        pass
+    after = results.read(out).tables
+    assert all(frame.equals(before[name]) for name, frame in after.items())
+
+
+def test_a_network_of_bfloat16_is_looked_at(tmp_path: Path) -> None:
+    half = {name: (x.bfloat16(), y) for name, (x, y) in batches().items()}
+    out = tmp_path / "mine" / "0"
+    with ntkexp.watch(nn.Linear(6, 3).bfloat16(), batches=half, out=out):
+        pass
+    assert len(results.read(out).tables["spectrum"])
+
+
 def test_scalars_are_handed_on_as_wandb_takes_them(tmp_path: Path) -> None:
     said: list[tuple[int, dict[str, float]]] = []
     network = net()

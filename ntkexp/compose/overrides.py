@@ -15,6 +15,7 @@ from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Overrid
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from ntkexp import components, projects
 from ntkexp.components import GROUPS_OF_MANY
@@ -164,8 +165,16 @@ def plain_errors(config_name: str, words: Sequence[str]) -> Iterator[None]:
     """Inside the block errors of Hydra and OmegaConf become ours, in one or two lines."""
     try:
         yield
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError) as error:
         raise UserError(other_command(config_name, words) or explained(error)) from error
+    except ValueError as error:
+        # OmegaConf's own, where a key below a list is no number.
+        part = re.fullmatch(r"invalid literal for int\(\) with base 10: '(.*)'", str(error))
+        for word in words if part else ():
+            above, below, _ = word.partition("=")[0].partition(f".{part and part[1]}")
+            if below:
+                raise UserError(f"{word}: {above} is a list; expected {above}=[...]") from error
+        raise
 
 
 def other_command(config_name: str, words: Sequence[str]) -> str:
@@ -187,7 +196,7 @@ def explained(error: BaseException) -> str:
         return unknown_option(match[1], match[2])
     if match := re.search(r"Could not override '([^']+)'", text):
         key, inner = match[1], re.search(r"Key '([^']+)' not in", reason)
-        if inner and inner[1] != key.rpartition(".")[2]:
+        if inner and inner[1] not in key.split("."):  # a key of the mapping that was given
             key = f"{key}.{inner[1]}"
         return no_such_key(key, getattr(cause, "parent_node", None))
     if match := re.search(r"Multiple values for (\S+)\.", text):
@@ -226,6 +235,9 @@ def no_such_key(key: str, parent: object) -> str:
             return unknown_option(where, name)
         together = ",".join([*choices, name])
         return f"{key}: {where} {name} is not chosen; expected '{where}=[{together}]' beside it"
+    if not choices:  # `members` where there are none
+        above, _, name = key.rpartition(".")
+        return f"{key}: no such key; expected '{above}={{{name}:VALUE}}'"
     return unknown_key(key, where, choices)
 
 

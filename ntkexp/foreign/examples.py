@@ -80,9 +80,14 @@ def checksums(source: str, seed: int) -> dict[str, str]:
         digest = hashlib.sha256()
         first = slice(0, HASHED_AT_ONCE)
         for tensor in (*parts_of(inputs_of(split, first)), split.targets[first]):
-            digest.update(tensor.cpu().contiguous().numpy().tobytes())
+            digest.update(bytes_of(tensor))
         sums[f"{source} {name}"] = digest.hexdigest()
     return sums
+
+
+def bytes_of(tensor: Tensor) -> bytes:
+    """Of any type: numpy has no bfloat16."""
+    return tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes()
 
 
 @dataclass(frozen=True)
@@ -105,12 +110,14 @@ def splits_of(who: str, pairs: Mapping[str, Any]) -> dict[str, Split]:
     """The splits of {"train": (x, y), "test": (x, y)}; `who` gave the pairs, for messages."""
     splits: dict[str, Split] = {}
     batches: list[Batch] = []
+    forms: list[str] = []
     for name in SPLITS:
         try:
             if not isinstance(pairs[name], tuple | list):
                 raise TypeError(f"expected (x, y), two tensors, got a {type(pairs[name]).__name__}")
             x, y = pairs[name]
             nested = isinstance(x, Mapping | tuple)
+            forms.append(_form(x))
             batch = Batch.of(mapped(x, _tensor) if nested else _tensor(x))
             targets = _labels(y)
         except (TypeError, ValueError) as error:
@@ -121,14 +128,29 @@ def splits_of(who: str, pairs: Mapping[str, Any]) -> dict[str, Split]:
         numbers = torch.arange(first, first + len(batch))
         splits[name] = Split.clean(numbers if nested else batch.parts()[0], targets)
         batches.append(batch)
+    if len(set(forms)) > 1:
+        raise UserError(f"{who}: train has {forms[0]}, test has {forms[1]}; expected the same")
     train = splits["train"]
-    masks = {name: _tensor(pairs.get(name, train.corrupted)).bool() for name in MASKS}
-    clean = _labels(pairs.get("clean", train.targets))
-    splits["train"] = Split(train.inputs, train.targets, clean, masks["noisy"], masks["difficult"])
+    known = {"noisy": train.corrupted, "difficult": train.difficult, "clean": train.targets}
+    for name in known.keys() & pairs.keys():
+        try:
+            known[name] = _labels(pairs[name])
+        except (TypeError, ValueError) as error:
+            raise UserError(f"{who}: {name}: {first_line(error)}") from error
+        if (shape := known[name].shape)[:1] != (len(train),):
+            raise UserError(f"{who}: {name} is {tuple(shape)}, of {len(train)} training examples")
+    noisy, difficult = (known[name].bool() for name in MASKS)
+    splits["train"] = Split(train.inputs, train.targets, known["clean"], noisy, difficult)
     if not nested:
         return splits
     whole = Batch.joined(batches).inputs
     return {name: Numbered(**vars(split), whole=whole) for name, split in splits.items()}
+
+
+def _form(inputs: Any) -> str:
+    if isinstance(inputs, Mapping):
+        return f"a dict of {', '.join(map(str, inputs))}"
+    return f"a tuple of {len(inputs)}" if isinstance(inputs, tuple) else "one tensor"
 
 
 def _tensor(values: Any) -> Tensor:
@@ -150,8 +172,11 @@ def _folder(folder: Path) -> Split:
         for file in sorted(kind.iterdir()):
             try:
                 with Image.open(file) as image:
-                    pixels = np.asarray(image, dtype=np.float32) / 255
-            except OSError as error:
+                    # Of a palette its colours, not their numbers.
+                    whole = image.convert("L" if image.mode == "1" else None)
+                    most = 65535 if image.mode.startswith("I") else 255
+                    pixels = np.asarray(whole, dtype=np.float32) / most
+            except (OSError, SyntaxError) as error:  # a SyntaxError is Pillow's, of a broken PNG
                 raise UserError(f"--data {file}: is no image ({first_line(error)})") from error
             inputs.append(torch.from_numpy(np.atleast_3d(pixels)).permute(2, 0, 1))
             labels.append(number)

@@ -55,6 +55,9 @@ class Search:
     def __init__(self, options: Mapping[str, Any], config: DictConfig, launcher: Launcher) -> None:
         self.options, self.config, self.launcher = options, config, launcher
         self.metric = str(config.objective_metric)
+        for name in ("n_trials", "n_jobs"):
+            if (number := options[name]) is not None and number < 1:
+                raise UserError(f"hydra.sweeper.{name}={number}: expected 1 or more")
 
     def go_on(self, arguments: Sequence[str]) -> None:
         """Run trials until there are `n_trials`, then report the best one."""
@@ -66,6 +69,7 @@ class Search:
             )
         study = self._study(fixed)
         begun = _in_state(study, "RUNNING", "WAITING")
+        failed_before = len(_in_state(study, "FAIL"))
         while (room := self.options["n_trials"] - len(_in_state(study))) > 0 or begun:
             batch, begun = begun[: self._at_once], begun[self._at_once :]
             new = max(0, min(room, self._at_once - len(batch)))
@@ -80,7 +84,7 @@ class Search:
                 raise
             for trial, number in zip(batch, returned, strict=True):
                 _tell(study, trial, number)
-            if self.config.launcher.fail_fast and _in_state(study, "FAIL"):
+            if self.config.launcher.fail_fast and len(_in_state(study, "FAIL")) > failed_before:
                 break
         print(_summary(study, self.metric))
 
@@ -161,6 +165,8 @@ def _distribution(override: Override) -> BaseDistribution:
             return distributions.FloatDistribution(sweep.start, sweep.end, log=log)
         if isinstance(sweep, RangeSweep) and isinstance(sweep.start, int) and sweep.step == 1:
             values = [int(str(number)) for number in override.sweep_iterator()]
+            if not values:
+                raise ValueError("has no values; expected one or more to choose from")
             return distributions.IntDistribution(min(values), max(values))
         if isinstance(sweep, ChoiceSweep | RangeSweep):
             # As they would be typed: a choice may be a list, or a word in quotes.

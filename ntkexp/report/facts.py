@@ -88,7 +88,13 @@ class ShownRuns:
 
 
 def short(value: object) -> str:
-    """A swept value as one would type it."""
+    """A swept value as one would type it.
+
+    >>> short(0.0010), short(True)
+    ('0.001', 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 

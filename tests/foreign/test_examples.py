@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from ntkexp.errors import UserError
-from ntkexp.foreign.examples import checksums, examples
+from ntkexp.foreign.examples import checksums, examples, splits_of
 
 X, Y = np.arange(24.0).reshape(6, 4), np.arange(6) % 2
 
@@ -37,6 +37,52 @@ def test_a_folder_has_a_folder_of_images_a_class(tmp_path: Path) -> None:
     assert train.inputs.shape == (2, 3, 3, 5)
     assert train.targets.tolist() == [0, 1]
     assert train.inputs[1, 0].eq(1).all()
+
+
+@pytest.mark.parametrize("mode", ["P", "1", "I;16"])
+def test_images_of_every_kind_lie_between_0_and_1(tmp_path: Path, mode: str) -> None:
+    image = Image.new("RGB", (5, 3), (204, 102, 0))
+    if mode == "P":
+        image, values = image.quantize(4), [0.8, 0.4, 0.0]
+    elif mode == "1":
+        image, values = Image.new("1", (5, 3), 1), [1.0]
+    else:
+        image, values = Image.fromarray(np.full((3, 5), 52428, np.uint16)), [0.8]
+    for split in ("train", "test"):
+        (tmp_path / split / "cat").mkdir(parents=True)
+        image.save(tmp_path / split / "cat" / "one.png")
+    inputs = examples(str(tmp_path), 0)["train"].inputs
+    assert inputs[0, :, 0, 0].tolist() == pytest.approx(values)
+
+
+def test_a_broken_png_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "train" / "cat" / "one.png"
+    file.parent.mkdir(parents=True)
+    Image.new("L", (90, 90)).save(file)
+    content = file.read_bytes()
+    length = content.index(b"IDAT") - 4
+    file.write_bytes(content[:length] + bytes([0, 0, 0, 9]) + content[length + 4 :])
+    with pytest.raises(UserError, match=r"one\.png: is no image"):
+        examples(str(tmp_path), 0)
+
+
+X_Y = (torch.from_numpy(X).float(), torch.from_numpy(Y))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"test": ((X_Y[0],), X_Y[1])}, "train has one tensor, test has a tuple of 1"),
+        ({"train": ({"a": X_Y[0], "b": X_Y[0]}, X_Y[1]), "test": ({"b": X_Y[0], "a": X_Y[0]},
+         X_Y[1])}, "train has a dict of a, b, test has a dict of b, a"),
+        ({"noisy": torch.ones(3)}, r"noisy is \(3,\), of 6 training examples"),
+        ({"clean": torch.tensor(1)}, r"clean is \(\), of 6 training examples"),
+        ({"difficult": ["no"] * 6}, "difficult: too many dimensions 'str'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_told(given: dict[str, object], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        splits_of("mine", {"train": X_Y, "test": X_Y} | given)
 
 
 def test_other_examples_have_other_checksums(tmp_path: Path) -> None:

@@ -235,3 +235,14 @@ def test_an_error_in_ones_own_network_is_shown_without_the_frames_of_hydra(
     assert "return Nett(3)" in told
     assert "hydra" not in told.lower()
     assert not Path("outputs", "bad").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_that_draws_looks_where_the_results_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = main(["probe", "--model", "foreign_code:Net", "--checkpoints", "epoch=0-step=0.ckpt",
+                 "--data", "foreign_code:load", "--name", "far", "--examples", "4",
+                 "paths.outputs=elsewhere", "progress=false"])  # fmt: skip
+    assert code == 0
+    assert "ntkexp figures alignment 2 3 --runs elsewhere --exp far" in capsys.readouterr().out

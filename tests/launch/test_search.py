@@ -58,6 +58,17 @@ def test_a_trial_that_fails_is_no_number(inside: Ntkexp, tmp_path: Path) -> None
     assert stopped.stdout.splitlines()[-1] == "disk: 1 trials, 1 failed"
 
 
+def test_a_failure_of_an_earlier_call_does_not_end_a_search(inside: Ntkexp, tmp_path: Path) -> None:
+    (tmp_path / "searches").mkdir()
+    study = optuna.create_study(
+        study_name="disk", storage=f"sqlite:///{tmp_path}/searches/study.db"
+    )
+    failed = optuna.trial.TrialState.FAIL
+    study.add_trial(optuna.trial.create_trial(state=failed, user_attrs={"words": ["seed=1"]}))
+    words = ("train", *SEARCH, *SPACE, STORED, "hydra.sweeper.n_trials=3", "--fail-fast")
+    assert "disk: 3 trials, 2 finished, 1 failed" in inside(*words).stdout
+
+
 def test_a_search_that_was_killed_goes_on_with_the_trials_it_had_begun(
     start: Start, tmp_path: Path
 ) -> None:
@@ -103,6 +114,8 @@ def begun(home: Path) -> list[Path]:
             "hydra.sweeper.direction=up: Invalid value 'up', expected one of",
         ),
         ((*SPACE, "hydra.sweeper.storage=nowhere"), "hydra.sweeper.storage=nowhere: "),
+        ((*SPACE, "hydra.sweeper.n_jobs=-1"), "hydra.sweeper.n_jobs=-1: expected 1 or more"),
+        (("seed=range(5,5)",), "seed=range(5,5): has no values"),
         (("optim.lr=tag(log,interval(0,1))",), "optim.lr=tag(log,interval(0,1)): "),
     ],
     ids=str,

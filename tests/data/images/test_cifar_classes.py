@@ -41,7 +41,7 @@ def test_fewer_images_are_the_first_of_more() -> None:
     ("word", "says"),
     [
         ("data.classes=[1]", r"data\.classes=\[1\]: expected a list of 2 or more different"),
-        ("data.classes=[1,1]", "different numbers"),
+        ("data.classes=[1,1]", "different values"),
         ("data.classes=[1,10]", "numbers, each 0 to 9"),
     ],
 )
