@@ -44,6 +44,12 @@ def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
     assert torch.load(members / "weights.pt")["0.weight"].shape == (2, 4, 2)
 
 
+def test_keys_of_its_options_may_be_numbers() -> None:
+    widths = "model.options={inputs: 2, widths: {1: 5, 2: 4}}"
+    config = composed([*WORDS, f"model.of={HOME}.by_widths", widths])
+    assert config.model.options.widths == {1: 5, 2: 4}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
