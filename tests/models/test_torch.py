@@ -44,6 +44,15 @@ def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
     assert torch.load(members / "weights.pt")["0.weight"].shape == (2, 4, 2)
 
 
+@pytest.mark.parametrize("objective", ["cross_entropy", "reconstruction"])
+def test_it_has_the_outputs_that_the_objective_takes(tmp_path: Path, objective: str) -> None:
+    """Two for two classes with cross-entropy, where others take one."""
+    net = ("model.of=torch.nn.Linear", "model.options={in_features: 2, out_features: 2}")
+    words = (*WORDS[:-1], "probe=[]", *net, f"objective={objective}", "members={data.grid: [4, 5]}")
+    run = ntkexp.run(None, words, runs=tmp_path)
+    assert torch.load(run.folder / "weights.pt")["weight"].shape == (2, 2, 2)
+
+
 def test_keys_of_its_options_may_be_numbers() -> None:
     widths = "model.options={inputs: 2, widths: {1: 5, 2: 4}}"
     config = composed([*WORDS, f"model.of={HOME}.by_widths", widths])
