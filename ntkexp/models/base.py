@@ -109,7 +109,7 @@ class Model(Component):
         try:
             with torch.device("meta"):
                 return self.build(inputs, outputs)
-        except RuntimeError:
+        except (RuntimeError, TypeError):  # a TypeError of NumPy
             return None
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:

@@ -70,12 +70,31 @@ def test_keys_of_its_options_may_be_numbers() -> None:
         ((f"model.of={HOME}.wide",), "missing 1 required positional argument: 'inputs'"),
         ((*WIDE, "model.options.outputs=3"), r"gives \(2, 3\) for 2 examples; .* takes \(2, 1\)"),
         ((*WIDE, "model.options.inputs=3"), "does not take inputs of 2"),
+        (
+            (f"model.of={HOME}.Picky", "model.options={in_features: 3, out_features: 1}"),
+            r"does not take inputs of 2 \(of another length\)",
+        ),
+        (
+            ("model.of=torch.nn.MultiheadAttention", "model.options={embed_dim: 5, num_heads: 2}"),
+            r"cannot be made \(embed_dim must be divisible",
+        ),
         ((*WIDE, "model.options.norm=true", "probe=[measures]"), "batch normalisation"),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_composed(words: tuple[str, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
         composed([*WORDS, *words])
+
+
+def test_one_that_reads_its_weights_while_it_is_built_is_built_later(tmp_path: Path) -> None:
+    run = train(tmp_path, *WORDS, f"model.of={HOME}.turned")
+    assert torch.load(run / "weights.pt")["weight"].shape == (1, 2)
+
+
+def test_what_cannot_be_built_later_is_refused_then(tmp_path: Path) -> None:
+    words = ("model.of=torch.nn.Linear", "model.options={in_features: -1, out_features: 1}")
+    with pytest.raises(UserError, match=r"cannot be made \(Trying to create tensor"):
+        train(tmp_path, *WORDS, *words)
 
 
 @pytest.mark.usefixtures("made_images")

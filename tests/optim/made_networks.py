@@ -19,6 +19,19 @@ def by_widths(inputs: int, widths: dict[int, int]) -> nn.Module:
     return nn.Sequential(*(nn.Linear(*pair) for pair in pairwise(sizes)))
 
 
+def turned(inputs: int = 2) -> nn.Module:
+    """Reads its weights into NumPy while it is built."""
+    layer = nn.Linear(inputs, 1)
+    layer.weight.data.copy_(torch.from_numpy(-layer.weight.detach().numpy()))
+    return layer
+
+
+class Picky(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        assert x.shape[1] == self.in_features, "of another length"
+        return super().forward(x)
+
+
 def number() -> int:
     return 3
 
