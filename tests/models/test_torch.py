@@ -11,7 +11,9 @@ import torch
 import ntkexp
 from ntkexp.errors import UserError
 from ntkexp.models import build
+from ntkexp.models.base import Init
 from ntkexp.models.torch import Torch
+from ntkexp.models.weights import initialise
 from tests.optim.made_networks import wide
 from tests.tiny_runs import TINY, composed, train
 
@@ -34,6 +36,15 @@ def test_the_weights_are_those_that_it_draws_from_the_runs_stream() -> None:
     assert not torch.equal(one[0].weight, other[0].weight)
     assert all(module.training for module in one.modules())
     assert options.couples_examples()
+
+
+@pytest.mark.parametrize("of", ["Conv1d", "Conv2d", "Conv3d"])
+def test_convolutions_of_any_dimension_are_drawn_anew_where_asked(of: str) -> None:
+    layer = getattr(torch.nn, of)(3, 5, kernel_size=1)
+    initialise(layer, Init.kaiming, torch.Generator().manual_seed(0))
+    drawn = torch.randn(layer.weight.shape, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(layer.weight.detach(), drawn * (2 / 3) ** 0.5)
+    assert not layer.bias.any()
 
 
 def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
