@@ -192,8 +192,8 @@ def balanced_groups(
         size = min(most, *(int(pair.sum()) for pair in pairs))
         if size == 0:
             raise UserError(
-                f"{purpose} images: no image of one label is {name} the attribute; expected one or "
-                "more, so that accuracy can be measured there"
+                f"{purpose.split()[0]} images: no image of one label is {name} the attribute; "
+                "expected one or more, so that accuracy can be measured there"
             )
         for label, pair in zip(LABELS, pairs, strict=True):
             groups[f"{label}_{name}"] = drawn(pair, size, seed, f"{purpose} {label} {name}")

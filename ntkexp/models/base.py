@@ -65,8 +65,7 @@ class Model(Component):
         return False
 
     def parameters(self, inputs: tuple[int, ...], outputs: int) -> int | None:
-        """The number of weights that training changes; None where the network cannot be built
-        unseen."""
+        """The number of its weights; None where the network cannot be built unseen."""
         network = self.unseen(inputs, outputs)
         if network is None:
             return None
