@@ -136,20 +136,21 @@ def check_options(node: DictConfig, where: str = "") -> None:
         declared.name: declared.metadata.get("rule")
         for declared in _fields(OmegaConf.get_type(node))
     }
-    for name in map(str, node):
+    for word in node:
+        name = str(word)
         key = f"{where}.{name}".lstrip(".")
         if rules and name not in rules:
             raise UserError(unknown_key(key, where, list(rules)))
-        if OmegaConf.is_missing(node, name):
+        if OmegaConf.is_missing(node, word):
             raise UserError(f"{key}: has no value; give {key}=VALUE")
         try:
-            value = node[name]
+            value = node[word]
+            if isinstance(value, DictConfig):
+                check_options(value, key)
+            elif value is not None:
+                check_value(key, value, rules.get(name))
         except OmegaConfBaseException as error:
             raise UserError(f"{key}: {first_line(error)}") from error
-        if isinstance(value, DictConfig):
-            check_options(value, key)
-        elif value is not None:
-            check_value(key, value, rules.get(name))
 
 
 def check_value(key: str, value: Any, rule: Rule | None) -> None:

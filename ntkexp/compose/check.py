@@ -20,6 +20,7 @@ from ntkexp.errors import UserError
 from ntkexp.machine import available_bytes, refuse_beyond, visible_gpus
 from ntkexp.members import Columns
 from ntkexp.models.base import Model
+from ntkexp.objectives.base import Objective
 from ntkexp.options import check_options
 from ntkexp.results.numbers import metric
 
@@ -124,10 +125,13 @@ def refuse_other_sizes(many: Sequence[tuple[Columns, DictConfig]]) -> None:
         shape = data.shape() if isinstance(data, Data) else None
         if shape is None or not isinstance(model, Model):
             continue
-        size = model.parameters(shape.inputs, shape.outputs)
-        if size is not None and sizes.setdefault(shape.outputs, size) != size:
+        objective = OmegaConf.to_object(config.objective)
+        assert isinstance(objective, Objective)
+        outputs = objective.outputs(shape.inputs, shape.outputs)
+        size = model.parameters(shape.inputs, outputs)
+        if size is not None and sizes.setdefault(outputs, size) != size:
             raise UserError(
-                f"members.{keys[0]}: the networks have {sizes[shape.outputs]:,} and {size:,} "
+                f"members.{keys[0]}: the networks have {sizes[outputs]:,} and {size:,} "
                 "parameters; expected one architecture, or a sweep (-m)"
             )
 

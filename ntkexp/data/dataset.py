@@ -50,8 +50,8 @@ class Split:
     """
 
     inputs: Tensor  # (n, *input_shape) float32
-    targets: Tensor  # (n,) int64
-    clean_targets: Tensor  # (n,) int64
+    targets: Tensor  # classes (n,) int64, or numbers (n,) or (n, c) float32
+    clean_targets: Tensor  # as `targets`
     corrupted: Tensor  # (n,) bool
     difficult: Tensor  # (n,) bool
     groups: Mapping[str, Tensor] = field(default_factory=dict)  # name -> (n,) bool

@@ -134,6 +134,8 @@ def published(path: Path) -> Scores:
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             score, labels = (file[name].reshape(-1) for name in ("scores", "labels"))
+        if len(score) != len(labels):
+            raise ValueError(f"{len(score):,} scores of {len(labels):,} labels")
     except Exception as error:  # what is no such file raises nearly anything
         raise UserError(
             f"data.score_file={path}: cannot be read ({error}); expected a .npz file with scores "

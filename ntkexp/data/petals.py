@@ -25,7 +25,7 @@ class Petals(Sines):
     `petals` is L, and 0 the unit circle."""
 
     frequencies: list[int] = option(
-        [*range(20, 201, 20)], each(count("oscillations")), "of the sines, once around"
+        [*range(20, 201, 20)], each(count("oscillations"), 1), "of the sines, once around"
     )
     train_examples: int = option(1000, count("points"), "points on the curve")
     petals: int = option(0, whole(0, 10_000, "petals"), "of the curve, 0 is the circle")

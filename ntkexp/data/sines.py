@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -17,7 +17,6 @@ from torch import Tensor
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.images.files import shared_inputs
-from ntkexp.errors import UserError
 from ntkexp.options import count, each, option
 from ntkexp.seeds import generator
 from ntkexp.theory.float64 import Array
@@ -41,16 +40,12 @@ class Sines(Data):
     tiny: ClassVar = {"train_examples": 40}
 
     frequencies: list[int] = option(
-        [*range(5, 51, 5)], each(count("oscillations")), "whole oscillations on the line, k_i"
+        [*range(5, 51, 5)], each(count("oscillations"), 1), "whole oscillations on the line, k_i"
     )
     amplitudes: Amplitudes = option(
         Amplitudes.equal, about="sines of equal size, or growing with their frequency"
     )
     train_examples: int = option(200, count("points"), "training points, N")
-
-    def check(self, config: Any = None) -> None:
-        if not self.frequencies:
-            raise UserError("data.frequencies=[]: expected one or more, [5,10,...]")
 
     def shape(self) -> Shape:
         return Shape(inputs=(1,), outputs=1, examples=self.train_examples)

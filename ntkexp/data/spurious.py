@@ -140,7 +140,8 @@ class Marks:
 
 
 def counts_of(shares: Shares, total: int) -> Shares:
-    """`total` images parted by shares, at least one of each; the largest part takes what is left.
+    """`total` images parted by shares, at least one of each where there are five or more; the
+    largest part takes what is left.
 
     >>> counts_of(Shares(0.475, 0.025, 0.025, 0.475), 100)
     Shares(positive_with=48, negative_with=2, positive_without=2, negative_without=48)
@@ -163,10 +164,10 @@ def total_of(
             f"data={name}: {positives} positive and {negatives} negative images are too few for "
             "its proportions; expected one or more of each label with and without the attribute"
         )
-    if wanted is not None and not len(shares) <= wanted <= total:
+    if wanted is not None and not len(shares) < wanted <= total:
         raise UserError(
             f"data.train_examples={wanted}: {positives:,} positive and {negatives:,} negative "
-            f"images give {len(shares)} to {total:,} in these proportions"
+            f"images give {len(shares) + 1} to {total:,} in these proportions"
         )
     return wanted or total
 
@@ -191,8 +192,8 @@ def balanced_groups(
         size = min(most, *(int(pair.sum()) for pair in pairs))
         if size == 0:
             raise UserError(
-                f"{purpose} images: no image of one label is {name} the attribute; expected one or "
-                "more, so that accuracy can be measured there"
+                f"{purpose.split()[0]} images: no image of one label is {name} the attribute; "
+                "expected one or more, so that accuracy can be measured there"
             )
         for label, pair in zip(LABELS, pairs, strict=True):
             groups[f"{label}_{name}"] = drawn(pair, size, seed, f"{purpose} {label} {name}")
@@ -262,7 +263,7 @@ def composed(
         size = min(config.balanced, *(len(of_class) // 2 for of_class in rows))
         if size == 0:
             raise UserError(f"data={config.name}: the test images of its classes are too few")
-        counts = type(SHARES[kind])(size, size, size, size)
+        counts = Shares(size, size, size, size)
     positive, negative = counts[::2], counts[1::2]  # with and without the attribute each
     chosen = torch.cat([rows[0][: sum(negative)], rows[1][: sum(positive)]])
     is_positive = torch.arange(len(chosen)) >= sum(negative)

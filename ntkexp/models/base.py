@@ -65,8 +65,7 @@ class Model(Component):
         return False
 
     def parameters(self, inputs: tuple[int, ...], outputs: int) -> int | None:
-        """The number of weights that training changes; None where the network cannot be built
-        unseen."""
+        """The number of its weights; None where the network cannot be built unseen."""
         network = self.unseen(inputs, outputs)
         if network is None:
             return None
@@ -109,7 +108,7 @@ class Model(Component):
         try:
             with torch.device("meta"):
                 return self.build(inputs, outputs)
-        except RuntimeError:
+        except (RuntimeError, TypeError):  # a TypeError of NumPy
             return None
 
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:

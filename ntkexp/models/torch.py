@@ -20,6 +20,7 @@ from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.errors import UserError, first_line
 from ntkexp.models.base import Init, Model, formatted_shape
 from ntkexp.options import option
+from ntkexp.tangent.function import FAILURES
 
 
 @dataclass
@@ -57,7 +58,11 @@ class Torch(Model):
         key = f"model.of={self.of}"
         try:
             network = self._maker()(**copy.deepcopy(self.options))
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, KeyError, AssertionError, RuntimeError) as error:
+            if torch.get_default_device().type == "meta" and (
+                isinstance(error, RuntimeError) or "meta device" in str(error)
+            ):  # it asks for numbers, which weights have elsewhere: NumPy's TypeError, too
+                raise NotImplementedError(str(error)) from error
             raise UserError(f"{key}: cannot be made ({first_line(error)})") from error
         if not isinstance(network, nn.Module):
             raise UserError(
@@ -75,7 +80,7 @@ class Torch(Model):
                 output = network.eval()(torch.zeros(2, *inputs, device=device))
         except NotImplementedError:  # on "meta", what only some networks can do
             raise
-        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        except FAILURES as error:
             raise UserError(
                 f"model.of={self.of}: does not take inputs of {formatted_shape(inputs)} "
                 f"({first_line(error)})"

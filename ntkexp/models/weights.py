@@ -32,7 +32,7 @@ def initialise(model: nn.Module, init: Init, generator: torch.Generator) -> None
         return
     gain: Literal["relu", "linear"] = "relu" if init is Init.kaiming else "linear"
     for module in model.modules():
-        if isinstance(module, nn.Linear | nn.Conv2d):
+        if isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
             nn.init.kaiming_normal_(module.weight, nonlinearity=gain, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)

@@ -24,6 +24,10 @@ class CrossEntropy(Objective):
 
     measures: ClassVar = ("mean_margin", "least_margin")
 
+    def outputs(self, inputs: tuple[int, ...], usual: int) -> int:
+        """Two classes have two outputs, where they usually have one."""
+        return max(usual, 2)
+
     def build(self, targets: Tensor, classes: int | None) -> Loss:
         return CrossEntropyLoss(self.refuse_numbers(targets, classes))
 

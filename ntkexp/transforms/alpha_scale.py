@@ -53,7 +53,7 @@ class AlphaScale(Transform):
 
     hides: ClassVar = frozenset({"layers"})
 
-    alpha: float = option(1.0, positive(LARGEST_ALPHA, least=0), "of all change; large is lazy")
+    alpha: float = option(1.0, positive(LARGEST_ALPHA), "of all change; large is lazy")
     offset: Offset = option(Offset.f0, about="begins at the network's outputs (f0) or at 0")
     batch_norm: BatchNorm = option(BatchNorm.train, about="of minibatches, or running (eval)")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.dropout import _DropoutNd
 
 from ntkexp.errors import UserError
+from ntkexp.models.drawing import drawing_layers
 
 
 class OfNetwork(nn.Module):
@@ -55,5 +55,5 @@ def check_examples_independent(network: nn.Module, transform: str) -> None:
                 "minibatch, which are no function of the weights alone; expected "
                 "transform.batch_norm=eval, or a network without, such as model.norm=none"
             )
-        if isinstance(module, nn.RReLU) or (isinstance(module, _DropoutNd) and module.p > 0):
-            raise UserError(f"transform={transform}: layer {name} draws at random; leave it out")
+    for name in drawing_layers(network):
+        raise UserError(f"transform={transform}: layer {name} draws at random; leave it out")

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from ntkexp.data.dataset import Split
-from ntkexp.errors import UserError
+from ntkexp.errors import UserError, first_line
 from ntkexp.models.base import BatchNorm
 from ntkexp.options import option
 from ntkexp.tangent.function import called_with
@@ -124,7 +124,13 @@ class Linearised(OfNetwork):
                 name: forward_ad.make_dual(w, tangent)  # type: ignore[no-untyped-call]
                 for name, w, tangent in zip(self._first, first, tangents, strict=True)
             }
-            dual = called_with(self.start, duals, (inputs,))
+            try:
+                dual = called_with(self.start, duals, (inputs,))
+            except NotImplementedError as error:
+                raise UserError(
+                    f"transform=linearise: a layer has no forward mode ({first_line(error)}); "
+                    "expected transform.route=function or factors"
+                ) from error
             outputs: Tensor
             change: Tensor
             outputs, change = forward_ad.unpack_dual(dual)  # type: ignore[no-untyped-call]

@@ -69,6 +69,8 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "seed=${foo}"), ("foo", "not found")),
     ((*DISK, "optim.lr=${optim.lr}"), ("ecursive",)),
     ((*DISK, "optim.lr=???"), ("optim.lr", "has no value")),
+    ((*DISK, "probing.losses=[0.5,???]"), ("probing.losses", "Missing value at index 1")),
+    ((*DISK, "probing.losses=['${foo}']"), ("probing.losses", "'foo' not found")),
     ((*DISK, "--resolve"), ("--resolve", "--cfg job")),
     ((*DISK, "--cfg"), ("--cfg", "one argument")),
     ((*DISK, "--cfg", "foo"), ("--cfg", "'foo'", "job")),

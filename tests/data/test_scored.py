@@ -129,7 +129,11 @@ def test_scores_of_fewer_images_are_refused(published: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"PK\3\4 and then nothing", b"some words", [0.5, 0.25], {"scores": [0.5]}]
+    "content",
+    [
+        *(b"", b"PK\3\4 and then nothing", b"some words", [0.5, 0.25], {"scores": [0.5]}),
+        {"scores": np.zeros((300, 2)), "labels": np.arange(300) % 10},
+    ],
 )
 def test_a_damaged_file_is_one_line(content: Any, tmp_path: Path) -> None:
     path = tmp_path / "scores.npz"

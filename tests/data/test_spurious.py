@@ -71,8 +71,10 @@ def test_as_many_images_as_two_classes_give_and_no_more() -> None:
     )
     assert total == pytest.approx(5000 / (1 - shares.positive), abs=2)
     assert total_of(shares, 20_000, 30_000, None, 20_000, "x") == 20_000
-    with pytest.raises(UserError, match=r"data\.train_examples=9000: .* give 4 to 5,86"):
-        total_of(shares, 5000, 5000, 9000, 20_000, "x")
+    for wanted in (4, 9000):
+        with pytest.raises(UserError, match=rf"data\.train_examples={wanted}: .* give 5 to 5,86"):
+            total_of(shares, 5000, 5000, wanted, 20_000, "x")
+    assert total_of(shares, 5000, 5000, 5, 20_000, "x") == 5 and min(counts_of(shares, 5)) == 1
     with pytest.raises(UserError, match="too few"):
         total_of(shares, 1, 5, None, 20_000, "x")
 

@@ -266,9 +266,20 @@ class LooksAtItsWeights(Model):
         return layer
 
 
-def test_a_network_that_looks_at_its_weights_while_it_is_built_has_no_count() -> None:
-    assert LooksAtItsWeights().parameters((3,), 2) is None
-    assert LooksAtItsWeights().multiplications((3,), 2) is None
+@dataclass
+class ReadsThemIntoNumpy(Model):
+    def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
+        layer = nn.Linear(inputs[0], outputs)
+        assert layer.weight.detach().numpy().size
+        return layer
+
+
+@pytest.mark.parametrize("kind", [LooksAtItsWeights, ReadsThemIntoNumpy])
+def test_a_network_that_looks_at_its_weights_while_it_is_built_has_no_count(
+    kind: type[Model],
+) -> None:
+    assert kind().parameters((3,), 2) is None
+    assert kind().multiplications((3,), 2) is None
 
 
 def test_counting_draws_nothing_from_the_global_stream() -> None:

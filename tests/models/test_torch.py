@@ -11,7 +11,9 @@ import torch
 import ntkexp
 from ntkexp.errors import UserError
 from ntkexp.models import build
+from ntkexp.models.base import Init
 from ntkexp.models.torch import Torch
+from ntkexp.models.weights import initialise
 from tests.optim.made_networks import wide
 from tests.tiny_runs import TINY, composed, train
 
@@ -36,12 +38,36 @@ def test_the_weights_are_those_that_it_draws_from_the_runs_stream() -> None:
     assert options.couples_examples()
 
 
+@pytest.mark.parametrize("of", ["Conv1d", "Conv2d", "Conv3d"])
+def test_convolutions_of_any_dimension_are_drawn_anew_where_asked(of: str) -> None:
+    layer = getattr(torch.nn, of)(3, 5, kernel_size=1)
+    initialise(layer, Init.kaiming, torch.Generator().manual_seed(0))
+    drawn = torch.randn(layer.weight.shape, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(layer.weight.detach(), drawn * (2 / 3) ** 0.5)
+    assert not layer.bias.any()
+
+
 def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
     run = train(tmp_path, *WORDS, *WIDE)
     assert torch.load(run / "weights.pt")["0.weight"].shape == (4, 2)
     assert (run / "spectrum.parquet").exists()
     members = train(tmp_path, *WORDS, *WIDE, "members={seed: [0, 1]}")
     assert torch.load(members / "weights.pt")["0.weight"].shape == (2, 4, 2)
+
+
+@pytest.mark.parametrize("objective", ["cross_entropy", "reconstruction"])
+def test_it_has_the_outputs_that_the_objective_takes(tmp_path: Path, objective: str) -> None:
+    """Two for two classes with cross-entropy, where others take one."""
+    net = ("model.of=torch.nn.Linear", "model.options={in_features: 2, out_features: 2}")
+    words = (*WORDS[:-1], "probe=[]", *net, f"objective={objective}", "members={data.grid: [4, 5]}")
+    run = ntkexp.run(None, words, runs=tmp_path)
+    assert torch.load(run.folder / "weights.pt")["weight"].shape == (2, 2, 2)
+
+
+def test_keys_of_its_options_may_be_numbers() -> None:
+    widths = "model.options={inputs: 2, widths: {1: 5, 2: 4}}"
+    config = composed([*WORDS, f"model.of={HOME}.by_widths", widths])
+    assert config.model.options.widths == {1: 5, 2: 4}
 
 
 @pytest.mark.parametrize(
@@ -55,12 +81,31 @@ def test_it_is_trained_and_looked_at_as_others_are(tmp_path: Path) -> None:
         ((f"model.of={HOME}.wide",), "missing 1 required positional argument: 'inputs'"),
         ((*WIDE, "model.options.outputs=3"), r"gives \(2, 3\) for 2 examples; .* takes \(2, 1\)"),
         ((*WIDE, "model.options.inputs=3"), "does not take inputs of 2"),
+        (
+            (f"model.of={HOME}.Picky", "model.options={in_features: 3, out_features: 1}"),
+            r"does not take inputs of 2 \(of another length\)",
+        ),
+        (
+            ("model.of=torch.nn.MultiheadAttention", "model.options={embed_dim: 5, num_heads: 2}"),
+            r"cannot be made \(embed_dim must be divisible",
+        ),
         ((*WIDE, "model.options.norm=true", "probe=[measures]"), "batch normalisation"),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_composed(words: tuple[str, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
         composed([*WORDS, *words])
+
+
+def test_one_that_reads_its_weights_while_it_is_built_is_built_later(tmp_path: Path) -> None:
+    run = train(tmp_path, *WORDS, f"model.of={HOME}.turned")
+    assert torch.load(run / "weights.pt")["weight"].shape == (1, 2)
+
+
+def test_what_cannot_be_built_later_is_refused_then(tmp_path: Path) -> None:
+    words = ("model.of=torch.nn.Linear", "model.options={in_features: -1, out_features: 1}")
+    with pytest.raises(UserError, match=r"cannot be made \(Trying to create tensor"):
+        train(tmp_path, *WORDS, *words)
 
 
 @pytest.mark.usefixtures("made_images")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -9,6 +11,25 @@ from torch import Tensor, nn
 def wide(inputs: int, width: int = 5, outputs: int = 1, norm: bool = False) -> nn.Module:
     between = nn.BatchNorm1d(width) if norm else nn.Identity()
     return nn.Sequential(nn.Linear(inputs, width), between, nn.Tanh(), nn.Linear(width, outputs))
+
+
+def by_widths(inputs: int, widths: dict[int, int]) -> nn.Module:
+    """The width of each hidden layer, by its number."""
+    sizes = [inputs, *(widths[layer] for layer in sorted(widths)), 1]
+    return nn.Sequential(*(nn.Linear(*pair) for pair in pairwise(sizes)))
+
+
+def turned(inputs: int = 2) -> nn.Module:
+    """Reads its weights into NumPy while it is built."""
+    layer = nn.Linear(inputs, 1)
+    layer.weight.data.copy_(torch.from_numpy(-layer.weight.detach().numpy()))
+    return layer
+
+
+class Picky(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        assert x.shape[1] == self.in_features, "of another length"
+        return super().forward(x)
 
 
 def number() -> int:

@@ -222,6 +222,7 @@ def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_pa
     [
         (nn.BatchNorm1d(5, track_running_stats=False).eval(), "statistics of its minibatch"),
         (nn.RReLU(), "draws at random"),
+        (nn.LSTM(5, 5, num_layers=2, dropout=0.1), "layer 0 draws at random"),
     ],
 )
 def test_batches_and_chance_are_refused_in_layers_of_ones_own(layer: nn.Module, said: str) -> None:

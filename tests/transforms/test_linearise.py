@@ -20,7 +20,7 @@ from ntkexp.models.mlp import Mlp
 from ntkexp.models.resnet18 import Norm, Resnet18
 from ntkexp.models.vgg import Vgg
 from ntkexp.transforms.alpha_scale import Offset
-from ntkexp.transforms.linearise import BatchNorm, Linearise
+from ntkexp.transforms.linearise import BatchNorm, Linearise, Linearised
 from tests.tiny_runs import TINY, goes_on, table, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
@@ -128,6 +128,12 @@ def test_what_cannot_be_is_refused_in_a_line(words: list[str], said: str, tmp_pa
     with pytest.raises(UserError, match=said):
         train(tmp_path, *[word for word in base if word.split("=")[0] not in taken], *words)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_layer_without_forward_mode_is_refused_in_a_line() -> None:
+    recurrent = Linearised(nn.LSTM(2, 3))
+    with pytest.raises(UserError, match=r"no forward mode .* transform.route=function or factors"):
+        recurrent(torch.zeros(4, 1, 2))
 
 
 def test_pytorchs_own_deprecated_rules_for_dual_numbers_bring_no_warning() -> None:

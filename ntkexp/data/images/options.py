@@ -29,8 +29,8 @@ class ImageKind:
 
     `mean` and `std` are those of the channels with pixels in [0, 1]; None is for those of the
     training split as it was read. `torchvision` is the class of torchvision.datasets that fetches
-    the set, None where there is none; `pickled` says that it keeps pickles, as for CIFAR-10, and
-    not idx files, as for MNIST and KMNIST.
+    the set, None where there is none. It keeps idx files, as for MNIST and KMNIST; `pickled` is for
+    the pickles of CIFAR-10, which no other set has.
     """
 
     name: str

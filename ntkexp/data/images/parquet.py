@@ -55,6 +55,8 @@ def read(root: Path, kind: ImageKind, split: SplitName, *, progress: bool) -> La
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
             size_bytes = file.tell()
         shard = decoded_once(kind.name, checksum, partial(decode, path, kind, progress=progress))
+        # Here, as the cache knows no number of classes.
+        check_labels(shard[1], kind, path)
         shards.append(shard)
         sources.append(SourceFile(path, size_bytes, checksum))
     return LabelledImages(
@@ -80,7 +82,7 @@ def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
                     f"{' or '.join(IMAGE_COLUMNS)}"
                 )
             kept_as = file.schema_arrow.field(image_column).type
-            if not pa.types.is_struct(kept_as):
+            if not pa.types.is_struct(kept_as) or kept_as.get_field_index("bytes") < 0:
                 raise UserError(
                     f"{path}: column {image_column} is {kept_as}, expected a struct of bytes and "
                     "path with the encoded image"
@@ -96,9 +98,7 @@ def decode(path: Path, kind: ImageKind, *, progress: bool) -> Decoded:
                     labels.append(batch.column("label").to_numpy().astype(np.int64))
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{path}: not a readable parquet file ({error})") from error
-    all_labels = np.concatenate(labels)
-    check_labels(all_labels, kind, path)
-    return np.stack(pixels), all_labels, lossy
+    return np.stack(pixels), np.concatenate(labels), lossy
 
 
 def _decode_image(content: bytes, kind: ImageKind, where: str) -> tuple[Pixels, bool]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.dropout import _DropoutNd
 
 from ntkexp.data.batches import Batches, Endless, crop_flip
 from ntkexp.data.images.options import Augment
 from ntkexp.machine import on_gpu
 from ntkexp.models.base import BatchNorm
+from ntkexp.models.drawing import drawing_layers
 from ntkexp.objectives.evaluate import evaluate
 from ntkexp.optim import Schedule
 from ntkexp.optim.observer import Forward, ForwardObserver, Passed, recorded
@@ -27,9 +27,6 @@ from ntkexp.training.learners.learner import BeforeUpdate, how_evaluated
 from ntkexp.training.prepared import NetworkOnData
 from ntkexp.transforms.function import OfNetwork
 from ntkexp.transforms.linearise import Linearised
-
-# A module of your own that draws random numbers in training says so by an attribute of this name.
-MARK = "draws"
 
 
 class NetworkLearner:
@@ -237,19 +234,6 @@ def quick_layout(model: nn.Module, device: torch.device) -> torch.memory_format:
     convolves = any(isinstance(module, nn.Conv2d) for module in model.modules())
     quick = convolves and device.type == "cpu"
     return torch.channels_last if quick else torch.contiguous_format
-
-
-def drawing_layers(model: nn.Module) -> list[str]:
-    """The names of the modules that draw random numbers in training, such as dropout."""
-    return [name for name, module in model.named_modules() if _draws(module)]
-
-
-def _draws(module: nn.Module) -> bool:
-    if isinstance(module, _DropoutNd):
-        return module.p > 0
-    if isinstance(module, nn.RNNBase | nn.MultiheadAttention):
-        return module.dropout > 0
-    return isinstance(module, nn.RReLU) or bool(getattr(module, MARK, False))
 
 
 @contextmanager

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
+from ntkexp.models.drawing import drawing_layers
 from ntkexp.probes import Probe
 from ntkexp.probes.view import evaluating
 from ntkexp.tangent.function import called_with
 from ntkexp.training.function_space.learner import FunctionLearner
-from ntkexp.training.learners.network import NetworkLearner, drawing_layers
+from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.alpha_scale import OnTrainingSet
 from ntkexp.transforms.linearise import Linearised

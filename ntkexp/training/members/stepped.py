@@ -12,11 +12,11 @@ from torch.func import vmap
 
 from ntkexp.errors import Diverged, UserError
 from ntkexp.members import Columns
+from ntkexp.models.drawing import drawing_layers
 from ntkexp.models.stack import StackedNetworks
 from ntkexp.optim.update import one_or_each
 from ntkexp.results.table import Table
 from ntkexp.studies.stepped import Row, SteppedWork
-from ntkexp.training.learners.network import drawing_layers
 from ntkexp.training.members.side_by_side import Members
 from ntkexp.training.work import Work
 

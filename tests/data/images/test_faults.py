@@ -13,7 +13,9 @@ import pandas as pd
 import pytest
 import torch
 
+from ntkexp.data.images import parquet
 from ntkexp.data.images.dataset import channel_moments
+from ntkexp.data.images.options import ImageKind
 from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 
@@ -62,6 +64,21 @@ def test_a_column_of_bytes_is_refused_by_its_name(made_up: Any) -> None:
     table.to_parquet(path)
     with pytest.raises(UserError, match="column image is binary, expected a struct"):
         read("mnist", "train")
+
+
+def test_a_struct_without_bytes_is_refused_by_its_name(made_up: Any) -> None:
+    path = made_up.parquet("mnist")
+    pd.DataFrame({"image": [{"path": "0.png"}], "label": [0]}).to_parquet(path)
+    refused("column image is struct<.*path: .*>, expected a struct of bytes and path")
+
+
+def test_labels_from_the_cache_are_checked_too(made_up: Any) -> None:
+    """Of a set of one's own whose number of classes was mended after a first reading."""
+    made_up.parquet("mnist")
+    ten, five = (ImageKind("mnist", (1, 28, 28), classes) for classes in (10, 5))
+    assert parquet.read(made_up.root, ten, "train", progress=False).labels.max() == 9
+    with pytest.raises(UserError, match="row 5: label 5, expected 0 to 4"):
+        parquet.read(made_up.root, five, "train", progress=False)
 
 
 @pytest.mark.parametrize("layout", ["parquet", "idx"])

@@ -11,7 +11,7 @@ from torch import nn
 
 from ntkexp.errors import UserError
 from ntkexp.execution.prepare import prepare
-from ntkexp.training.learners.network import drawing_layers
+from ntkexp.models.drawing import drawing_layers
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import assert_same_files, composed, train
 

@@ -165,6 +165,17 @@ def one_unused() -> nn.Module:
     return model
 
 
+class Added(nn.Linear):
+    """Its weight is the sum of two, whose gradients are one tensor, and its bias has one mean."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs)
+        self.further = nn.Parameter(torch.randn(outputs, inputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, self.weight + self.further) + self.bias.mean()
+
+
 OWN: dict[str, Callable[[], nn.Module]] = {
     "a layer of one's own": partial(two_layers, first=Unit),
     "a forward of one's own": partial(two_layers, Tripled),
@@ -172,6 +183,7 @@ OWN: dict[str, Callable[[], nn.Module]] = {
     "one weight of two layers": tied,
     "one layer twice": called_twice,
     "a weight outside the loss": one_unused,
+    "gradients in the same memory": partial(two_layers, first=Added),
 }
 
 
@@ -181,7 +193,7 @@ def test_a_stack_of_ones_own_networks_steps_as_each_alone(name: str) -> None:
     alone = [OWN[name]().double() for _ in range(3)]
     stacked = copy.deepcopy(alone)
     theirs, ours = (
-        [SgdUpdate(m.parameters(), momentum=0.9, weight_decay=0.0) for m in models]
+        [SgdUpdate(m.parameters(), momentum=0.9, weight_decay=0.1) for m in models]
         for models in (alone, stacked)
     )
     objective = CrossEntropyLoss(5)
