@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ from torch.nn.functional import cross_entropy
 
 import ntkexp
 from ntkexp import results
+from ntkexp.data.dataset import Split
 from ntkexp.errors import UserError
 from ntkexp.figures import draw
 from ntkexp.results import Run
+from ntkexp.studies.looking import on_device
 from ntkexp.tangent import tangent_kernel
+from ntkexp.theory.alignment import centre
+from ntkexp.theory.spectrum import eigenvalues
 
 Pair = tuple[Tensor, Tensor]
 
@@ -79,6 +84,26 @@ def test_a_network_with_an_output_for_each_of_two_classes(tmp_path: Path) -> Non
         pass
     losses = results.read(tmp_path / "mine" / "0").tables["evals"]["loss"]
     assert losses[0] == pytest.approx(cross_entropy(network(x), y % 2).item(), rel=1e-6)
+
+
+def test_a_network_in_float64_has_its_kernel_in_float64(tmp_path: Path) -> None:
+    network = net().double()
+    given = {name: (x.double(), y) for name, (x, y) in batches().items()}
+    with ntkexp.watch(network, batches=given, out=tmp_path / "mine" / "0"):
+        pass
+    spectrum = results.read(tmp_path / "mine" / "0").tables["spectrum"]
+    found = spectrum.query("step == 0 and split == 'train'")["eigenvalue"].max()
+    gram = tangent_kernel(network.eval(), given["train"][0][:20], layers=False).gram.numpy()
+    assert found == pytest.approx(eigenvalues(centre(gram, 3))[0], rel=1e-10)
+
+
+def test_all_of_a_split_goes_to_a_device() -> None:
+    mask = torch.ones(2, dtype=torch.bool)
+    split = replace(Split.clean(torch.ones(2, 3), torch.ones(2)), groups={"odd": mask}, scores=mask)
+    moved = on_device(split, torch.device("meta"))
+    parts = [moved.inputs, moved.targets, moved.difficult, moved.groups["odd"], moved.scores]
+    assert {part.device.type for part in parts if part is not None} == {"meta"}
+    assert moved.scores is not None
 
 
 def test_it_is_a_run_whose_figures_can_be_drawn(out: Path) -> None:

@@ -34,7 +34,7 @@ BOUNDS = Table(
     {
         "c": float64("scaling factor, 0 to 1"),
         "subsample": int64("number of the subsample"),
-        "test_error": float64("share of the other points that are wrong, 0 to 1"),
+        "test_error": float64("share of all points that are wrong, 0 to 1"),
         "l2_bound": float64("bound (78) with the common metric"),
         "optimised_bound": float64("the bound with the best metric for this subsample"),
         "common_basis_bound": float64("the bound with the best metric in the common basis"),

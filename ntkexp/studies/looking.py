@@ -10,10 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ntkexp import components
+from ntkexp import checkpoint, components
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.errors import UserError, first_line
-from ntkexp.foreign.examples import Numbered
 from ntkexp.objectives.base import Loss, Objective
 from ntkexp.objectives.evaluate import evaluate
 from ntkexp.probes import Probe
@@ -49,6 +48,11 @@ class LookedAt(SteppedWork):
         picked: str = "all",
     ) -> None:
         super().__init__(last, seed)
+        if next(network.parameters()).dtype == torch.float64:  # examples come in float32
+            splits = {
+                name: replace(split, inputs=_typed(split.inputs, torch.float64))
+                for name, split in splits.items()
+            }
         self.network, self.splits, self.picked = network, splits, picked
         wanted = sorted({name for probe in built.values() for name in probe.batches()})
         self.batches = {name: first(splits, name, examples) for name in wanted}
@@ -57,6 +61,11 @@ class LookedAt(SteppedWork):
         if objective in OF_CLASSES:
             refuse_labels(splits, self.outputs)
         targets = splits["train"].targets
+        if picked == "label" and (self.outputs == 1 or targets.is_floating_point()):
+            raise UserError(
+                f"study.outputs=label: the network gives {self.outputs} outputs for labels of "
+                f"{_kind(targets)}; expected two outputs or more, and classes"
+            )
         classes = None if targets.is_floating_point() else max(self.outputs, 2)
         if objective == "usual" and classes == self.outputs:  # also of two classes, each its own
             objective = "cross_entropy"
@@ -64,10 +73,9 @@ class LookedAt(SteppedWork):
         assert isinstance(chosen, Objective)
         self.objective = chosen.build(targets, classes)
         if self.outputs != self.objective.outputs:
-            kind = str(targets.dtype).removeprefix("torch.")
             raise UserError(
                 f"the network gives {self.outputs} outputs; objective={objective} takes "
-                f"{self.objective.outputs} for labels of {kind}"
+                f"{self.objective.outputs} for labels of {_kind(targets)}"
             )
         inputs = tuple(splits["train"].inputs.shape[1:])
         self.dataset = Dataset("foreign", splits["train"], splits["test"], classes, inputs, {})
@@ -192,6 +200,10 @@ def _typed(part: Tensor, kind: torch.dtype) -> Tensor:
     return part.to(kind) if part.is_floating_point() else part
 
 
+def _kind(targets: Tensor) -> str:
+    return str(targets.dtype).removeprefix("torch.")
+
+
 def _outputs(network: nn.Module, inputs: Tensor) -> int:
     with evaluating(network), torch.no_grad():
         try:
@@ -206,10 +218,4 @@ def _outputs(network: nn.Module, inputs: Tensor) -> int:
 
 
 def on_device(split: Split, device: torch.device) -> Split:
-    fields: dict[str, Any] = {
-        name: getattr(split, name).to(device)
-        for name in ("inputs", "targets", "clean_targets", "corrupted", "difficult")
-    }
-    if isinstance(split, Numbered):
-        fields["whole"] = mapped(split.whole, lambda part: part.to(device))
-    return replace(split, **fields)
+    return replace(split, **checkpoint.on_device(vars(split), device))

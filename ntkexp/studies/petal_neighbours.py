@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from ntkexp.data.petal_classes import PetalClasses
+from ntkexp.errors import UserError
 from ntkexp.options import MOST_SEEDS, SEED, count, each, option, positive, whole
 from ntkexp.results.table import Table, float64, int64, string
 from ntkexp.studies.base import Found, Part, Study
@@ -55,16 +56,25 @@ class PetalNeighbours(Study):
 
     seed: int = option(0, SEED, "the first of the seeds")
     seeds: int = option(3, count("phases", most=MOST_SEEDS), "how many phases of the signal")
-    neighbours: list[int] = option([1, 3, 5, 9], each(whole(1, 1000, "neighbours")), "who vote")
+    neighbours: list[int] = option([1, 3, 5, 9], each(whole(1, 1000, "neighbours"), 1), "who vote")
     frequencies: list[int] = option(
-        [*range(50, 401, 50)], each(count("oscillations")), "of the signal"
+        [*range(50, 401, 50)], each(count("oscillations"), 1), "of the signal"
     )
-    petals: list[int] = option([*range(0, 21, 2)], each(whole(0, 10_000, "petals")), "of the curve")
+    petals: list[int] = option(
+        [*range(0, 21, 2)], each(whole(0, 10_000, "petals"), 1), "of the curve"
+    )
     train_examples: int = option(1009, count("points"), "points on the curve")
     map_frequency: int = option(150, count("oscillations"), "of the signal of the map")
     map_petals: int = option(20, whole(0, 10_000, "petals"), "of the curve of the map")
     side: int = option(512, whole(4, 4096, "points a side"), "points a side of the map")
     half_width: float = option(1.6, positive(1e6), "half the side of the map")
+
+    def check(self, config: Any = None) -> None:
+        if most(self) > self.train_examples:
+            raise UserError(
+                f"study.neighbours={self.neighbours}: expected at most the "
+                f"study.train_examples={self.train_examples} points"
+            )
 
     def parts(self) -> list[Part]:
         return [partial(of_seed, self, self.seed + number) for number in range(self.seeds)]

@@ -78,7 +78,7 @@ class SteppedWork:
         drawn, row = self.draw(step), dict[str, Any]()
         for name, update in self.updates.items():
             loss, numbers = self.loss(name, self.networks, {**self.memory, **drawn})
-            update.take([*torch.autograd.grad(loss, update.parameters)])
+            update.take([*torch.autograd.grad(loss, update.parameters, materialize_grads=True)])
             update.apply(update.rate(self.rate(name, step)))
             row |= self.learnt(name, loss.item(), numbers)
         return row

@@ -129,10 +129,15 @@ def at_levels(run: RunOfMembers) -> dict[float, pd.DataFrame]:
 
 
 def levels_of(losses: dict[str, dict[float, pd.DataFrame]]) -> list[float]:
-    """Levels that runs of both regimes came below, falling."""
-    common = set.intersection(*(set(of_regime) for of_regime in losses.values()))
+    """Levels that both runs of a seed came below, falling."""
+    ours, theirs = losses.values()
+    common = [
+        level
+        for level in ours.keys() & theirs.keys()
+        if len(ours[level].index.intersection(theirs[level].index))
+    ]
     if not common:
-        raise UserError("study=yin_yang_maps: no training loss that runs of both regimes reached")
+        raise UserError("study=yin_yang_maps: no training loss that both runs of a seed reached")
     return sorted(common, reverse=True)
 
 

@@ -39,9 +39,9 @@ def margins(outputs: ArrayLike, labels: ArrayLike) -> Array:
     return array(scores[rows, classes] - others.max(axis=1))
 
 
-def margin_percentile(values: ArrayLike, percentile: float = PERCENTILE) -> float:
+def margin_percentile(values: ArrayLike) -> float:
     """gamma, the 5th percentile of the training margins."""
-    return float(np.percentile(array(values), percentile))
+    return float(np.percentile(array(values), PERCENTILE))
 
 
 def distribution(values: ArrayLike) -> dict[str, float]:
@@ -159,7 +159,7 @@ def spectral_frobenius(
     return float(product / (positive(margin) * np.sqrt(examples)))
 
 
-CONFIDENCE = 0.01
+DELTA = 0.01
 
 
 def neyshabur_core(U: ArrayLike, V: ArrayLike, U0: ArrayLike, margin: float) -> float:
@@ -173,18 +173,14 @@ def neyshabur_core(U: ArrayLike, V: ArrayLike, U0: ArrayLike, margin: float) -> 
 
 
 def neyshabur_bound(
-    U: ArrayLike,
-    V: ArrayLike,
-    U0: ArrayLike,
-    inputs: ArrayLike,
-    margin: float,
-    delta: float = CONFIDENCE,
+    U: ArrayLike, V: ArrayLike, U0: ArrayLike, inputs: ArrayLike, margin: float
 ) -> float:
     """(R + 3 sqrt(5 H + log(max(1, gamma sqrt m) / delta)))^2, "Neyshabur 2018" in figure 6.
 
     R = 3 sqrt2 (sqrt(2 C) + 1) (|V|_F + 1)
         (sqrt(sum_h E[relu(u_h0 x)^2]) + |U - U0|_F sqrt(E|x|^2) + 1) / gamma,
-    expectations over the m training inputs (m, d); it holds with probability 1 - delta.
+    expectations over the m training inputs (m, d); it holds with probability 1 - delta,
+    delta = 0.01.
     """
     x, initial = array(inputs), array(U0)
     units, classes, m = len(initial), len(array(V)), len(x)
@@ -192,7 +188,7 @@ def neyshabur_bound(
     moved = frobenius(array(U) - initial) * _input_norm(x)
     factor = 3 * np.sqrt(2) * (np.sqrt(2 * classes) + 1) * (frobenius(V) + 1)
     R = factor * (activity + moved + 1) / positive(margin)
-    counting = 3 * np.sqrt(5 * units + np.log(max(1.0, margin * np.sqrt(m)) / delta))
+    counting = 3 * np.sqrt(5 * units + np.log(max(1.0, margin * np.sqrt(m)) / DELTA))
     return float((R + counting) ** 2)
 
 

@@ -112,7 +112,10 @@ def supernat_step(
     """One step (17): c_j <- (1 - eta lambda_j) c_j and lambda_j <- lambda_j |g_j| / kappa, with g_j
     the gradient in mode j, a multiple of c_j."""
     gradient = gradient_over_residual * residual
-    rescaled = eigs * np.abs(gradient) / kappa(gradient, eigs, kind)
+    constant = kappa(gradient, eigs, kind)
+    # A gradient that has fallen to zero asks for no kernel: the last one stays.
+    grown = eigs * np.abs(gradient)
+    rescaled = np.divide(grown, constant, out=eigs.copy(), where=constant > 0)
     return gradient_descent_step(residual, eigs, eta), rescaled
 
 

@@ -56,6 +56,9 @@ def Logit():
 def of_signs():
     return {name: (x, 2 * (y > 1).long() - 1) for name, (x, y) in pairs().items()}
 
+def of_two():
+    return {name: (x, (y > 1).long()) for name, (x, y) in pairs().items()}
+
 def loaders():
     return {name: {"x": x} for name, (x, y) in pairs().items()}
 
@@ -206,6 +209,10 @@ def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
         (["--examples", "50"], "examples=50: there are 20 test examples"),
         (["--checkpoints", "none.ckpt"], "none.ckpt: no such file"),
         (["--outputs", "some"], "all, label, trace or how many"),
+        (
+            [*LOGIT, "--data", "foreign_code:of_two", "--outputs", "label"],
+            "study.outputs=label: the network gives 1 outputs for labels of int64",
+        ),
         (["probe=[kernel_regression]"], "probe.kernel_regression: looks at training"),
         (["--steps", "1,2"], "name the files one by one"),
         (["--objective", "squared"], "no such objective"),

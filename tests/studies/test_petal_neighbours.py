@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from ntkexp import studies
 from ntkexp.data.petal_classes import PetalClasses
+from ntkexp.errors import UserError
 from ntkexp.studies.petal_neighbours import PetalNeighbours
 from ntkexp.theory.spectral.dft import grid
 from ntkexp.theory.spectral.manifold import petals
@@ -32,6 +36,20 @@ def test_a_vote_is_that_of_the_nearest_points() -> None:
 def test_one_neighbour_is_always_right_on_the_points_themselves() -> None:
     table = SMALL.run()["neighbour_accuracy"].set_index(["neighbours", "points"])["accuracy"]
     assert table[1, "train"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"neighbours": [1, 9], "train_examples": 8}, "at most the study.train_examples=8 points"),
+        ({"neighbours": []}, "1 or more"),
+        ({"frequencies": []}, "1 or more"),
+        ({"petals": []}, "1 or more"),
+    ],
+)
+def test_what_has_no_vote_is_refused(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(UserError, match=f"study.{next(iter(options))}=.*{why}"):
+        studies.choose({"name": "petal_neighbours", **options})
 
 
 def test_with_one_neighbour_probabilities_are_classes() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ntkexp.data.disk import lattice
+from ntkexp.errors import UserError
 from ntkexp.references import FromRun
-from ntkexp.studies.yin_yang_maps import RunOfMembers, YinYangMaps
+from ntkexp.studies.yin_yang_maps import RunOfMembers, YinYangMaps, levels_of
 from tests.tiny_runs import table, train
 
 GRID = 6
@@ -69,3 +71,13 @@ def test_runs_that_miss_a_level_have_no_row_and_keep_their_last_loss(both: dict[
         end = curve[curve["regime"] == regime].iloc[-1]
         assert end["median"] == pytest.approx(last.median())
         assert end["low"] <= end["median"] <= end["high"]
+
+
+def test_a_level_that_no_seed_passed_in_both_regimes_has_no_map() -> None:
+    def looks(**losses: list[int]) -> dict[float, pd.DataFrame]:
+        return {float(level[1:]): pd.DataFrame(index=seeds) for level, seeds in losses.items()}
+
+    ours, theirs = looks(_6=[3, 4], _3=[3], _1=[3]), looks(_6=[4, 5], _3=[4])
+    assert levels_of({"non_linear": ours, "linear": theirs}) == [6.0]
+    with pytest.raises(UserError, match="no training loss that both runs of a seed reached"):
+        levels_of({"non_linear": looks(_3=[3]), "linear": looks(_3=[4])})

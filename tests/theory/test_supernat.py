@@ -75,6 +75,18 @@ def test_the_gradient_of_each_loss_is_that_multiple_of_the_residual() -> None:
         np.testing.assert_allclose(gradient, expected, rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [kind for kind in Kappa if kind is not Kappa.none])
+def test_a_gradient_of_zero_leaves_the_kernel_as_it_is(kind: Kappa) -> None:
+    """Of one regression that is learnt to the last digit, beside one that is not."""
+    residual, eigs = np.array([[0.0, 0.0], [3.0, -4.0]]), np.array([[2.0, 1.0], [2.0, 1.0]])
+    after = supernat.supernat_step(residual, eigs, 0.1, kind)
+    np.testing.assert_array_equal(after[0][0], [0.0, 0.0])
+    np.testing.assert_array_equal(after[1][0], [2.0, 1.0])
+    alone = supernat.supernat_step(residual[1], eigs[1], 0.1, kind)
+    np.testing.assert_array_equal(after[1][1], alone[1])
+
+
 def test_seeds_are_independent_rows() -> None:
     generator = np.random.default_rng(3)
     residual, eigs = generator.normal(size=(4, 6)), generator.uniform(0.1, 1, size=(4, 6))

@@ -161,11 +161,17 @@ def _interpolating(
 
 def solved(kernel: Array, r: Array) -> Array:
     """K^-1 r; of a singular kernel K^+ r, without the directions that are zero to rounding."""
+    rounding = len(kernel) * np.finfo(np.float64).eps
     try:
-        return array(cho_solve(cho_factor(kernel, lower=True), r))
+        factor = cho_factor(kernel, lower=True)
+        # Rounding may leave a pivot that is zero above zero.
+        pivots = np.diagonal(factor[0]) ** 2
+        if pivots.min() > rounding * pivots.max():
+            return array(cho_solve(factor, r))
     except np.linalg.LinAlgError:
-        eigs, vectors = np.linalg.eigh(kernel)
-    kept = eigs > len(eigs) * np.finfo(np.float64).eps * eigs[-1]
+        pass
+    eigs, vectors = np.linalg.eigh(kernel)
+    kept = eigs > rounding * eigs[-1]
     return array(vectors[:, kept] @ ((vectors[:, kept].T @ r) / eigs[kept]))
 
 

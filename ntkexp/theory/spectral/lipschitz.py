@@ -22,7 +22,7 @@ def power_iteration(W: Array, iterations: int = 10) -> float:
     v = np.cos(np.arange(W.shape[1]) ** 2 + 1.0)
     for _ in range(iterations):
         v = W.T @ (W @ v)
-        v /= np.linalg.norm(v)
+        v /= np.linalg.norm(v) or 1.0  # of a matrix of zeros nothing is left
     return float(np.linalg.norm(W @ v))
 
 

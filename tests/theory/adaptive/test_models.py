@@ -16,7 +16,7 @@ from ntkexp.theory.adaptive.penalties import (
     effective,
     joint_penalty,
 )
-from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt
+from ntkexp.theory.adaptive.solver import Adapted, OuterProducts, adapt, solved
 from tests.theory.adaptive import exact
 from tests.theory.adaptive.exact import Dense
 
@@ -262,6 +262,17 @@ def test_a_point_that_is_given_twice_changes_nothing() -> None:
         iterations=20,
     )
     np.testing.assert_allclose(twice.B[0], once.B[0], rtol=1e-6, atol=1e-8)
+
+
+def test_of_a_point_that_is_given_twice_with_two_labels_the_mean_is_fitted() -> None:
+    """K is singular and r not in its range, in Cholesky's rounding or not."""
+    for seed in range(20):
+        v, u, r = draw(seed, (8, 5), (8, 6), (8,))
+        v[7], u[7] = v[0], u[0]
+        kernel = OuterProducts(v, u).gram(np.eye(5), np.eye(6))
+        fitted = r.copy()
+        fitted[[0, 7]] = r[[0, 7]].mean()
+        np.testing.assert_allclose(kernel @ solved(kernel, r), fitted, atol=1e-8)
 
 
 def test_outer_products_and_several_layers_are_as_dense_gradients() -> None:

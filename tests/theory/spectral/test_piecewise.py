@@ -110,6 +110,11 @@ def test_power_iterations_come_from_below(seed: int) -> None:
     assert many == pytest.approx(exact)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_layer_of_zeros_has_norm_zero() -> None:
+    assert power_iteration(np.zeros((2, 3))) == 0
+
+
 def made_zero_at_the_ends(layers: Layers) -> Pieces:
     """f less the line through its ends."""
     found = pieces(layers)

@@ -13,7 +13,7 @@ import torch
 from ntkexp.checkpoint import restored
 from ntkexp.config import StudyConfig
 from ntkexp.errors import Interrupted
-from ntkexp.optim.adam import AdamUpdate
+from ntkexp.optim.adam import Adam, AdamUpdate
 from ntkexp.progress import reporting_to, track
 from ntkexp.studies.stepped import Row, SteppedWork
 from ntkexp.training.loop import _stopping
@@ -82,6 +82,23 @@ def test_a_rate_that_an_optimiser_decides_is_the_same_in_a_stack(
         theirs.advance(2)  # type: ignore[attr-defined]
         judges = [work.networks["judge"].state_dict() for work in (ours, theirs)]  # type: ignore[attr-defined]
         torch.testing.assert_close(*judges, rtol=1e-4, atol=1e-6)
+
+
+def test_a_weight_that_no_loss_uses_stays_as_it_is_alone_and_in_a_stack() -> None:
+    studies = [Duel(seed=1), Duel(seed=2)]
+    stacked, alone = works(*studies), works(*studies)
+    for work in (*stacked, *alone):
+        judge = work.networks["judge"]  # type: ignore[attr-defined]
+        judge.register_parameter("unused", torch.nn.Parameter(torch.ones(1)))
+        work.updates["judge"] = Adam().build(judge.parameters())  # type: ignore[attr-defined]
+    together = side_by_side(stacked, [{}, {}], [])  # type: ignore[arg-type]
+    assert isinstance(together, StackedSteps)
+    together.advance(2)
+    for ours, theirs in zip(stacked, alone, strict=True):
+        theirs.advance(2)  # type: ignore[attr-defined]
+        judges = [work.networks["judge"].state_dict() for work in (ours, theirs)]  # type: ignore[attr-defined]
+        torch.testing.assert_close(*judges, rtol=1e-4, atol=1e-6)
+        assert judges[0]["unused"].item() == 1
 
 
 class Slow(SteppedWork):
