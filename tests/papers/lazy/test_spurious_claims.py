@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ntkexp.claims.verdict import Verdict, judge
-from ntkexp.papers.lazy.claims.spurious import CLAIMS
+from ntkexp.papers.lazy.claims.spurious import CLAIMS, FITTED_LIMIT
 from ntkexp.papers.lazy.curves import at_level, at_levels
 from ntkexp.papers.lazy.spurious_curves import curves
 from ntkexp.results.record import Record
@@ -101,16 +101,16 @@ def test_the_second_phase_of_the_lazy_regime_may_be_that_of_its_limit() -> None:
     cut = (evals_["transform.alpha"] == 100) & (evals_["accuracy"] > 0.97)
     stuck = Record(short.experiment, "run", short.config, {"evals": evals_[~cut]})
     claim = LEDGER["phase-2-advantage"]
-    assert "lazy/spurious_linear" in claim.experiments
+    assert FITTED_LIMIT in claim.experiments
     assert judge(claim, [stuck]).verdict is Verdict.no_runs
-    found = judge(claim, [stuck, linearised("lazy/spurious_linear")])
+    found = judge(claim, [stuck, linearised(FITTED_LIMIT)])
     assert found.verdict is Verdict.holds
-    apart = judge(claim, [stuck, linearised("lazy/spurious_linear", end=0.3)])
+    apart = judge(claim, [stuck, linearised(FITTED_LIMIT, end=0.3)])
     assert apart.verdict is Verdict.fails
-    begun = judge(claim, [stuck, linearised("lazy/spurious_linear", fits=False)])
+    begun = judge(claim, [stuck, linearised(FITTED_LIMIT, fits=False)])
     assert begun.verdict is Verdict.no_runs
     # Where alpha = 100 has come there itself it counts, whatever its limit does.
-    whole = [short, linearised("lazy/spurious_linear", end=0.3)]
+    whole = [short, linearised(FITTED_LIMIT, end=0.3)]
     assert judge(claim, whole).verdict is Verdict.holds
 
 
