@@ -42,7 +42,7 @@ def test_fewer_images_are_the_first_of_more() -> None:
     [
         ("data.classes=[1]", r"data\.classes=\[1\]: expected a list of 2 or more different"),
         ("data.classes=[1,1]", "different values"),
-        ("data.classes=[1,10]", "numbers, each 0 to 9"),
+        ("data.classes=[1,10]", "values, each 0 to 9"),
     ],
 )
 def test_no_two_classes_are_refused(word: str, says: str) -> None:

@@ -20,6 +20,8 @@ LATE = ("stored", "reset")
 # The MLP on CIFAR2, and its linearisations along training, of which the latest counts: that after
 # 100 of the network's 200 epochs.
 MLP, MLP_LATE = "linearised/cifar2_mlp", "linearised/late_cifar2"
+# What counts as more accurate there.
+GAIN = 0.01
 # The same on the 100th eigenfunction.
 MOVING = ("linearised/moving", "linearised/late")
 NAMES = MODELS | {"late": "at θ_T"}
@@ -60,19 +62,23 @@ def less(other: str) -> Callable[[pd.DataFrame, str], float]:
 
 def largest_gain(records: Sequence[Record]) -> Iterable[Case]:
     """The largest accuracy of a late linearisation less that of the early one, of the MLP and
-    ResNet18 on CIFAR2; nothing where one of them is missing."""
+    ResNet18 on CIFAR2. One network that gains is enough; that none does takes all."""
     frame = ends(records, CIFAR2)
     early = [record for record in records if record.experiment == MLP + LINEAR]
     later = [record for record in records if record.experiment == MLP_LATE]
-    if not {"early", *LATE} <= {*frame.index} or not early or not later:
-        return
-    gains = {f"ResNet18, {MODELS[model]}": less("early")(frame, model) for model in LATE}
-    latest = late.late(later).iloc[-1]
-    gains[f"MLP, at θ after {latest['epoch']:g} epochs"] = float(
-        latest["accuracy"] - last_accuracy(early[0])
-    )
-    best = max(gains, key=lambda name: gains[name])
-    yield Case(best, 0, gains[best])
+    gains = {
+        f"ResNet18, {MODELS[model]}": less("early")(frame, model)
+        for model in LATE
+        if {"early", model} <= {*frame.index}
+    }
+    if early and later:
+        latest = late.late(later).iloc[-1]
+        gains[f"MLP, at θ after {latest['epoch']:g} epochs"] = float(
+            latest["accuracy"] - last_accuracy(early[0])
+        )
+    best = max(gains, key=lambda name: gains[name], default="")
+    if gains and (len(gains) > len(LATE) or gains[best] >= GAIN):
+        yield Case(best, 0, gains[best])
 
 
 claim = sharing(
@@ -140,7 +146,8 @@ CLAIMS = (
         tables=("evals",),
         number="the largest test accuracy less that of the early linearisation",
         statistic=largest_gain,
-        holds=above(0.01),
+        holds=above(GAIN),
+        seen="one network that gains took the place of all: the MLP's gain, .045",
         jointly=False,
     ),
 )
