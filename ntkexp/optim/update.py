@@ -75,6 +75,12 @@ class WeightUpdate:
         for parameter in self.parameters:
             parameter.grad = None
 
+    def descend(self, loss: Tensor) -> None:
+        """Take in the gradient of a loss. Backward, unlike autograd.grad, gives each parameter a
+        gradient in memory of its own; other parameters get none."""
+        torch.autograd.backward(loss, inputs=self.parameters)
+        self.compute()
+
     def coming(self) -> Sequence[Tensor]:
         """The gradients that were taken in and are not applied yet."""
         if self.part_of is None:

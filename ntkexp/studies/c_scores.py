@@ -291,7 +291,7 @@ class Nets:
         ).view(rows.shape)
         # No network takes part in another's loss: the gradient of the sum has each one's own.
         loss = losses.mean(1).sum()
-        self.sgd.take([*torch.autograd.grad(loss, self.sgd.parameters)])
+        self.sgd.descend(loss)
         self.sgd.apply(config.lr * (1 + math.cos(math.pi * update / config.updates)) / 2)
         return loss.item() / len(self.group.nets)
 

@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -78,7 +77,7 @@ class SteppedWork:
         drawn, row = self.draw(step), dict[str, Any]()
         for name, update in self.updates.items():
             loss, numbers = self.loss(name, self.networks, {**self.memory, **drawn})
-            update.take([*torch.autograd.grad(loss, update.parameters, materialize_grads=True)])
+            update.descend(loss)
             update.apply(update.rate(self.rate(name, step)))
             row |= self.learnt(name, loss.item(), numbers)
         return row

@@ -168,3 +168,16 @@ def test_a_weight_outside_the_loss_stays() -> None:
     update.compute()
     update.apply(LR)
     assert torch.equal(weights[1], kept)
+
+
+def test_weights_of_one_sum_are_decayed_once_each() -> None:
+    pairs = [[nn.Parameter(torch.ones(3)), nn.Parameter(2 * torch.ones(3))] for _ in range(2)]
+    (ours, theirs), drawn_once = pairs, drawn(pairs[0][0], 0)
+    update = SgdUpdate(ours, momentum=0.0, weight_decay=0.5)
+    # autograd.grad would give both weights the same tensor.
+    update.descend((sum(ours, torch.zeros(3)) * drawn_once).sum())
+    update.apply(LR)
+    (sum(theirs, torch.zeros(3)) * drawn_once).sum().backward()
+    torch.optim.SGD(theirs, LR, weight_decay=0.5).step()
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other)

@@ -16,11 +16,12 @@ def narrow(time: str) -> Callable[[str, Horizon], Cost]:
 
 
 def short_of(
-    end: str, where: str, cost: Callable[[str, Horizon], Cost]
+    end: str, why: str, cost: Callable[[str, Horizon], Cost]
 ) -> Callable[[str, Horizon], Cost]:
-    """The cost, but of horizons that end so: the run is known not to come there, but `where`."""
+    """That cost, unless a horizon's description ends with `end`: the run is known to stop short of
+    it, and `why` says where."""
     return lambda recipe, horizon: (
-        Cost(where, reached=False) if horizon.description.endswith(end) else cost(recipe, horizon)
+        Cost(why, reached=False) if horizon.description.endswith(end) else cost(recipe, horizon)
     )
 
 

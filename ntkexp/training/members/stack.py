@@ -52,9 +52,7 @@ class Stack:
         losses = self.objective.losses(outputs.flatten(0, 1), targets.flatten(0, 1))
         loss = losses.view(outputs.shape[:2]).mean(1)
         # No network takes part in another's loss: the gradient of the sum has each one's own.
-        # Backward, unlike autograd.grad, gives each weight a gradient in memory of its own.
-        loss.sum().backward()  # type: ignore[no-untyped-call]
-        self.update.compute()
+        self.update.descend(loss.sum())
         return outputs.detach(), loss.detach()
 
     def apply(self, lrs: Sequence[float]) -> None:

@@ -101,7 +101,7 @@ class Stack:
         losses, numbers = self.losses(name, drawn)
         update = self.updates[name]
         # No work takes part in another's loss: the gradient of the sum has each one's own.
-        update.take([*torch.autograd.grad(losses.sum(), update.parameters, materialize_grads=True)])
+        update.descend(losses.sum())
         for work in self.works:
             work.updates[name].updates = update.updates
         rates = [work.updates[name].rate(work.rate(name, step)) for work in self.works]
