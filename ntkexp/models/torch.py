@@ -47,6 +47,8 @@ class Torch(Model):
     def build(self, inputs: tuple[int, ...], outputs: int) -> nn.Module:
         network = self._made()
         self._refuse_shapes(network, inputs, outputs)
+        if not any(weight.requires_grad for weight in network.parameters()):
+            raise UserError(f"model.of={self.of}: has no weights that train")
         return network
 
     def _maker(self) -> Any:

@@ -78,6 +78,7 @@ def test_keys_of_its_options_may_be_numbers() -> None:
         ((f"model.of={HOME}.narrow",), "has no attribute 'narrow'"),
         (("model.of=narrow",), "expected MODULE.CLASS"),
         ((f"model.of={HOME}.number",), "gives a int; expected"),
+        ((f"model.of={HOME}.frozen",), "has no weights that train"),
         ((f"model.of={HOME}.wide",), "missing 1 required positional argument: 'inputs'"),
         ((*WIDE, "model.options.outputs=3"), r"gives \(2, 3\) for 2 examples; .* takes \(2, 1\)"),
         ((*WIDE, "model.options.inputs=3"), "does not take inputs of 2"),

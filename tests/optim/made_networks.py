@@ -13,6 +13,10 @@ def wide(inputs: int, width: int = 5, outputs: int = 1, norm: bool = False) -> n
     return nn.Sequential(nn.Linear(inputs, width), between, nn.Tanh(), nn.Linear(width, outputs))
 
 
+def frozen() -> nn.Module:
+    return nn.Linear(2, 1).requires_grad_(False)
+
+
 def by_widths(inputs: int, widths: dict[int, int]) -> nn.Module:
     """The width of each hidden layer, by its number."""
     sizes = [inputs, *(widths[layer] for layer in sorted(widths)), 1]
