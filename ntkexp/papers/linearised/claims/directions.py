@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from ntkexp.claims.claim import Case, above, below, each_run, sharing
-from ntkexp.papers.linearised.claims.eigenfunctions import ranks
+from ntkexp.papers.linearised.numbers import ranks
 from ntkexp.papers.linearised.tasks import Pair, by_task, experiments, pairs
 from ntkexp.results.record import Record
 
