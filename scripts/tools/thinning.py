@@ -141,8 +141,8 @@ DRAWN = Thinning(
     _log_spaced_and_drawn,
 )
 
-# What is read of it: at which step a ratio passes .9.
-CROSSINGS = Thinning(
+# What is read of it: at which step a ratio passes .9; or it is only drawn.
+AS_DRAWN = Thinning(
     f"values rounded to {DRAWN_BITS} significant bits",
     lambda table: _columns_rounded(table, pa.types.is_floating, DRAWN_BITS),
 )
@@ -169,8 +169,10 @@ RULES: tuple[tuple[str, str, Thinning], ...] = (
     ("lazy/yin_yang_maps", "yin_yang_maps", ROUNDED),
     ("lazy/yin_yang_maps", "yin_yang_areas", ROUNDED),
     ("lazy/yin_yang_maps", "yin_yang_progress", ROUNDED),
-    ("spectral/equal", "fourier", CROSSINGS),
-    ("spectral/increasing", "fourier", CROSSINGS),
+    ("spectral/equal", "fourier", AS_DRAWN),
+    ("spectral/increasing", "fourier", AS_DRAWN),
+    ("adaptive/label_kernel", "adapted_cells", AS_DRAWN),
+    ("supernat", "test_error", ROUNDED),
     ("supernat", "kernel_eigenvalues", ROUNDED),
     ("supernat", "kernel_alignment", ROUNDED),
 )
