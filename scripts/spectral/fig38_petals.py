@@ -38,7 +38,8 @@ def draw(fourier: pd.DataFrame, evals: pd.DataFrame) -> Figure:
     losses(rows[0][-1], evals)
     rows[1][-1].set_axis_off()
     seeds = fourier["seed"].nunique()
-    drawing.note(figure, [f"{seeds} networks a curve; losses: {drawing.band_label(seeds)}"])
+    several = f"{seeds} networks a curve; losses: {drawing.band_label(seeds)}"
+    drawing.note(figure, [several if seeds > 1 else "one network a curve"])
     return figure
 
 

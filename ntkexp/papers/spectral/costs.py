@@ -20,7 +20,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "spectral/manifolds": "23 minutes for fifty networks",
     "spectral/kernel": "17 minutes for two networks",
     "spectral/descent": "10 minutes for two networks",
-    "spectral/petals": "2.6 hours for twelve networks",
+    "spectral/petals": "1.7 hours for twelve networks",
     "spectral/classes": "2 hours for sixty networks",
     "spectral/decision_maps": "12 minutes for two networks",
     "spectral/smoothness": "6 minutes",

@@ -33,7 +33,7 @@ LOW, HIGH = [20, 40, 60, 80, 100], [120, 140, 160, 180, 200]
 # Steps over which an accuracy is averaged, and the lowest k at which L = 20 must beat L = 0.
 LAST_STEPS, FROM = 500, 100
 SMOOTHNESS = ("spectral/smoothness", "spectral/neighbours")
-LOOKS = 4
+LOOKS, LATE_LOOKS = 4, 10
 FAR = 0.2
 # Octaves of k. A map of 512 points a side has what lies above 256 folded back. Beside maps of K
 # neighbours with 2,048 points zeta is too high by 0.5 % in the first octave, by 2 to 5 % in the
@@ -60,12 +60,29 @@ def final_loss(record: Record, petals: int) -> float:
     return float(last["loss"].mean())
 
 
+def late_loss(record: Record, petals: int) -> float:
+    """The median of the training loss over the last looks, mean over networks: Adam's jumps."""
+    evals = train(record)
+    looks = evals[evals[L] == petals].groupby("step")["loss"].mean()
+    return float(looks.tail(LATE_LOOKS).median())
+
+
 def high_when_low_is_reached(record: Record, petals: int) -> float:
     """Mean of |f~_k| over the target's at k = 120 to 200, when that at 20 to 100 is first 0.9."""
     fourier = record.tables["fourier"]
     rows = fourier[fourier[L] == petals]
     high = rows[(rows["step"] == first_reached(rows, LOW)) & rows["k"].isin(HIGH)]
     return float((high["magnitude"] / high["target"]).mean())
+
+
+def high_over_low(record: Record, petals: int) -> float:
+    """Mean of |f~_k| over the target's at k = 120 to 200, over that at k = 20 to 100, a quarter of
+    the way."""
+    fourier = record.tables["fourier"]
+    early = fourier["step"][fourier["step"] <= fourier["step"].max() / 4].max()
+    rows = fourier[(fourier[L] == petals) & (fourier["step"] == early)]
+    shares = (rows["magnitude"] / rows["target"]).groupby(rows["k"]).mean()
+    return float(shares[HIGH].mean() / shares[LOW].mean())
 
 
 def train(record: Record) -> pd.DataFrame:
@@ -209,6 +226,10 @@ CLAIMS = (
         holds=below(1.0),
         threshold="the text's word, for each step of L",
         unit=times,
+        also=(
+            "median of the last ten looks",
+            neighbouring(late_loss, lambda few, many: many / few),
+        ),
     ),
     petals(
         "bias",
@@ -220,6 +241,10 @@ CLAIMS = (
         statistic=neighbouring(high_when_low_is_reached, lambda few, many: many - few),
         holds=above(0.0),
         threshold="the text's word, for each step of L",
+        also=(
+            "high over low, a quarter of the way",
+            neighbouring(high_over_low, lambda few, many: many - few),
+        ),
     ),
     classes(
         "petals",
