@@ -65,9 +65,9 @@ ANISOTROPY = (
 
 
 def growth(record: Record, statistic: str) -> float:
-    """A statistic of the eigenvalues once the network has fitted, over its first value."""
+    """A statistic of the eigenvalues at the first look with all labels known, over the start."""
     curve = statistic_of(record, statistic)
-    return at(curve, fitted_step(record)) / float(curve.iloc[0])
+    return float(curve[curve.index >= fitted_step(record)].iloc[0] / curve.iloc[0])
 
 
 def statistic_of(record: Record, statistic: str) -> pd.Series:
