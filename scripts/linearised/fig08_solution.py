@@ -2,7 +2,8 @@
 
 Loss on the training images and test accuracy, on the signs of one eigenfunction of the first kernel
 (top) and on CIFAR2 (bottom). The late linearisations begin at output zero; the norms have the
-statistics that training left, or the first ones again. Dotted: a loss of .01.
+statistics that training left, or the first ones again. Dotted: a loss of .01. Losses below 1e-5 are
+not drawn.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def draw(frames: list[pd.DataFrame]) -> Figure:
                           color=COLOURS[str(model)], label=MODELS[str(model)])  # fmt: skip
             axes.set(xscale="log", xlabel="step", ylabel=label)
             axes.set_title(f"j = {index}" if index else "CIFAR2")
-        row[0].set_yscale("log")
+        row[0].set(yscale="log", ylim=(1e-5, 2))
         row[0].axhline(TRAINED, color="0.6", linestyle=":", linewidth=0.8)
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     return figure

@@ -67,16 +67,16 @@ def accuracies(records: Sequence[Record]) -> Figure:
 
 
 def _curves(axes: Axes, tasks: pd.DataFrame, column: str) -> None:
-    """The first seed's points are joined; those of further seeds stand alone, and `APART`. A
-    network that is not trained at its end has an open point. Where both models have the same point,
-    the network's is on the linearisation's."""
+    """The first seed's points are joined; those of further seeds stand alone, and `APART`. A model
+    that is not trained at its end has an open point. Where both models have the same point, the
+    network's is on the linearisation's."""
     first = tasks["seed"].min()
     for whose, (label, colour, marker) in LOOKS.items():
         points = tasks[tasks["whose"] == whose]
         joined = points[(points["seed"] == first) & ~points["experiment"].isin(APART)]
         order = 4 if whose == "network" else 3
         axes.plot(joined["data.index"], joined[column], color=colour, label=label, zorder=order - 2)
-        done = (points["train_loss"] <= TRAINED) | (whose == "linear")
+        done = points["train_loss"] <= TRAINED
         for (experiment, full), frame in points.groupby([points["experiment"], done]):
             shape, _ = APART.get(str(experiment), (marker, ""))
             axes.plot(frame["data.index"], frame[column], shape, color=colour,
@@ -133,12 +133,13 @@ def notes(records: Sequence[Record], table: pd.DataFrame) -> list[str]:
         for words, titles in origins.items()
     ]
     lines += [f"stars: {APART[name][1]}" for name in APART if (table["experiment"] == name).any()]
-    network = table[table["whose"] == "network"]
-    if untrained := int((network["train_loss"] > TRAINED).sum()):
-        lines.append(
-            f"{untrained} of {len(network)} networks end above a training loss of {TRAINED:g} "
-            "(open points)"
-        )
+    untrained = (table["train_loss"] > TRAINED).groupby(table["whose"]).agg(["sum", "size"])
+    if counts := [
+        f"{untrained.loc[whose, 'sum']} of {untrained.loc[whose, 'size']} {name}s"
+        for whose, (name, *_) in LOOKS.items()
+        if untrained.loc[whose, "sum"]
+    ]:
+        lines.append(f"open points end above a training loss of {TRAINED:g}: {', '.join(counts)}")
     return [*lines, *images_of(records)]
 
 
