@@ -54,7 +54,8 @@ def draw(frames: list[pd.DataFrame]) -> Figure:
                           color=COLOURS[str(model)], label=MODELS[str(model)])  # fmt: skip
             axes.set(xscale="log", xlabel="step", ylabel=label)
             axes.set_title(f"j = {index}" if index else "CIFAR2")
-        row[0].set(yscale="log", ylim=(1e-5, 2))
+        row[0].set_yscale("log")
+        row[0].set_ylim(bottom=1e-5)
         row[0].axhline(TRAINED, color="0.6", linestyle=":", linewidth=0.8)
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     return figure
