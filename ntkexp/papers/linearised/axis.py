@@ -51,8 +51,14 @@ class Trained(NamedTuple):
         return self.ratios.drop(self.task).to_numpy(dtype=float)
 
 
-def trained(records: Iterable[Record]) -> Iterator[Trained]:
-    """Every network of these runs, on each split."""
+def trained(records: Iterable[Record]) -> list[Trained]:
+    """Every network of these runs on each split, those of an experiment by their tasks."""
+    nets = list(each_trained(records))
+    order = [*dict.fromkeys(net.experiment for net in nets)]
+    return sorted(nets, key=lambda net: (order.index(net.experiment), net.task))
+
+
+def each_trained(records: Iterable[Record]) -> Iterator[Trained]:
     for record in records:
         keys = {"alignments": "function_alignment", "axes": "one_axis"}
         alignments, axes = (
