@@ -26,7 +26,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "linearised/lenet": "21 minutes a task",
     "linearised/lenet_linear": "10 minutes",
     "linearised/lenet_kernel": "18 minutes a task",
-    "linearised/lenet_adam": "27 minutes a task",
+    "linearised/lenet_adam": "15 minutes a task",
     "linearised/lenet_adam_linear": "4 minutes",
     "linearised/lenet_mnist": "30 minutes a task",
     "linearised/lenet_mnist_linear": "7 minutes",
