@@ -138,6 +138,15 @@ def test_the_untrained_network_is_no_best() -> None:
     assert judge(LEDGER["spectral-fig34-example"], runs).verdict is Verdict.fails
 
 
+def test_petals_are_set_beside_the_last_looks_and_one_iteration() -> None:
+    run = record("spectral/petals", True)
+    loss = judge(LEDGER["spectral-fig38-loss"], [run]).also
+    # Two looks, at losses of 1 and 0.5 - L / 50.
+    assert [case.value for case in loss] == pytest.approx([0.71 / 0.75, 0.65 / 0.71])
+    bias = judge(LEDGER["spectral-fig38-bias"], [run]).also
+    assert [case.value for case in bias] == pytest.approx([0, 0])  # at step 0
+
+
 def test_maps_are_compared_with_chance_and_far_from_the_curve() -> None:
     found = judge(LEDGER["spectral-fig37-elsewhere"], [record("spectral/decision_maps", True)])
     assert [case.value for case in found.cases] == [0.25]
