@@ -61,7 +61,8 @@ def final_loss(record: Record, petals: int) -> float:
 
 
 def late_loss(record: Record, petals: int) -> float:
-    """The median of the training loss over the last looks, mean over networks: Adam's jumps."""
+    """The median of the training loss over the last looks, mean over networks: at a single look
+    Adam's loss may have jumped."""
     evals = train(record)
     looks = evals[evals[L] == petals].groupby("step")["loss"].mean()
     return float(looks.tail(LATE_LOOKS).median())
