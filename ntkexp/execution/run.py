@@ -191,9 +191,10 @@ def _cut_short(stored: Run, error: Exception, signals: Sequence[int]) -> int:
             stored.write_status("interrupted", reason=str(error))
         raise error
     reason = f"{type(error).__name__}: {error}"
+    _tell(f"failed {stored.folder}: {reason}")  # first: to write it down may fail
     stored.write_text("traceback.txt", "".join(traceback.format_exception(error)))
     stored.write_status("failed", reason=reason, traceback="traceback.txt")
-    _tell(f"failed {stored.folder}: {reason}\nits traceback: {stored.folder / 'traceback.txt'}")
+    _tell(f"its traceback: {stored.folder / 'traceback.txt'}")
     return FAILED
 
 

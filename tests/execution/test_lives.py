@@ -298,6 +298,25 @@ def test_a_failure_of_the_code_is_told_in_two_lines_and_its_traceback_kept(
     assert not (tmp_path / folder / "traceback.txt").exists()
 
 
+def test_a_failure_is_told_though_there_is_no_room_to_write_it_down(
+    inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        monkeypatch.setattr(results.Run, "write_text", full)
+        raise ZeroDivisionError("a bug")
+
+    def full(*arguments: object) -> None:
+        raise UserError("cannot write there: no room")
+
+    monkeypatch.setattr(Eigenfunctions, "measure", broken)
+    failed = inside("train", *TINY_DISK, "optim.steps=2")
+    assert failed.returncode == 2
+    assert failed.stderr.splitlines() == [
+        f"failed {the_run(tmp_path).relative_to(tmp_path)}: ZeroDivisionError: a bug",
+        "ntkexp: cannot write there: no room",
+    ]
+
+
 def test_what_a_user_can_mend_interrupts_a_run_that_then_goes_on(
     inside: Ntkexp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
