@@ -16,8 +16,8 @@ from ntkexp.scripts.linearised.task_panels import PANEL, images_of, records_of
 
 TABLES = ("function_alignment", "one_axis")
 SPLIT = "train"
-# Of the growth over the trace's, which spans less than two powers of ten.
-TICKS = (0.2, 0.5, 1, 2, 5, 10)
+# Of the growth over the trace's, which may span less than two powers of ten.
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 KINDS = ("alignment α", "growth α_T / α₀", "growth over the trace's")
 
 
@@ -67,6 +67,8 @@ def _row(panels: Sequence[Axes], net: Trained) -> None:
         axes.plot(net.task, 1.03, "v", markersize=4, color=drawing.VERMILION, label="trained on",
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
         axes.set(yscale="log", ylabel=kind)
-    panels[2].set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    low, high = panels[2].get_ylim()
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    panels[2].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     panels[2].yaxis.set_minor_locator(NullLocator())
     panels[0].set_title(f"{net.title}, j = {net.task}", pad=9)

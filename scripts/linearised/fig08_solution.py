@@ -2,8 +2,8 @@
 
 Loss on the training images and test accuracy, on the signs of one eigenfunction of the first kernel
 (top) and on CIFAR2 (bottom). The late linearisations begin at output zero; the norms have the
-statistics that training left, or the first ones again. Dotted: a loss of .01. Losses below 1e-5 are
-not drawn.
+statistics that training left, or the first ones again. Dotted: a loss of .01, and chance. Losses
+below 1e-5 are not drawn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from matplotlib.figure import Figure
 from ntkexp.papers.linearised.solution import MODELS, NETWORKS, experiments, looks
 from ntkexp.papers.linearised.tasks import INDEX, TRAINED
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, origin, records_of
+from ntkexp.scripts.linearised.task_panels import (
+    LOOKS,
+    PANEL,
+    images_of,
+    no_runs,
+    origin,
+    records_of,
+)
 
 FIGURE = "8"
 EXPERIMENTS = tuple(name for network in NETWORKS for name in experiments(network))
@@ -26,6 +33,7 @@ COLOURS = {
     "stored": drawing.GREEN,
     "reset": drawing.PURPLE,
 }
+NAMES = dict(zip(NETWORKS, ("an eigenfunction", "CIFAR2"), strict=True))
 VALUES = (("train", "loss", "training loss"), ("test", "accuracy", "test accuracy"))
 
 
@@ -37,7 +45,11 @@ def make(options: drawing.Options) -> Figure:
         runs.stop(["no linearisation of ResNet18 at its last weights"])
     figure = draw(list(drawn.values()))
     tasks = [record for record in records if record.experiment == NETWORKS[0]]
-    drawing.note(figure, [*(origin(record) for record in tasks[:1]), *images_of(records)])
+    without = [NAMES[network] for network in NETWORKS if network not in drawn]
+    examples = records[0].config["data.test_examples"] or 10_000
+    error = f"{examples:,} test images: a standard error of {0.5 / examples**0.5:.3f} at most"
+    lines = [*(origin(record) for record in tasks[:1]), error, *no_runs(without)]
+    drawing.note(figure, [*lines, *images_of(records)])
     return figure
 
 
@@ -56,7 +68,8 @@ def draw(frames: list[pd.DataFrame]) -> Figure:
             axes.set_title(f"j = {index}" if index else "CIFAR2")
         row[0].set_yscale("log")
         row[0].set_ylim(bottom=1e-5)
-        row[0].axhline(TRAINED, color="0.6", linestyle=":", linewidth=0.8)
+        for axes, height in zip(row, (TRAINED, 0.5), strict=True):
+            axes.axhline(height, color="0.6", linestyle=":", linewidth=0.8)
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     return figure
 

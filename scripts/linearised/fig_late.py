@@ -2,7 +2,7 @@
 
 On the 100th eigenfunction of its first kernel and on CIFAR2. Top: test accuracy at the end, and
 that of the network itself. Bottom: the distance from the weights after t epochs, when the training
-loss first is .01, or at the end where it stays above (open).
+loss first is .01, or at the end. Open: where it stays above.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def make(options: drawing.Options) -> Figure:
     for (top, bottom), (network, later) in zip(grid.T, drawn, strict=True):
         rows = late(by_kind[later])
         label, colour, marker = LOOKS["linear"]
-        top.plot(rows["epoch"], rows["accuracy"], marker + "-", markersize=3, color=colour,
-                 label=f"{label} after t epochs")  # fmt: skip
+        top.plot(rows["epoch"], rows["accuracy"], color=colour, label=f"{label} after t epochs")
         for record in by_kind[network]:
             label, blue, _ = LOOKS["network"]
             top.axhline(accuracy(record), color=blue, linestyle=":", label=f"{label} at its end")
         for reached, part in rows.groupby("reached"):
-            bottom.plot(part["epoch"], part["distance"], marker, markersize=3, color=colour,
-                        markerfacecolor=colour if reached else "none")  # fmt: skip
+            for axes, column in ((top, "accuracy"), (bottom, "distance")):
+                axes.plot(part["epoch"], part[column], marker, markersize=3, color=colour,
+                          markerfacecolor=colour if reached else "none")  # fmt: skip
         top.set(title=KINDS[network, later])
         bottom.set(xlabel="t, epochs", ylim=(0, None))
         bottom.set_xscale("symlog", linthresh=1)

@@ -12,11 +12,19 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from ntkexp.papers.linearised.tasks import experiments
+from ntkexp.papers.linearised.tasks import each_task, experiments
 from ntkexp.papers.linearised.whose import INDICES, KERNEL, KINDS, alignments, by_kind
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
-from ntkexp.scripts.linearised.task_panels import LOOKS, PANEL, images_of, no_runs, records_of
+from ntkexp.scripts.linearised.task_panels import (
+    LOOKS,
+    PANEL,
+    draw_points,
+    images_of,
+    no_runs,
+    records_of,
+    untrained,
+)
 
 FIGURE = "ours"
 
@@ -29,10 +37,10 @@ def make(options: drawing.Options) -> Figure:
     size = (max(PANEL * 0.8 * len(kinds), drawing.COLUMN), PANEL + 0.6)
     figure, grid = drawing.subplots(1, len(kinds), figsize=size, squeeze=False, sharey=True)
     for axes, (experiment, pair) in zip(grid[0], kinds.items(), strict=True):
-        for whose, (label, colour, marker) in LOOKS.items():
+        for whose, (label, colour, _) in LOOKS.items():
             tasks = pair.network if whose == "network" else pair.linear
-            axes.plot(tasks.index, tasks["accuracy"], marker + "-", markersize=3, color=colour,
-                      label=label)  # fmt: skip
+            axes.plot(tasks.index, tasks["accuracy"], color=colour, label=label)
+            draw_points(axes, tasks, "accuracy", whose)
         axes.set(xscale="log", xlabel="index of the eigenfunction", title=KINDS[experiment])
         axes.set_xticks(INDICES, [str(j) for j in INDICES])
         axes.set_xticks([], minor=True)
@@ -40,7 +48,8 @@ def make(options: drawing.Options) -> Figure:
     grid[0][0].set_ylabel("test accuracy")
     drawing.legend_above(figure, *grid[0][0].get_legend_handles_labels())
     without = [title for kind, title in KINDS.items() if kind not in kinds]
-    drawing.note(figure, [*_beside(records), *no_runs(without), *images_of(records)])
+    signs = untrained(each_task(kinds.values()))
+    drawing.note(figure, [*_beside(records), *signs, *no_runs(without), *images_of(records)])
     return figure
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ntkexp.papers.linearised.tasks import LINEAR, TITLES, TRAINED, each_task, pairs
+from ntkexp.papers.linearised.tasks import LEARNED, LINEAR, TITLES, TRAINED, each_task, pairs
 from ntkexp.results.record import Record
 from ntkexp.scripts import drawing, runs
 
@@ -67,23 +67,33 @@ def accuracies(records: Sequence[Record]) -> Figure:
 
 
 def _curves(axes: Axes, tasks: pd.DataFrame, column: str) -> None:
-    """The first seed's points are joined; those of further seeds stand alone, and `APART`. A model
-    that is not trained at its end has an open point. Where both models have the same point, the
-    network's is on the linearisation's."""
+    """The first seed's points are joined; those of further seeds stand alone, and `APART`. Where
+    both models have the same point, the network's is on the linearisation's."""
     first = tasks["seed"].min()
-    for whose, (label, colour, marker) in LOOKS.items():
+    for whose, (label, colour, _) in LOOKS.items():
         points = tasks[tasks["whose"] == whose]
         joined = points[(points["seed"] == first) & ~points["experiment"].isin(APART)]
-        order = 4 if whose == "network" else 3
-        axes.plot(joined["data.index"], joined[column], color=colour, label=label, zorder=order - 2)
-        done = points["train_loss"] <= TRAINED
-        for (experiment, full), frame in points.groupby([points["experiment"], done]):
-            shape, _ = APART.get(str(experiment), (marker, ""))
-            axes.plot(frame["data.index"], frame[column], shape, color=colour,
-                      markersize=7 if shape == "*" else 3 if whose == "network" else 4,
-                      zorder=order,
-                      markerfacecolor=colour if full else "none")  # fmt: skip
+        order = 2 if whose == "network" else 1
+        axes.plot(joined["data.index"], joined[column], color=colour, label=label, zorder=order)
+        for experiment, frame in points.groupby("experiment"):
+            shape, _ = APART.get(str(experiment), ("", ""))
+            draw_points(axes, frame.set_index("data.index"), column, whose, shape)
     axes.set_xscale("log")
+
+
+def draw_points(axes: Axes, tasks: pd.DataFrame, column: str, whose: str, shape: str = "") -> None:
+    """A point a task: open where the model ends above `TRAINED`, and a cross where it has not
+    `LEARNED` its training labels."""
+    _, colour, marker = LOOKS[whose]
+    done, learned = tasks["train_loss"] <= TRAINED, tasks["train_accuracy"] >= LEARNED
+    kinds = ((done, shape or marker, colour), (~done & learned, shape or marker, "none"),
+             (~done & ~learned, shape or "x", "none"))  # fmt: skip
+    for chosen, sign, face in kinds:
+        if (frame := tasks[chosen]).empty:
+            continue
+        axes.plot(frame.index, frame[column], sign, color=colour, markerfacecolor=face,
+                  markersize=7 if shape else 3 if whose == "network" else 4,
+                  zorder=4 if whose == "network" else 3)  # fmt: skip
 
 
 def _baseline(axes: Axes, record: Record) -> None:
@@ -122,7 +132,7 @@ def no_runs(what: Sequence[str]) -> list[str]:
 
 
 def notes(records: Sequence[Record], table: pd.DataFrame) -> list[str]:
-    """The lines below a figure: the origin of the tasks, the untrained networks, the images."""
+    """The lines below a figure: the origin of the tasks, those not trained, the images."""
     origins: dict[str, dict[str, None]] = {}
     for record in records:
         if record.config["data.name"] == "eigenfunctions":
@@ -133,14 +143,25 @@ def notes(records: Sequence[Record], table: pd.DataFrame) -> list[str]:
         for words, titles in origins.items()
     ]
     lines += [f"stars: {APART[name][1]}" for name in APART if (table["experiment"] == name).any()]
-    untrained = (table["train_loss"] > TRAINED).groupby(table["whose"]).agg(["sum", "size"])
-    if counts := [
-        f"{untrained.loc[whose, 'sum']} of {untrained.loc[whose, 'size']} {name}s"
-        for whose, (name, *_) in LOOKS.items()
-        if untrained.loc[whose, "sum"]
-    ]:
-        lines.append(f"open points end above a training loss of {TRAINED:g}: {', '.join(counts)}")
-    return [*lines, *images_of(records)]
+    return [*lines, *untrained(table), *images_of(records)]
+
+
+def untrained(table: pd.DataFrame) -> list[str]:
+    """Lines that say how many open points and crosses there are."""
+    above, unlearned = table["train_loss"] > TRAINED, table["train_accuracy"] < LEARNED
+    signs = {
+        f"points that are not filled end above a training loss of {TRAINED:g}": above,
+        f"crosses have less than {LEARNED:g} of the training labels right": above & unlearned,
+    }
+    lines = []
+    for what, true in signs.items():
+        counts = [
+            f"{true[of_model].sum()} of {of_model.sum()} {name}s"
+            for whose, (name, *_) in LOOKS.items()
+            if true[of_model := table["whose"] == whose].any()
+        ]
+        lines += [f"{what}: {', '.join(counts)}"] * bool(counts)
+    return lines
 
 
 def origin(record: Record) -> str:

@@ -3,6 +3,7 @@ training ends."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -28,8 +29,6 @@ from ntkexp.results.record import Record
 
 # From here on the network is worse than its linearisation.
 FROM = 10
-# A look at three tenths of the updates.
-LATE_LOOK = 11_700
 FEW = 4
 SIZES = experiments("linearised/sizes_mlp")
 
@@ -114,11 +113,20 @@ def reached_later(pair: Pair) -> float:
     those where one of them came there; who never does is last."""
     network, linear = pair.network["steps"], pair.linear["steps"]
     came = np.isfinite(network) | np.isfinite(linear)
-    return float((network >= linear)[came].mean())
+    return float((network >= linear)[came].mean()) if came.any() else math.nan
 
 
 def agreement(pair: Pair) -> float:
+    """Spearman's correlation of the accuracies; two or three tasks say nothing."""
+    if len(pair.gap) < FEW:
+        return math.nan
     return float(spearmanr(pair.network["accuracy"], pair.linear["accuracy"]).statistic)
+
+
+def learned_gap(pair: Pair) -> float:
+    """The mean gap over the tasks of which the linearisation has learned its training labels by
+    more than half of the way from chance."""
+    return float(pair.gap[(pair.gap.index >= FROM) & (pair.linear["train_accuracy"] > 0.75)].mean())
 
 
 def sizes_as_tasks(statistic: Statistic) -> Statistic:
@@ -140,7 +148,8 @@ def last_change(records: Sequence[Record]) -> Iterable[Case]:
         evals = by_task(runs, "evals")
         test = evals[(evals["split"] == "test") & (evals["subset"] == "all")]
         accuracies = test.pivot(index="step", columns=INDEX, values="accuracy")
-        change = (accuracies.iloc[-1] - accuracies.loc[LATE_LOOK]).to_numpy(dtype=float)
+        late = accuracies.index[-1] * 3 // 10
+        change = (accuracies.iloc[-1] - accuracies.loc[late]).to_numpy(dtype=float)
         yield Case(title(experiment), seed, float(np.abs(change).max()))
 
 

@@ -11,8 +11,10 @@ import pandas as pd
 from ntkexp.results.record import Record
 
 INDEX = "data.index"
-# The training loss to which steps are counted; a network that ends above it is drawn open.
+# The training loss to which steps are counted; who ends above it is drawn open.
 TRAINED = 0.01
+# Who ends with fewer of its training labels right is drawn as a cross.
+LEARNED = 0.9
 # The linearisations of an experiment's networks are another experiment's.
 LINEAR = "_linear"
 TITLES = {
@@ -30,6 +32,9 @@ TITLES = {
     "linearised/whose_seed": "MLP, another's tasks",
     "linearised/whose_lenet": "MLP, LeNet's tasks",
     "linearised/whose_extended": "MLP, tasks of training images",
+    "linearised/cifar2_mlp": "MLP, CIFAR2",
+    "linearised/cifar2_lenet": "LeNet, CIFAR2",
+    "linearised/cifar2_resnet18": "ResNet18, CIFAR2",
 }
 
 
@@ -57,12 +62,19 @@ def last_looks(records: Sequence[Record]) -> pd.DataFrame:
 
 
 def tasks(records: Sequence[Record]) -> pd.DataFrame:
-    """By index j of the eigenfunction: test accuracy, last training loss, steps to `TRAINED` of
-    the running mean over minibatches (infinite where it was not reached), and the weights' distance
-    and cosine distance from the first ones. The runs are those of one experiment and seed."""
-    wide = last_looks(records).pivot(index=INDEX, columns="split", values=["loss", "accuracy"])
+    """By index j of the eigenfunction: at the last look the test accuracy, the training loss and
+    accuracy, and the number of updates; steps to `TRAINED` of the running mean over minibatches
+    (infinite where it was not reached); and the weights' distance and cosine distance from the
+    first ones. The runs are those of one experiment and seed."""
+    last = last_looks(records)
+    wide = last.pivot(index=INDEX, columns="split", values=["loss", "accuracy"])
     frame = pd.DataFrame(
-        {"accuracy": wide["accuracy"]["test"], "train_loss": wide["loss"]["train"]}
+        {
+            "accuracy": wide["accuracy"]["test"],
+            "train_loss": wide["loss"]["train"],
+            "train_accuracy": wide["accuracy"]["train"],
+            "updates": last.groupby(INDEX)["step"].max(),
+        }
     )
     reached, events = pd.Series(dtype=float), by_task(records, "events")
     if len(events):
@@ -70,8 +82,8 @@ def tasks(records: Sequence[Record]) -> pd.DataFrame:
         reached = below.groupby(INDEX)["step"].min().astype(float)
     frame["steps"] = reached.reindex(frame.index).fillna(np.inf)
     if len(moved := by_task(records, "distance")):
-        last = moved.sort_values("step").groupby(INDEX).last()
-        frame[["distance", "cosine_distance"]] = last[["distance", "cosine_distance"]]
+        ends = moved.sort_values("step").groupby(INDEX).last()
+        frame[["distance", "cosine_distance"]] = ends[["distance", "cosine_distance"]]
     return frame.sort_index()
 
 

@@ -70,8 +70,10 @@ def test_a_normalisation_that_hides_the_growth_is_told_beside() -> None:
 
 
 def test_one_axis_is_judged_by_what_a_factor_leaves() -> None:
-    (case,) = judge(LEDGER["single"], [record(20.0, 1.1, own=0.7)]).cases
-    assert case.value == pytest.approx(0.2 / 0.5)
+    finding = judge(LEDGER["single"], [record(20.0, 1.1, own=0.7)])
+    assert [case.value for case in finding.cases] == pytest.approx([0.2 / 0.5])
+    # By growth, beside it, only the task differs from the median.
+    assert [case.value for case in finding.also] == pytest.approx([1.0])
 
 
 def test_ratios_leave_the_task_out_of_the_others() -> None:

@@ -24,16 +24,19 @@ def record(
     *,
     js: Sequence[int] = ALL,
     losses: Sequence[float] | None = None,
+    learned: Sequence[float] | None = None,
     steps: Sequence[float] | None = None,
     seed: int = 0,
 ) -> Record:
-    """A run with a task for each j; who has infinite steps never came to the loss."""
+    """A run with a task for each j; who has infinite steps never came to the loss. `learned` are
+    training accuracies."""
     losses = losses or [0.001] * len(js)
+    learned = learned or [1.0] * len(js)
     steps = steps or [100.0 * place for place in range(1, len(js) + 1)]
     evals = [
         {"step": step, "split": split, "subset": "all", "loss": loss if step else 0.7,
-         "accuracy": (accuracy if split == "test" else 1.0) if step else 0.5, "data.index": j}
-        for j, accuracy, loss in zip(js, accuracies, losses, strict=True)
+         "accuracy": (accuracy if split == "test" else right) if step else 0.5, "data.index": j}
+        for j, accuracy, loss, right in zip(js, accuracies, losses, learned, strict=True)
         for step in (0, 390, 39000)
         for split in ("train", "test")
     ]  # fmt: skip
@@ -130,6 +133,15 @@ def test_steps_are_ranked_among_the_tasks_that_come_to_the_loss() -> None:
     assert case.value == 0.9
     few = [1.0, 2.0, 3.0, *[np.inf] * (len(ALL) - 3)]
     assert verdict("fig12-steps", record("linearised/mlp", FALLING, steps=few)) is Verdict.no_runs
+
+
+def test_the_gap_to_a_linearisation_that_has_learned_is_told_beside() -> None:
+    network = record("linearised/resnet18", [0.8, 0.7, 0.6, 0.5], js=FOUR)
+    linear = record("linearised/resnet18_linear", [0.9, 0.8, 0.5, 0.4], js=FOUR,
+                    learned=[1.0, 0.76, 0.75, 0.5])  # fmt: skip
+    finding = judge(LEDGER["fig02-resnet18-mean-gap"], [network, linear])
+    assert [case.value for case in finding.cases] == pytest.approx([0.0])
+    assert [case.value for case in finding.also] == pytest.approx([-0.1])
 
 
 def test_each_seed_is_judged_with_its_own_linearisation() -> None:

@@ -57,6 +57,12 @@ def beside_the_trace(records: Sequence[Record]) -> Iterable[Case]:
             yield case._replace(panel=f"{case.panel}, {name}")
 
 
+def share_of_growth(net: Trained) -> float:
+    """The task's part of the squared deviations of alpha_T / alpha_0 from their median."""
+    deviations = (net.ratios - net.ratios.median()) ** 2
+    return float(deviations[net.task] / deviations.sum())
+
+
 def share_of_rest(net: Trained) -> float:
     """Of what a factor leaves of the kernel at the end, the share that the task's axis explains."""
     return float((net.axes["labels"] - net.axes["none"]) / (1 - net.axes["none"]))
@@ -123,6 +129,10 @@ CLAIMS = (
         holds=above(0.5),
         threshold="the text's word: mostly",
         seen="this was written",
+        also=(
+            "its part of the squared deviations of alpha_T / alpha_0 from their median",
+            on("train", share_of_growth),
+        ),
     ),
     claim(
         "one-axis",

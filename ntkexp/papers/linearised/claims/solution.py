@@ -3,6 +3,7 @@ runs; that the MLP is judged by them, too, was decided after them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ LATE = ("stored", "reset")
 MLP, MLP_LATE = "linearised/cifar2_mlp", "linearised/late_cifar2"
 # What counts as more accurate there.
 GAIN = 0.01
+HALF = below(0.5)
 # The same on the 100th eigenfunction.
 MOVING = ("linearised/moving", "linearised/late")
 NAMES = MODELS | {"late": "at θ_T"}
@@ -52,8 +54,13 @@ def each(models: Sequence[str], value: Value, *, mlp: bool = False) -> Statistic
 
 def share_of_steps(frame: pd.DataFrame, model: str) -> float:
     """The steps to the loss over those of the early linearisation. A model that never comes there
-    takes infinitely many; where neither comes there it is not a number."""
-    return float(frame["steps"][model]) / float(frame["steps"]["early"])
+    takes infinitely many. Where the early one never does, all its updates are counted: the share is
+    lower than that, so one that is too high tells nothing."""
+    steps, early = float(frame["steps"][model]), float(frame["steps"]["early"])
+    if math.isfinite(early):
+        return steps / early
+    most = steps / float(frame["updates"]["early"])
+    return most if most in HALF else math.nan
 
 
 def less(other: str) -> Callable[[pd.DataFrame, str], float]:
@@ -96,7 +103,7 @@ def by_mlp(claim: Claim, models: Sequence[str], value: Value) -> Claim:
     return replace(
         claim,
         id=f"{claim.id}-mlp",
-        says=f"{claim.says}, of an MLP on its 100th eigenfunction",
+        says=f"{claim.says.partition(', with')[0]}, of an MLP on its 100th eigenfunction",
         experiments=MOVING,
         statistic=each(models, value, mlp=True),
         seen="the MLP was judged, too",
@@ -109,13 +116,15 @@ RESNET18 = (
         says="A network and its linearisation at its last weights need at most half the steps of "
         "the linearisation at its first ones",
         paper="converge much faster",
-        number="steps to a training loss of .01 over those of the early linearisation",
+        number="steps to a training loss of .01 over those of the early linearisation, or at most "
+        "so much, where that one has not come there",
         statistic=each(("network", *LATE), share_of_steps),
-        holds=below(0.5),
+        holds=HALF,
     ),
     claim(
         "like-network",
-        says="The late linearisation is as accurate as the network",
+        says="The late linearisation is as accurate as the network, with stored norm statistics "
+        "and with reset ones (the authors')",
         paper="comparable to the network",
         number="test accuracy less that of the network",
         statistic=each(LATE, less("network")),
@@ -141,12 +150,13 @@ CLAIMS = (
         "cifar2",
         says="On CIFAR2 the late linearisation is more accurate than the early one, for one "
         "network or more",
-        paper="improves test accuracy for some models",
+        paper="does greatly improve test accuracy for some models",
         experiments=(*experiments(CIFAR2), MLP + LINEAR, MLP_LATE),
         tables=("evals",),
         number="the largest test accuracy less that of the early linearisation",
         statistic=largest_gain,
         holds=above(GAIN),
+        threshold="ours: a point, whatever is meant by greatly",
         seen="one network that gains took the place of all: the MLP's gain, .045",
         jointly=False,
     ),
