@@ -18,8 +18,6 @@
 #                                a GPU yet.
 #   scripts/reference.sh plan    the jobs of gpu with their commands, what is finished and what comes
 #                                next; trains nothing and needs no GPU
-#   scripts/reference.sh bench   the tables of benchmarks that the report shows: half an hour with
-#                                nothing else running on the machine
 #   scripts/reference.sh keep    copies what is finished, trains nothing
 #
 # Stopped at any point, the same command goes on: finished runs are skipped, begun ones resumed.
@@ -189,19 +187,12 @@ gpu_call() {
     return "$kept"
 }
 
-benchmarks() {
-    for name in tangent nets training members; do
-        "$PYTHON" scripts/tools/bench/$name.py --out outputs/reference/bench
-    done
-}
-
 case "${1:-}" in
     cpu) studies; mlps; narrow_nets ;;
     released) released_nets ;;
     gpu) gpu_call; exit ;;
     plan) gpu_plan; exit ;;
-    bench) benchmarks; exit ;;
     keep) ;;
-    *) echo "usage: scripts/reference.sh cpu|released|gpu|plan|bench|keep" >&2; exit 2 ;;
+    *) echo "usage: scripts/reference.sh cpu|released|gpu|plan|keep" >&2; exit 2 ;;
 esac
 "$PYTHON" scripts/tools/keep_reference.py
