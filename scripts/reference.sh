@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The runs that README's figures and ledger stand on, copied to outputs/reference at the end.
+# Most of the runs that the main paper's figures and verdicts stand on, copied to outputs/reference at
+# the end. docs/gallery has the commands of all, of the other papers too.
 #
 #   scripts/reference.sh cpu     MLP, disk and study experiments at the paper's size, and the
 #                                convolutional ones on all images with 16 channels for 64.
