@@ -105,19 +105,6 @@ def test_a_figure_is_drawn_from_the_tables_of_its_study(
     assert file.stat().st_size > 5_000
 
 
-def test_without_runs_a_figure_names_the_command_that_makes_them(
-    script: Script,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as exit_:
-        script("fig05_supernat")([])
-    assert exit_.value.code == 3
-    assert "ntkexp study +exp=supernat" in capsys.readouterr().err
-
-
 def test_of_several_runs_a_figure_says_which_it_draws(
     script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], as_svg: None
 ) -> None:
