@@ -16,14 +16,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import mannwhitneyu, spearmanr
 
-from ntkexp.scripts import drawing
+from ntkexp.scripts import drawing, runs
 
+TABLE = "leave_one_out"
 COLOURS = {True: drawing.BLUE, False: drawing.VERMILION}
 NAMES = {True: "right labels", False: "wrong labels"}
 
 
 def make(options: drawing.Options) -> Figure:
-    return draw(drawing.load(options, ["leave_one_out"])["leave_one_out"])
+    records = runs.needed(options.experiment, options.runs, [TABLE])
+    return draw(runs.joined(records, [TABLE])[TABLE])
 
 
 def draw(table: pd.DataFrame) -> Figure:

@@ -19,7 +19,7 @@ FIGURE = "3.3"
 
 
 def make(options: drawing.Options) -> Figure:
-    return draw(runs.needed(options.experiment, options.runs, ["perturbed_spectrum"])[0])
+    return draw(runs.one(options.experiment, options.runs, ["perturbed_spectrum"]))
 
 
 def draw(record: Record) -> Figure:

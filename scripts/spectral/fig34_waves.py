@@ -24,7 +24,7 @@ def curves(split: str, ylabel: str) -> drawing.Make:
     """Six panels of the errors of a split."""
 
     def make(options: drawing.Options) -> Figure:
-        records = [run for name in WAVES for run in runs.needed(name, options.runs, ["evals"])[:1]]
+        records = [runs.one(name, options.runs, ["evals"]) for name in WAVES]
         table = errors(records, split)
         k, beta = table.index.unique("k"), table.index.unique("beta")
         figure, rows = drawing.subplots(3, 2, figsize=(drawing.PAGE, 6), sharex=True, sharey=True)

@@ -24,7 +24,7 @@ FIGURE = "3.7"
 
 
 def make(options: drawing.Options) -> Figure:
-    record = runs.needed(options.experiment, options.runs, ["decision_map"])[0]
+    record = runs.one(options.experiment, options.runs, ["decision_map"])
     maps = record.tables["decision_map"]
     networks = sorted(maps["seed"].unique())
     reach = float(record.config["probe.decision_map.half_width"])

@@ -18,7 +18,7 @@ FIGURE = "3.9"
 
 
 def make(options: drawing.Options) -> Figure:
-    record = runs.needed(options.experiment, options.runs, ["evals"])[0]
+    record = runs.one(options.experiment, options.runs, ["evals"])
     figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.6))
     image = cells(axes, accuracies(record))
     figure.colorbar(image, ax=axes, label="training accuracy")

@@ -29,7 +29,7 @@ STRIP = (0.03, 0.08)
 
 
 def make(options: drawing.Options) -> Figure:
-    adam, descent = (runs.needed(name, options.runs, TABLES)[0] for name in options.experiments)
+    adam, descent = (runs.one(name, options.runs, TABLES) for name in options.experiments)
     figure, row = drawing.subplots(1, 4, figsize=(1.3 * drawing.PAGE, 2.4))
     fourier, replay = (adam.tables[name] for name in TABLES)
     table = falls(fourier, replay[(replay["after"] < 100) | (replay["edge"] < EDGE)])

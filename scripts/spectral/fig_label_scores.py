@@ -21,7 +21,7 @@ L, K = "data.petals", "data.frequency"
 
 
 def make(options: drawing.Options) -> Figure:
-    record = runs.needed(options.experiment, options.runs, ["evals", "label_score"])[0]
+    record = runs.one(options.experiment, options.runs, ["evals", "label_score"])
     table, right = record.tables["label_score"], accuracies(record)
     steps = sorted(table["step"].unique())
     figure, row = drawing.subplots(

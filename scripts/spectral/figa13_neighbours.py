@@ -28,8 +28,8 @@ WHERE = {"train": "on the points", "between": "between them"}
 def make(options: drawing.Options) -> Figure:
     network, neighbours = SMOOTHNESS
     records = [
-        *runs.needed(neighbours, options.runs, ["neighbour_accuracy", "neighbour_spectrum"])[:1],
-        *runs.needed(network, options.runs, ["radial_spectrum"])[:1],
+        runs.one(neighbours, options.runs, ["neighbour_accuracy", "neighbour_spectrum"]),
+        runs.one(network, options.runs, ["radial_spectrum"]),
     ]
     table = records[0].tables["neighbour_accuracy"]
     numbers = sorted(table["neighbours"].unique())
