@@ -102,12 +102,12 @@ Make = Callable[[Options], Figure | Mapping[str, Figure]]
 
 
 def main(
-    file: str, about: str | None, experiment: str, make: Make
+    file: str, about: str | None, experiment: str, make: Make, name: str = ""
 ) -> Callable[[Sequence[str] | None], int]:
     """The whole script of a figure: it is saved under the name of its `file`.
 
-    `about` is the file's docstring, which is the figure's caption; `experiment` is drawn unless
-    the command line names another.
+    `about` is the file's docstring, which is the figure's caption; `experiment` is what is drawn.
+    `name` is the file's `__name__`: where the file is the program, the figure is drawn at once.
     """
     script = Path(file)
 
@@ -123,6 +123,8 @@ def main(
 
     run.experiments = experiment.split(",")  # for the gallery
     run.make = make  # for runs of one's own
+    if name == "__main__":
+        raise SystemExit(run())
     return run
 
 

@@ -7,8 +7,6 @@ of.
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -54,7 +52,4 @@ def draw(table: pd.DataFrame) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "adaptive/relaxed,adaptive/relaxed_large", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "adaptive/relaxed,adaptive/relaxed_large", make, __name__)

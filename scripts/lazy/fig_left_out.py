@@ -8,8 +8,6 @@ right one, mean over seeds. c, the two against one another.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -72,7 +70,4 @@ def _histogram(axes: Axes, rows: pd.DataFrame, bins: np.ndarray) -> None:
         axes.hist(of_kind["margin"], bins, color=colour, alpha=0.7, label=NAMES[kind])
 
 
-main = drawing.main(__file__, __doc__, "lazy/left_out", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/left_out", make, __name__)

@@ -6,8 +6,6 @@ the complex coefficient moved, both at the delta whose mean ratio is nearest to 
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -51,7 +49,4 @@ def draw(record: Record) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "spectral/robustness", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/robustness", make, __name__)

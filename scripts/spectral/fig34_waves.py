@@ -7,8 +7,6 @@ printed the wave less its mean, and one along the first principal axis; beta = 1
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -60,7 +58,6 @@ def panel(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set(yscale="log")
 
 
-main = drawing.main(__file__, __doc__, ",".join(WAVES), curves("test", "validation error"))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, ",".join(WAVES), curves("test", "validation error"), __name__
+)

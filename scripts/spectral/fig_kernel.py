@@ -10,8 +10,6 @@ explode. d: three sines by gradient descent, measured (lines) and by the kernel 
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -72,7 +70,4 @@ def frozen(axes: Axes, fourier: pd.DataFrame, replayed: pd.DataFrame) -> None:
     axes.legend()
 
 
-main = drawing.main(__file__, __doc__, f"{KERNEL},{DESCENT}", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, f"{KERNEL},{DESCENT}", make, __name__)
