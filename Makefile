@@ -37,7 +37,7 @@ $(VENV)/.installed-%: setup.cfg setup.py pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.installed-dev: EXTRA = [dev]
-$(VENV)/.installed-bench: EXTRA = [bench]
+$(VENV)/.installed-bench: EXTRA = [peers]
 $(VENV)/.installed-report: EXTRA = [report]
 $(VENV)/.installed-docs: EXTRA = [docs]
 

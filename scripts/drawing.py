@@ -102,12 +102,12 @@ Make = Callable[[Options], Figure | Mapping[str, Figure]]
 
 
 def main(
-    file: str, about: str | None, experiment: str, make: Make
+    file: str, about: str | None, experiment: str, make: Make, name: str = ""
 ) -> Callable[[Sequence[str] | None], int]:
     """The whole script of a figure: it is saved under the name of its `file`.
 
-    `about` is the file's docstring, which is the figure's caption; `experiment` is drawn unless
-    the command line names another.
+    `about` is the file's docstring, which is the figure's caption; `experiment` is what is drawn.
+    `name` is the file's `__name__`: where the file is the program, the figure is drawn at once.
     """
     script = Path(file)
 
@@ -123,6 +123,8 @@ def main(
 
     run.experiments = experiment.split(",")  # for the gallery
     run.make = make  # for runs of one's own
+    if name == "__main__":
+        raise SystemExit(run())
     return run
 
 
@@ -156,27 +158,14 @@ def subplots(
     return figure, figure.subplots(rows, columns, **grid)
 
 
-def load(options: Options, tables: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """The named tables of the runs; without them, the command that makes them and exit code 3."""
-    return runs.joined(runs.needed(options.experiment, options.runs, tables), tables)
-
-
 def of_one_run(tables: Sequence[str], draw: Callable[..., Figure]) -> Make:
     """Makes a figure from these tables of one run: `draw` takes them in this order."""
 
     def make(options: Options) -> Figure:
-        frames = one_run(load(options, tables))
-        return draw(*(frames[name] for name in tables))
+        record = runs.one(options.experiment, options.runs, tables)
+        return draw(*(record.tables[name] for name in tables))
 
     return make
-
-
-def one_run(tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """The tables of one run, for figures that cannot show several; the others are named."""
-    runs = sorted({run for frame in tables.values() for run in frame["run"].unique()})
-    if len(runs) > 1:
-        print(f"drawing {runs[0]} of {len(runs)} runs; --runs chooses another", file=sys.stderr)
-    return {name: frame[frame["run"] == runs[0]] for name, frame in tables.items()}
 
 
 def band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

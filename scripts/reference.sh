@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The runs that README's figures and ledger stand on, copied to outputs/reference at the end.
+# Most of the runs that the main paper's figures and verdicts stand on, copied to outputs/reference at
+# the end. docs/gallery has the commands of all, of the other papers too.
 #
 #   scripts/reference.sh cpu     MLP, disk and study experiments at the paper's size, and the
 #                                convolutional ones on all images with 16 channels for 64.
@@ -18,8 +19,6 @@
 #                                a GPU yet.
 #   scripts/reference.sh plan    the jobs of gpu with their commands, what is finished and what comes
 #                                next; trains nothing and needs no GPU
-#   scripts/reference.sh bench   the tables of benchmarks that the report shows: half an hour with
-#                                nothing else running on the machine
 #   scripts/reference.sh keep    copies what is finished, trains nothing
 #
 # Stopped at any point, the same command goes on: finished runs are skipped, begun ones resumed.
@@ -189,19 +188,12 @@ gpu_call() {
     return "$kept"
 }
 
-benchmarks() {
-    for name in tangent nets training members; do
-        "$PYTHON" scripts/tools/bench/$name.py --out outputs/reference/bench
-    done
-}
-
 case "${1:-}" in
     cpu) studies; mlps; narrow_nets ;;
     released) released_nets ;;
     gpu) gpu_call; exit ;;
     plan) gpu_plan; exit ;;
-    bench) benchmarks; exit ;;
     keep) ;;
-    *) echo "usage: scripts/reference.sh cpu|released|gpu|plan|bench|keep" >&2; exit 2 ;;
+    *) echo "usage: scripts/reference.sh cpu|released|gpu|plan|keep" >&2; exit 2 ;;
 esac
 "$PYTHON" scripts/tools/keep_reference.py

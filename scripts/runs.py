@@ -91,6 +91,17 @@ def needed(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> li
     return records
 
 
+def one(experiment: str, places: Sequence[Path], tables: Sequence[str]) -> Record:
+    """One run, for figures that cannot show several, and says so of others."""
+    first, *others = sorted(needed(experiment, places, tables), key=lambda record: record.run)
+    if others:
+        print(
+            f"{experiment}: drawing {first.run} of {1 + len(others)} runs; --runs chooses another",
+            file=sys.stderr,
+        )
+    return first
+
+
 def missing(experiment: str, places: Sequence[Path], tables: Iterable[str]) -> str:
     """The message that runs are missing, with the command that makes them."""
     where = list(places) or folders(experiment)

@@ -44,10 +44,11 @@ def site(tmp_path: Path) -> Path:
 
 
 def as_module(words: Sequence[str]) -> int:
-    """`python -m NAME`."""
+    """`python -m NAME` of a figure, which exits with a code."""
     sys.argv = [*words]
-    runpy.run_module(words[0], run_name="__main__")
-    return 0
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(words[0], run_name="__main__")
+    return int(ended.value.code or 0)
 
 
 def test_its_experiment_runs_is_listed_and_drawn(run: Run, site: Path, tmp_path: Path) -> None:

@@ -48,7 +48,6 @@ def report(words: Sequence[str]) -> Path:
         judged(records),
         drawings(drawn, shown),
         shown,
-        # What the reference carries of them: see scripts/reference.sh bench.
         read_timings(*(given.bench or [root / "bench" for root in roots(OUTPUTS)])),
         plotly_script(),
     )

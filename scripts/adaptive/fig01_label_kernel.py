@@ -10,8 +10,6 @@ kernel (ring), every seed; lines are means.
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -78,8 +76,5 @@ def similarity(axes: Axes, cosines: pd.DataFrame) -> None:
 
 TABLES = ("adapted_cells", "adapted_cosines")
 main = drawing.main(
-    __file__, __doc__, "adaptive/label_kernel_sgd", drawing.of_one_run(TABLES, draw)
+    __file__, __doc__, "adaptive/label_kernel_sgd", drawing.of_one_run(TABLES, draw), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

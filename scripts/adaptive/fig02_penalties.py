@@ -5,8 +5,6 @@ a: near 0 all are v^2. b: far from it they rise more slowly, as v, v^(2/3) and v
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -36,8 +34,9 @@ def draw(penalties: pd.DataFrame) -> Figure:
 
 
 main = drawing.main(
-    __file__, __doc__, "adaptive/penalties", drawing.of_one_run(["effective_penalties"], draw)
+    __file__,
+    __doc__,
+    "adaptive/penalties",
+    drawing.of_one_run(["effective_penalties"], draw),
+    __name__,
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

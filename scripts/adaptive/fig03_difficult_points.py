@@ -8,8 +8,6 @@ farthest, every seed.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -73,8 +71,5 @@ def ratios(axes: Axes, fifths: pd.DataFrame) -> None:
 
 TABLES = ("adapted_examples", "adapted_fifths")
 main = drawing.main(
-    __file__, __doc__, "adaptive/label_kernel_sgd", drawing.of_one_run(TABLES, draw)
+    __file__, __doc__, "adaptive/label_kernel_sgd", drawing.of_one_run(TABLES, draw), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,8 +9,6 @@ ten outputs.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -66,7 +64,4 @@ def draw(axes: Axes, ckas: pd.DataFrame) -> None:
     axes.set_xticks(range(len(KERNELS)), [f"{kernel}\nfeatures" for kernel in KERNELS])
 
 
-main = drawing.main(__file__, __doc__, "adaptive/mlp_mnist,adaptive/vgg19", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "adaptive/mlp_mnist,adaptive/vgg19", make, __name__)

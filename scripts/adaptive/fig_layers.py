@@ -9,8 +9,6 @@ mean over seeds: of the network (solid), of the relaxed model (dashed) and of th
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -95,7 +93,6 @@ def spectra(axes: Axes, singular: pd.DataFrame) -> None:
 
 
 TABLES = ("relaxed_layers", "adapted_layers", "relaxed_singular_values")
-main = drawing.main(__file__, __doc__, "adaptive/label_kernel", drawing.of_one_run(TABLES, draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, "adaptive/label_kernel", drawing.of_one_run(TABLES, draw), __name__
+)

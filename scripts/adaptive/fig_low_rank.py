@@ -7,8 +7,6 @@ squared error on other points. c: epochs until the training error is below the c
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -58,7 +56,6 @@ def by_rank(
     axes.set_xlabel("rank")
 
 
-main = drawing.main(__file__, __doc__, "adaptive/low_rank", drawing.of_one_run(["low_rank"], draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, "adaptive/low_rank", drawing.of_one_run(["low_rank"], draw), __name__
+)

@@ -8,7 +8,6 @@ f - f_0. b: mean K_ii of the fifth of the points nearest to y = 0 over that of t
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 from matplotlib.axes import Axes
@@ -74,7 +73,6 @@ def dots(axes: Axes, cases: Iterable[Case], record: Record, place: float) -> Non
 
 
 EXPERIMENTS = ("robustness", "full_batch", "unit_variance", "ntk_unit_variance")
-main = drawing.main(__file__, __doc__, ",".join(f"adaptive/{name}" for name in EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, ",".join(f"adaptive/{name}" for name in EXPERIMENTS), make, __name__
+)

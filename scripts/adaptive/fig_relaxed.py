@@ -7,8 +7,6 @@ of.
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -27,7 +25,7 @@ TABLE = "relaxed_accuracy"
 def make(options: drawing.Options) -> Figure:
     """The first experiment is needed, the second adds its sizes where it was run."""
     few, *larger = options.experiments
-    records = runs.needed(few, options.runs, [TABLE])[:1]
+    records = [runs.one(few, options.runs, [TABLE])]
     for experiment in larger:
         records += runs.chosen(experiment, options.runs, [TABLE])[:1]
     return draw(runs.joined(records, [TABLE])[TABLE])
@@ -54,7 +52,4 @@ def draw(table: pd.DataFrame) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "adaptive/relaxed,adaptive/relaxed_large", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "adaptive/relaxed,adaptive/relaxed_large", make, __name__)

@@ -6,8 +6,6 @@ others.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -38,8 +36,5 @@ def draw(targets: pd.DataFrame) -> Figure:
 
 
 main = drawing.main(
-    __file__, __doc__, "adaptive/targets", drawing.of_one_run(["threshold_targets"], draw)
+    __file__, __doc__, "adaptive/targets", drawing.of_one_run(["threshold_targets"], draw), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

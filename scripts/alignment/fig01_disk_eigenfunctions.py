@@ -7,7 +7,6 @@ classes. Above each image stands lambda_j / lambda_1.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -96,7 +95,4 @@ def make(options: drawing.Options) -> Figure:
     return draw(group)
 
 
-main = drawing.main(__file__, __doc__, "disk", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "disk", make, __name__)

@@ -9,7 +9,6 @@ augmentation, weight decay, batch 128), a second figure shows those.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -159,8 +158,5 @@ def ratios(axes: Axes, spectrum: pd.DataFrame) -> int:
 
 
 main = drawing.main(
-    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers, released=True)
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers, released=True), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

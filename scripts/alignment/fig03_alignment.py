@@ -7,7 +7,6 @@ output. Solid lines: training examples, dashed lines: test examples. Kernels are
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pandas as pd
@@ -74,8 +73,5 @@ def by_layer(axes: Axes, alignment: pd.DataFrame, style: str) -> int:
 
 
 main = drawing.main(
-    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers, released=True)
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers, released=True), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

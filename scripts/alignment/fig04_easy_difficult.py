@@ -8,7 +8,6 @@ Bands: least to most of three seeds.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,7 +84,6 @@ def alignments(axes: Axes, alignment: pd.DataFrame) -> None:
         trained.curve(axes, whole[whole["subset"] == subset], "cka", colour=colour, label=subset)
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers), __name__
+)

@@ -10,8 +10,6 @@ starts.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -89,7 +87,4 @@ def from_first_step(axes: Axes, frame: pd.DataFrame) -> None:
 
 
 TABLES = ("test_error", "kappa_error", "kernel_alignment")
-main = drawing.main(__file__, __doc__, "supernat", drawing.of_one_run(TABLES, draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "supernat", drawing.of_one_run(TABLES, draw), __name__)

@@ -12,7 +12,6 @@ least to most.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -207,7 +206,4 @@ def make(options: drawing.Options) -> Figure:
     return draw(all_groups)
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, EXPERIMENTS, make, __name__)

@@ -7,8 +7,6 @@ the output vector for each unit of distance in weight space.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -62,7 +60,4 @@ def make(options: drawing.Options) -> Figure:
     return draw(group)
 
 
-main = drawing.main(__file__, __doc__, "vgg11_directions", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "vgg11_directions", make, __name__)

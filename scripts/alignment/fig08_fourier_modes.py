@@ -7,8 +7,6 @@ eigenvector of a centred kernel, a constant with eigenvalue zero, is left out.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -69,7 +67,4 @@ def spectrum(axes: Axes, peaks: pd.DataFrame) -> None:
 
 
 TABLES = ("fourier_magnitude", "eigenvectors", "peak_frequency")
-main = drawing.main(__file__, __doc__, "fourier_modes", drawing.of_one_run(TABLES, draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "fourier_modes", drawing.of_one_run(TABLES, draw), __name__)

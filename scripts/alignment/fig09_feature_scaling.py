@@ -10,7 +10,6 @@ good as any others.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -109,7 +108,4 @@ def make(options: drawing.Options) -> Figure:
     return draw(sorted((r for r in records if r.seed == first), key=lambda record: record.axis))
 
 
-main = drawing.main(__file__, __doc__, "feature_scaling", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "feature_scaling", make, __name__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -35,7 +33,4 @@ def _scatter(axes: Axes, part: pd.DataFrame, size: float) -> None:
     axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1], aspect="equal")
 
 
-main = drawing.main(__file__, __doc__, "disk", drawing.of_one_run(("points",), draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "disk", drawing.of_one_run(("points",), draw), __name__)

@@ -6,7 +6,6 @@ class.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pandas as pd
@@ -48,7 +47,6 @@ def draw(groups: Sequence[trained.SeedRuns], width: float = drawing.PAGE) -> Fig
     return figure
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, numbers), __name__
+)

@@ -7,7 +7,6 @@ of easy to difficult, on the axis to the right.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -79,7 +78,4 @@ def make(options: drawing.Options) -> Figure:
     return draw(groups)
 
 
-main = drawing.main(__file__, __doc__, "easy_difficult_depth", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "easy_difficult_depth", make, __name__)

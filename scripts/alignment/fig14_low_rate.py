@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing, trained
 from ntkexp.scripts.alignment.fig02_spectrum import TABLES, draw
 
@@ -11,7 +9,6 @@ FIGURE = "14"
 EXPERIMENTS = "vgg19_clean_lr003,vgg19_noise50_lr003"
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, released=True))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, released=True), __name__
+)

@@ -6,8 +6,6 @@ by eigenvalue: measured, -1 / log(1 - lambda_j / lambda_1), and the inverse that
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -61,7 +59,4 @@ def times(axes: Axes, constants: pd.DataFrame) -> None:
 
 
 TABLES = ("linear_modes", "time_constants")
-main = drawing.main(__file__, __doc__, "linear_modes", drawing.of_one_run(TABLES, draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "linear_modes", drawing.of_one_run(TABLES, draw), __name__)

@@ -8,8 +8,6 @@ across their kinks.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -75,7 +73,4 @@ def power(value: float) -> str:
 
 
 TABLES = ("local_bias", "local_bias_error")
-main = drawing.main(__file__, __doc__, "local_bias", drawing.of_one_run(TABLES, draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "local_bias", drawing.of_one_run(TABLES, draw), __name__)

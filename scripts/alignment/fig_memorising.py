@@ -10,7 +10,6 @@ it is.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pandas as pd
@@ -98,7 +97,6 @@ def of_labels(axes: Axes, alignment: pd.DataFrame) -> None:
             trained.curve(axes, rows, "cka", colour=colour, linestyle=style)
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, counts=knows_few))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, EXPERIMENTS, trained.Columns(TABLES, draw, counts=knows_few), __name__
+)

@@ -7,8 +7,6 @@ margin loss of a multiclass ball: what sampled weights reach, Lemma 12 and Theor
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -72,7 +70,4 @@ def margin_loss(axes: Axes, multiclass: pd.DataFrame) -> None:
 
 
 TABLES = ("rademacher_linear", "rademacher_flow", "rademacher_multiclass")
-main = drawing.main(__file__, __doc__, "rademacher", drawing.of_one_run(TABLES, draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "rademacher", drawing.of_one_run(TABLES, draw), __name__)

@@ -9,7 +9,6 @@ class.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -117,7 +116,4 @@ def _grown(train: pd.DataFrame) -> pd.Series:
     return train["max"] / ordered.groupby("run")["max"].transform("first")
 
 
-main = drawing.main(__file__, __doc__, EXPERIMENTS, figures)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, EXPERIMENTS, figures, __name__)

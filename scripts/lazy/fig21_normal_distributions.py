@@ -6,8 +6,6 @@ interval of the central 95 %: those of A and B largely overlap, those of C and D
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -63,7 +61,5 @@ main = drawing.main(
     __doc__,
     "lazy/normal_distributions",
     drawing.of_one_run(["normals", "normal_pairs"], draw),
+    __name__,
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

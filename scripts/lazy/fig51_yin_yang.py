@@ -10,8 +10,6 @@ comes but for terms of order 1 / alpha.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -114,7 +112,5 @@ main = drawing.main(
     __doc__,
     "lazy/yin_yang_maps",
     drawing.of_one_run(["yin_yang_maps", "yin_yang_progress", "yin_yang_reached"], draw),
+    __name__,
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,8 +9,6 @@ channels; here stand smaller networks.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import draw, noted
 
@@ -20,7 +18,4 @@ EXPERIMENTS = (
     *("lazy/noise_cnn", "lazy/noise_cnn_lazy"),
     *("lazy/noise_mlp", "lazy/noise_mlp_lazy"),
 )
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw), __name__)

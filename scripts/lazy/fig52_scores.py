@@ -8,8 +8,6 @@ stands a smaller network, with scores estimated here.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.curves import BY_SCORE
@@ -27,7 +25,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "lazy/c_scores_mlp", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/c_scores_mlp", make, __name__)

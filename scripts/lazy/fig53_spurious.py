@@ -7,8 +7,6 @@ Each curve is one network along training; all start alike, for α scales what is
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.spurious_curves import EXPERIMENTS, LIMITS
@@ -22,7 +20,4 @@ def make(options: drawing.Options) -> Figure:
     return draw(records_of(options))
 
 
-main = drawing.main(__file__, __doc__, ",".join((*EXPERIMENTS, *LIMITS)), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join((*EXPERIMENTS, *LIMITS)), make, __name__)

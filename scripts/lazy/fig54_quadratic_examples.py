@@ -9,8 +9,6 @@ the order of the two regimes is the other way round. The dashes hardly know the 
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -80,7 +78,5 @@ main = drawing.main(
     __doc__,
     "lazy/quadratic_examples",
     drawing.of_one_run(["quadratic_curves"], draw),
+    __name__,
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,8 +7,6 @@ of the tenths of the images, in order of their scores, with the mean standard er
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -54,7 +52,4 @@ def draw(records: list[Record]) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "lazy/c_scores,lazy/c_scores_cifar", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/c_scores,lazy/c_scores_cifar", make, __name__)

@@ -10,8 +10,6 @@ alpha and a width, and alpha rises along a line from left to right.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -59,7 +57,4 @@ def _map(figure: Figure, axes: Axes, onset: pd.DataFrame) -> None:
     figure.colorbar(image, ax=axes, label="onset (clean loss)")
 
 
-main = drawing.main(__file__, __doc__, "lazy/continuum", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/continuum", make, __name__)

@@ -8,8 +8,6 @@ tenths of the examples by their C-score, of which the first is the hardest.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -102,7 +100,4 @@ EXPERIMENTS = (
     *("lazy/group_alignment_mlp", "lazy/c_scores_mlp"),
     *("lazy/c_scores_vgg11", "lazy/c_scores_vgg11_lazy"),
 )
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

@@ -8,8 +8,6 @@ margin of the tenths of the digits in order of their scores.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -42,7 +40,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "lazy/left_out_scored", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/left_out_scored", make, __name__)

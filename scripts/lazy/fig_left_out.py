@@ -8,22 +8,22 @@ right one, mean over seeds. c, the two against one another.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import mannwhitneyu, spearmanr
 
-from ntkexp.scripts import drawing
+from ntkexp.scripts import drawing, runs
 
+TABLE = "leave_one_out"
 COLOURS = {True: drawing.BLUE, False: drawing.VERMILION}
 NAMES = {True: "right labels", False: "wrong labels"}
 
 
 def make(options: drawing.Options) -> Figure:
-    return draw(drawing.load(options, ["leave_one_out"])["leave_one_out"])
+    records = runs.needed(options.experiment, options.runs, [TABLE])
+    return draw(runs.joined(records, [TABLE])[TABLE])
 
 
 def draw(table: pd.DataFrame) -> Figure:
@@ -70,7 +70,4 @@ def _histogram(axes: Axes, rows: pd.DataFrame, bins: np.ndarray) -> None:
         axes.hist(of_kind["margin"], bins, color=colour, alpha=0.7, label=NAMES[kind])
 
 
-main = drawing.main(__file__, __doc__, "lazy/left_out", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/left_out", make, __name__)

@@ -10,7 +10,6 @@ has none.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -95,7 +94,4 @@ def at_loss(frame: pd.DataFrame, level: float) -> float:
     return float(at_losses(frame, "train_without_loss", "train_all_loss", [level])[0])
 
 
-main = drawing.main(__file__, __doc__, f"{NETWORK},{KERNELS}", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, f"{NETWORK},{KERNELS}", make, __name__)

@@ -5,15 +5,12 @@ A row a seed, which draws weights, images and minibatches anew. Panels as in Fig
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.papers.lazy.spurious_curves import LIMITS, WATERBIRDS_KIND
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.spurious_panels import of_other_seeds
 
 FIGURE = "C.8"
 
-main = drawing.main(__file__, __doc__, ",".join((*WATERBIRDS_KIND, *LIMITS)), of_other_seeds)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, ",".join((*WATERBIRDS_KIND, *LIMITS)), of_other_seeds, __name__
+)

@@ -8,7 +8,6 @@ stand an MLP and VGG11.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -83,7 +82,4 @@ EXPERIMENTS = (
     *("lazy/noise_mlp", "lazy/noise_mlp_lazy", "lazy/rates_mlp"),
     *("lazy/noise_vgg11", "lazy/noise_vgg11_lazy", "lazy/rates_vgg11"),
 )
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw), __name__)

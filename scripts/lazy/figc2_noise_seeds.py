@@ -5,8 +5,6 @@ Panels as there. The thesis has ResNet18, here stands an MLP.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.curves import WRONG_LABELS, looks
@@ -24,7 +22,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "lazy/noise_mlp,lazy/noise_mlp_lazy", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/noise_mlp,lazy/noise_mlp_lazy", make, __name__)

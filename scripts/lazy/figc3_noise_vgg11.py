@@ -5,14 +5,11 @@ Panels as there.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.lazy.noise_panels import draw, noted
 
 FIGURE = "C.3"
 
-main = drawing.main(__file__, __doc__, "lazy/noise_vgg11,lazy/noise_vgg11_lazy", noted(draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, "lazy/noise_vgg11,lazy/noise_vgg11_lazy", noted(draw), __name__
+)

@@ -7,8 +7,6 @@ and C.4.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -55,7 +53,4 @@ def make(options: drawing.Options) -> Figure:
 
 
 EXPERIMENTS = ("lazy/c_scores_mlp", "lazy/c_scores_vgg11", "lazy/c_scores_vgg11_lazy")
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

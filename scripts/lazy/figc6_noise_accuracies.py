@@ -7,7 +7,6 @@ hundredths, where the MLP memorises, with the levels of a tenth and a fifth at w
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 
 import pandas as pd
@@ -60,7 +59,4 @@ EXPERIMENTS = (
     *("lazy/noise_cnn", "lazy/noise_cnn_lazy"),
     *("lazy/noise_mlp", "lazy/noise_mlp_lazy"),
 )
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), noted(draw), __name__)

@@ -6,8 +6,6 @@ have low scores. Training goes to the right, one seed.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.papers.lazy.curves import BY_SCORE, TENTHS, networks
@@ -43,7 +41,4 @@ def make(options: drawing.Options) -> Figure:
 
 
 EXPERIMENTS = ("lazy/c_scores_mlp", "lazy/c_scores_vgg11", "lazy/c_scores_vgg11_lazy")
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

@@ -8,8 +8,6 @@ that of the majority. f_0 is kept, (5.2.4).
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
@@ -90,7 +88,4 @@ def _curves(axes: Axes, curves: list[tuple[pd.Series, pd.Series]], **look: objec
     axes.plot(places, means, linewidth=1.4, **look)  # type: ignore[arg-type]
 
 
-main = drawing.main(__file__, __doc__, "lazy/dense_examples", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "lazy/dense_examples", make, __name__)

@@ -7,8 +7,6 @@ of CIFAR-10's classes (CIFAR2).
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.task_panels import of_accuracies
 
@@ -32,7 +30,4 @@ EXPERIMENTS = (
     "linearised/cifar2_resnet18_linear",
 )
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_accuracies)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_accuracies, __name__)

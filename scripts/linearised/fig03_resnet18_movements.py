@@ -6,8 +6,6 @@ b, the distance of the weights from the first ones at the end; c, their cosine d
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.task_panels import of_movements
 
@@ -19,7 +17,4 @@ EXPERIMENTS = (
     "linearised/resnet18_one_linear",
 )
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_movements)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_movements, __name__)

@@ -7,7 +7,6 @@ Stars: Table 1 of the text, at both ends.
 from __future__ import annotations
 
 import math
-import sys
 
 from matplotlib.figure import Figure
 
@@ -43,7 +42,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

@@ -6,8 +6,6 @@ both ends; its growth; and its growth over that of the kernel's trace. Triangle:
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing
@@ -21,7 +19,4 @@ def make(options: drawing.Options) -> Figure:
     return draw(records_of(options, TABLES), (500,))
 
 
-main = drawing.main(__file__, __doc__, "linearised/lenet_kernel", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "linearised/lenet_kernel", make, __name__)

@@ -8,8 +8,6 @@ below 1e-5 are not drawn.
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -74,7 +72,4 @@ def draw(frames: list[pd.DataFrame]) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

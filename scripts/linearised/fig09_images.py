@@ -6,8 +6,6 @@ the middle. Each image has a scale of its own.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -42,7 +40,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

@@ -5,8 +5,6 @@ Dotted: accuracy on CIFAR2, by SGD.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.task_panels import of_accuracies
 
@@ -22,7 +20,4 @@ EXPERIMENTS = (
     "linearised/cifar2_lenet_linear",
 )
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_accuracies)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_accuracies, __name__)

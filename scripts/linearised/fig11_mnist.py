@@ -5,8 +5,6 @@ The kernel is that of all 70,000 images of MNIST.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.task_panels import of_accuracies
 
@@ -18,7 +16,4 @@ EXPERIMENTS = (
     "linearised/lenet_mnist_linear",
 )
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_accuracies)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_accuracies, __name__)

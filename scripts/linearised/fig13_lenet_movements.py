@@ -5,8 +5,6 @@ Panels as in Figure 3.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.task_panels import of_movements
 
@@ -16,7 +14,4 @@ EXPERIMENTS = (
     "linearised/lenet_linear",
 )
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_movements)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), of_movements, __name__)

@@ -5,14 +5,9 @@ Panels as in Figure 7.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.linearised.axis_panels import of_all_tasks
 
 FIGURE = "15"
 
-main = drawing.main(__file__, __doc__, "linearised/lenet_kernel", of_all_tasks)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "linearised/lenet_kernel", of_all_tasks, __name__)

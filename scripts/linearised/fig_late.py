@@ -7,8 +7,6 @@ loss first is .01, or at the end. Open: where it stays above.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.papers.linearised.late import KINDS, accuracy, late
@@ -56,7 +54,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

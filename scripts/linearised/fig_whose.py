@@ -7,7 +7,6 @@ LeNet5 on an eigenfunction of another LeNet5's kernel. Ours.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
@@ -68,7 +67,4 @@ def _beside(records: Sequence[Record]) -> list[str]:
 
 
 EXPERIMENTS = (*(name for kind in KINDS for name in experiments(kind)), KERNEL)
-main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(EXPERIMENTS), make, __name__)

@@ -8,8 +8,6 @@ iterations, mean over networks. Dotted, on the right-hand axis: log of their pro
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -63,7 +61,4 @@ def product(axes: Axes, norms: pd.DataFrame, colour: str) -> None:
     axes.plot(logs.index, logs, color=colour, linestyle=":")
 
 
-main = drawing.main(__file__, __doc__, ",".join([*SETTINGS, CONTROL]), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join([*SETTINGS, CONTROL]), make, __name__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -31,7 +29,6 @@ def draw(curve: pd.DataFrame) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "spectral/equal", drawing.of_one_run(("curve",), draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, "spectral/equal", drawing.of_one_run(("curve",), draw), __name__
+)

@@ -6,19 +6,22 @@ the complex coefficient moved, both at the delta whose mean ratio is nearest to 
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 from ntkexp.papers.spectral.numbers import middle_delta
-from ntkexp.scripts import drawing
+from ntkexp.results.record import Record
+from ntkexp.scripts import drawing, runs
 
 FIGURE = "3.3"
 
 
-def draw(perturbed: pd.DataFrame) -> Figure:
+def make(options: drawing.Options) -> Figure:
+    return draw(runs.one(options.experiment, options.runs, ["perturbed_spectrum"]))
+
+
+def draw(record: Record) -> Figure:
+    perturbed = record.tables["perturbed_spectrum"]
     figure, (left, right) = drawing.subplots(1, 2, figsize=(drawing.PAGE, 2.7))
     table = perturbed.pivot_table(index="delta", columns="k", values="magnitude", aggfunc="mean")
     image = left.imshow(
@@ -41,14 +44,9 @@ def draw(perturbed: pd.DataFrame) -> Figure:
     right.set(xlabel="frequency $k$", ylim=(0, None), title=f"δ = {chosen['delta'].iloc[0]:g}")
     right.legend()
     drawing.letter_panels((left, right))
-    seeds = perturbed["seed"].nunique()
-    drawing.note(figure, [f"100 directions, {seeds} networks; b: {drawing.band_label(seeds)}"])
+    seeds, drawn = perturbed["seed"].nunique(), record.config["probe.perturbed_spectrum.directions"]
+    drawing.note(figure, [f"{drawn} directions, {seeds} networks; b: {drawing.band_label(seeds)}"])
     return figure
 
 
-main = drawing.main(
-    __file__, __doc__, "spectral/robustness", drawing.of_one_run(("perturbed_spectrum",), draw)
-)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/robustness", make, __name__)

@@ -7,8 +7,6 @@ printed the wave less its mean, and one along the first principal axis; beta = 1
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -24,7 +22,7 @@ def curves(split: str, ylabel: str) -> drawing.Make:
     """Six panels of the errors of a split."""
 
     def make(options: drawing.Options) -> Figure:
-        records = [run for name in WAVES for run in runs.needed(name, options.runs, ["evals"])[:1]]
+        records = [runs.one(name, options.runs, ["evals"]) for name in WAVES]
         table = errors(records, split)
         k, beta = table.index.unique("k"), table.index.unique("beta")
         figure, rows = drawing.subplots(3, 2, figsize=(drawing.PAGE, 6), sharex=True, sharey=True)
@@ -60,7 +58,6 @@ def panel(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set(yscale="log")
 
 
-main = drawing.main(__file__, __doc__, ",".join(WAVES), curves("test", "validation error"))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, ",".join(WAVES), curves("test", "validation error"), __name__
+)

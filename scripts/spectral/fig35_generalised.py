@@ -8,7 +8,6 @@ the end. A panel for each sigma over the median distance of the images.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -67,7 +66,5 @@ def root(table: pd.DataFrame, column: str) -> pd.Series:
 main = drawing.main(
     *(__file__, __doc__, "spectral/kernel_noise"),
     of_widths("kernel_spectrum", spectrum, r"$|\tilde f[n]|$"),
+    __name__,
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,8 +5,6 @@ To the right the frequency, downwards the number n of the eigenvector; each row 
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -29,8 +27,5 @@ def draw(spectra: pd.DataFrame) -> Figure:
 
 
 main = drawing.main(
-    __file__, __doc__, "spectral/sinusoids", drawing.of_one_run(["kernel_spectra"], draw)
+    __file__, __doc__, "spectral/sinusoids", drawing.of_one_run(["kernel_spectra"], draw), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

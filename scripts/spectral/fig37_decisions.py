@@ -8,8 +8,6 @@ curve.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -24,7 +22,7 @@ FIGURE = "3.7"
 
 
 def make(options: drawing.Options) -> Figure:
-    record = runs.needed(options.experiment, options.runs, ["decision_map"])[0]
+    record = runs.one(options.experiment, options.runs, ["decision_map"])
     maps = record.tables["decision_map"]
     networks = sorted(maps["seed"].unique())
     reach = float(record.config["probe.decision_map.half_width"])
@@ -60,7 +58,4 @@ def points(axes: Axes, record: Record) -> None:
         axes.plot(*where[classes == value].T, ".", color=colour, markersize=1, label=label)
 
 
-main = drawing.main(__file__, __doc__, "spectral/decision_maps", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/decision_maps", make, __name__)

@@ -8,8 +8,6 @@ mean squared error.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -70,8 +68,5 @@ def losses(axes: Axes, evals: pd.DataFrame) -> None:
 
 
 main = drawing.main(
-    __file__, __doc__, "spectral/petals", drawing.of_one_run(("fourier", "evals"), draw)
+    __file__, __doc__, "spectral/petals", drawing.of_one_run(("fourier", "evals"), draw), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,8 +6,6 @@ thirds of the points.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.papers.spectral.claims.petals import accuracies
@@ -18,7 +16,7 @@ FIGURE = "3.9"
 
 
 def make(options: drawing.Options) -> Figure:
-    record = runs.needed(options.experiment, options.runs, ["evals"])[0]
+    record = runs.one(options.experiment, options.runs, ["evals"])
     figure, axes = drawing.subplots(figsize=(drawing.COLUMN, 2.6))
     image = cells(axes, accuracies(record))
     figure.colorbar(image, ax=axes, label="training accuracy")
@@ -27,7 +25,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "spectral/classes", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/classes", make, __name__)

@@ -10,8 +10,6 @@ explode. d: three sines by gradient descent, measured (lines) and by the kernel 
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -29,7 +27,7 @@ STRIP = (0.03, 0.08)
 
 
 def make(options: drawing.Options) -> Figure:
-    adam, descent = (runs.needed(name, options.runs, TABLES)[0] for name in options.experiments)
+    adam, descent = (runs.one(name, options.runs, TABLES) for name in options.experiments)
     figure, row = drawing.subplots(1, 4, figsize=(1.3 * drawing.PAGE, 2.4))
     fourier, replay = (adam.tables[name] for name in TABLES)
     table = falls(fourier, replay[(replay["after"] < 100) | (replay["edge"] < EDGE)])
@@ -72,7 +70,4 @@ def frozen(axes: Axes, fourier: pd.DataFrame, replayed: pd.DataFrame) -> None:
     axes.legend()
 
 
-main = drawing.main(__file__, __doc__, f"{KERNEL},{DESCENT}", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, f"{KERNEL},{DESCENT}", make, __name__)

@@ -7,8 +7,6 @@ behind each k is Spearman's correlation of score and accuracy over the numbers o
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,7 +19,7 @@ L, K = "data.petals", "data.frequency"
 
 
 def make(options: drawing.Options) -> Figure:
-    record = runs.needed(options.experiment, options.runs, ["evals", "label_score"])[0]
+    record = runs.one(options.experiment, options.runs, ["evals", "label_score"])
     table, right = record.tables["label_score"], accuracies(record)
     steps = sorted(table["step"].unique())
     figure, row = drawing.subplots(
@@ -44,7 +42,4 @@ def scores(axes: Axes, table: pd.DataFrame, right: pd.DataFrame) -> None:
     axes.legend(fontsize=6)
 
 
-main = drawing.main(__file__, __doc__, "spectral/classes", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/classes", make, __name__)

@@ -7,8 +7,6 @@ straight line, from the 10th to the 90th centile of the pairs, and the mean; gre
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -45,7 +43,6 @@ def rates(axes: Axes, place: int, paths: pd.DataFrame) -> None:
         axes.plot([at] * len(of_class), of_class, ".", color="black", markersize=2)
 
 
-main = drawing.main(__file__, __doc__, "spectral/paths", drawing.of_one_run(["image_paths"], draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, "spectral/paths", drawing.of_one_run(["image_paths"], draw), __name__
+)

@@ -7,8 +7,6 @@ the other, and digits in 64 principal components.
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -39,7 +37,6 @@ def draw(evals: pd.DataFrame) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "spectral/manifolds", drawing.of_one_run(("evals",), draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(
+    __file__, __doc__, "spectral/manifolds", drawing.of_one_run(("evals",), draw), __name__
+)

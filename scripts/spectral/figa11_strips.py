@@ -6,8 +6,6 @@ classes of the images that its ends were made from; below an image: the probabil
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -38,7 +36,4 @@ def draw(paths: pd.DataFrame, pixels: pd.DataFrame) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, "spectral/paths", drawing.of_one_run(TABLES, draw))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/paths", drawing.of_one_run(TABLES, draw), __name__)

@@ -9,7 +9,6 @@ From 128 on much of what is drawn lies above 256 and is folded back.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pandas as pd
@@ -28,8 +27,8 @@ WHERE = {"train": "on the points", "between": "between them"}
 def make(options: drawing.Options) -> Figure:
     network, neighbours = SMOOTHNESS
     records = [
-        *runs.needed(neighbours, options.runs, ["neighbour_accuracy", "neighbour_spectrum"])[:1],
-        *runs.needed(network, options.runs, ["radial_spectrum"])[:1],
+        runs.one(neighbours, options.runs, ["neighbour_accuracy", "neighbour_spectrum"]),
+        runs.one(network, options.runs, ["radial_spectrum"]),
     ]
     table = records[0].tables["neighbour_accuracy"]
     numbers = sorted(table["neighbours"].unique())
@@ -67,7 +66,4 @@ def spectra(axes: Axes, records: Sequence[Record], kind: str) -> None:
         axes.legend()
 
 
-main = drawing.main(__file__, __doc__, ",".join(SMOOTHNESS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(SMOOTHNESS), make, __name__)

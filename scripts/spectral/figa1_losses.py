@@ -7,8 +7,6 @@ b and c: means over two networks of each setting, with logarithmic iterations.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.figure import Figure
 
 from ntkexp.scripts import drawing, runs
@@ -46,7 +44,4 @@ def make(options: drawing.Options) -> Figure:
     return figure
 
 
-main = drawing.main(__file__, __doc__, ",".join(SETTINGS), make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(SETTINGS), make, __name__)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.papers.spectral.claims.noisy_digits import WAVES
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.fig34_waves import curves
 
 FIGURE = "A.2"
 
-main = drawing.main(__file__, __doc__, ",".join(WAVES), curves("train", "training error"))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, ",".join(WAVES), curves("train", "training error"), __name__)

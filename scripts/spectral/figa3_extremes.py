@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -24,8 +22,5 @@ def draw(vectors: pd.DataFrame) -> Figure:
 
 
 main = drawing.main(
-    __file__, __doc__, "spectral/sinusoids", drawing.of_one_run(["kernel_vectors"], draw)
+    __file__, __doc__, "spectral/sinusoids", drawing.of_one_run(["kernel_vectors"], draw), __name__
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

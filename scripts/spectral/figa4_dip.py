@@ -7,8 +7,6 @@ of the images.
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.axes import Axes
 
 from ntkexp.results.record import Record
@@ -28,7 +26,5 @@ def losses(axes: Axes, record: Record) -> None:
 main = drawing.main(
     *(__file__, __doc__, "spectral/kernel_noise"),
     of_widths("evals", losses, "mean squared error"),
+    __name__,
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

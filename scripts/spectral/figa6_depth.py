@@ -6,14 +6,9 @@ parameters of at most 10.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.delta_panels import spectra
 
 FIGURE = "A.6"
 
-main = drawing.main(__file__, __doc__, "spectral/delta_depth", spectra("model.depth"))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/delta_depth", spectra("model.depth"), __name__)

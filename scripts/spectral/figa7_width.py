@@ -6,8 +6,6 @@ layers, parameters of at most 10. Width 16 is the first panel of Figure A.6.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.delta_panels import spectra
 
@@ -18,7 +16,5 @@ main = drawing.main(
     __doc__,
     "spectral/delta_depth,spectral/delta_width",
     spectra("model.width", only={"model.depth": 3}),
+    __name__,
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,14 +6,9 @@ layers of 64 units. The bound is on the size of every parameter.
 
 from __future__ import annotations
 
-import sys
-
 from ntkexp.scripts import drawing
 from ntkexp.scripts.spectral.delta_panels import spectra
 
 FIGURE = "A.8"
 
-main = drawing.main(__file__, __doc__, "spectral/delta_clip", spectra("optim.clip"))
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/delta_clip", spectra("optim.clip"), __name__)

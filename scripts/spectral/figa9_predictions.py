@@ -5,8 +5,6 @@ To the right the input, upwards the iteration; the target is 1 at 0.5 and 0 else
 
 from __future__ import annotations
 
-import sys
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
@@ -38,7 +36,4 @@ def predictions(axes: Axes, record: Record) -> AxesImage:
     return image
 
 
-main = drawing.main(__file__, __doc__, "spectral/delta_clip", make)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = drawing.main(__file__, __doc__, "spectral/delta_clip", make, __name__)

@@ -24,6 +24,8 @@ from ntkexp.claims.claim import (
     within_factor,
 )
 from ntkexp.claims.horizon import either, iteration, memorised
+from ntkexp.claims.ledger import ledger
+from ntkexp.claims.verdict import Verdict, judge
 from ntkexp.results.record import Record
 from tests.papers.alignment.claim_examples import evals, record
 
@@ -143,3 +145,9 @@ def test_either_of_two_horizons_is_enough() -> None:
     assert horizon(come(5000, train=0.0))
     assert horizon(come(4000, train=0.9))
     assert not horizon(come(4000, train=0.1))
+
+
+def test_without_runs_no_claim_of_any_paper_has_a_verdict() -> None:
+    for claim in ledger():
+        found = judge(claim, [])
+        assert (found.verdict, found.missing) == (Verdict.no_runs, claim.experiments), claim.id

@@ -17,6 +17,7 @@ from tests.docs.pages import KINDS, OTHERS, SHELL, TOP, Block, Said, blocks, com
 
 PAGES = pages()
 RUN_ID = re.compile(r"\b[0-9a-f]{12}\b")
+NUMBER = re.compile(r"\d+\.?\d*")
 # What a shell would do more than split words.
 SHELL_SIGNS = re.compile(r"[|;&<>$*]|^[A-Z_]+=")
 # The pages that somebody types first; the commands of the others run on demand.
@@ -86,6 +87,12 @@ def test_what_is_not_run_is_composed_or_parsed(name: str, inside: Ntkexp) -> Non
             pytest.fail(f"{name}: {command}\n{error}")
 
 
+def shown(output: str) -> list[str]:
+    """The ids of runs in an output, and its lines with 0 for every number, which may be another."""
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    return RUN_ID.findall(output) + [NUMBER.sub("0", RUN_ID.sub("ID", line)) for line in lines]
+
+
 class Reader:
     """Somebody who types what a page says, in a folder of their own."""
 
@@ -119,10 +126,9 @@ class Reader:
             last = block.mark.word == "exits with" and one is said[-1]
             code = int(block.mark.reason) if last else 0
             assert done.returncode == code, f"{where}\n{done.stdout}\n{done.stderr}"
-            missing = set(RUN_ID.findall(one.output)) - set(
-                RUN_ID.findall(done.stdout + done.stderr)
-            )
-            assert not missing, f"{where}\nshows {missing}, but says\n{done.stdout}{done.stderr}"
+            told = done.stdout + done.stderr
+            missing = {*shown(one.output)} - {*shown(told)}
+            assert not missing, f"{where}\nshows {missing}, but says\n{told}"
 
     def execute(self, one: Said) -> subprocess.CompletedProcess[str]:
         words = shlex.split(one.command, comments=True)

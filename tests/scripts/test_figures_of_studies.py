@@ -105,26 +105,16 @@ def test_a_figure_is_drawn_from_the_tables_of_its_study(
     assert file.stat().st_size > 5_000
 
 
-def test_without_runs_a_figure_names_the_command_that_makes_them(
-    script: Script,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as exit_:
-        script("fig05_supernat")([])
-    assert exit_.value.code == 3
-    assert "ntkexp study +exp=supernat" in capsys.readouterr().err
-
-
+@pytest.mark.usefixtures("made_images")
+@pytest.mark.parametrize("study", ["linear_modes", "relaxed_accuracy"])
 def test_of_several_runs_a_figure_says_which_it_draws(
-    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], as_svg: None
+    study: str, script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], as_svg: None
 ) -> None:
+    stem, options = FIGURES[study]
+    main = script(stem)
     for seed in (0, 1):
-        options = {"n": 4, "iterations": 20, "seed": seed}
-        run_study("linear_modes", options, "linear_modes", tmp_path / "runs" / f"seed{seed}")
-    main = script("fig_linear_modes")
+        folder = tmp_path / "runs" / f"seed{seed}"
+        run_study(study, {**options, "seed": seed}, main.experiments[0], folder)
     assert main(["--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]) == 0
     assert "drawing seed0 of 2 runs" in capsys.readouterr().err
 

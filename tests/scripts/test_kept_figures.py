@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from ntkexp.scripts.lazy import noise_panels
 from ntkexp.scripts.runs import chosen
+from ntkexp.scripts.spectral import fig33_robustness
 from tests.conftest import Script
 
 REFERENCE = Path(__file__).parents[2] / "outputs" / "reference"
@@ -87,17 +89,6 @@ def test_a_figure_is_drawn_from_the_kept_results(
     assert file.stat().st_size > 5_000
 
 
-def test_without_runs_the_commands_are_told(
-    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        script("fig53_spurious")(["--out", str(tmp_path), "--runs", str(tmp_path)])
-    assert ended.value.code == 3
-    told = capsys.readouterr().err
-    assert "ntkexp train -m +exp=lazy/spurious_cifar" in told
-    assert "ntkexp train -m --with-parents +exp=lazy/waterbirds" in told
-
-
 def test_a_seed_of_one_regime_alone_is_no_row(
     script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,6 +123,14 @@ def test_a_note_names_the_regimes_that_are_drawn_of_a_run() -> None:
         "300,000 iterations",
     ]
     assert _notes(plain)[0].startswith("α = 1 and 100: ")
+
+
+def test_figure_3_3_tells_how_many_directions_its_run_has() -> None:
+    (kept,) = collect([REFERENCE / "spectral" / "robustness"])
+    for count in (100, 7):
+        config = {**kept.config, "probe.perturbed_spectrum.directions": count}
+        told = fig33_robustness.draw(replace(kept, config=config)).get_supxlabel()
+        assert told.startswith(f"{count} directions, 3 networks")
 
 
 def _notes(records: list[Record]) -> list[str]:

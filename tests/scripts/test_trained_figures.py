@@ -122,6 +122,14 @@ def test_it_is_drawn(
         ("fig02_spectrum", ["ntkexp train +exp=vgg19_clean", "+exp=vgg19_noise50"]),
         ("fig06_complexity", ["ntkexp train -m +exp=complexity_width", "+exp=complexity_noise"]),
         ("fig13_depth", ["ntkexp train -m +exp=easy_difficult_depth"]),
+        ("fig05_supernat", ["ntkexp study +exp=supernat"]),
+        (
+            "fig53_spurious",
+            [
+                "ntkexp train -m +exp=lazy/spurious_cifar",
+                "ntkexp train -m --with-parents +exp=lazy/waterbirds",
+            ],
+        ),
     ],
 )
 def test_without_runs_it_names_every_command_that_makes_them(

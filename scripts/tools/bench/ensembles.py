@@ -24,10 +24,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp import models
-from ntkexp.compose.composition import by_itself, compose
-from ntkexp.compose.finalise import finalise
 from ntkexp.execution.prepare import prepare
 from ntkexp.models.mlp import Mlp
+from ntkexp.scripts.tools.bench.configs import composed
 from ntkexp.scripts.tools.bench.timings import write_timings
 
 MEMBERS, DEPTH, EXAMPLES, LR = 10, 6, 200, 1e-3
@@ -47,11 +46,8 @@ LARGE, TURN_SECONDS = 1024, 0.2
 
 def ours(outputs: str, optim: str, width: int) -> Callable[[int], None]:
     """Makes so many steps of all members."""
-    with by_itself():
-        config = compose("train", [*WORDS, f"optim={optim}", f"model.width={width}"])
-    config.paths.outputs = outputs
-    finalise(config, frozenset())
-    work = prepare(config).work
+    words = (f"optim={optim}", f"model.width={width}", f"paths.outputs={outputs}")
+    work = prepare(composed([*WORDS, *words])).work
 
     def steps(count: int) -> None:
         goal = work.step + count

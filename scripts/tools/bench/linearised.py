@@ -33,17 +33,15 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 from torch import Tensor
 from torch.func import functional_call, grad_and_value, jvp
 
 from ntkexp import data, models
-from ntkexp.compose import composition
-from ntkexp.compose.check import check
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
 from ntkexp.data.images.options import Augment
+from ntkexp.scripts.tools.bench.configs import composed
 from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.training.device import threads_or_gpu
 from ntkexp.training.function_space import routes
@@ -51,6 +49,7 @@ from ntkexp.training.prepared import NetworkOnData
 from ntkexp.training.supervised import Supervised
 
 BATCH, LR = 128, 0.01
+CPU = torch.device("cpu")
 NETWORKS = {
     "c = 1": "data=mnist model.depth=3 model.width=256",
     "c = 10": "data=mnist model.depth=3 model.width=256",
@@ -83,14 +82,10 @@ class Way:
 
 
 def prepared(words: str, dataset: Dataset) -> NetworkOnData:
-    composition.register()
     overrides = [*words.split(), "probe=[]", "progress=false"]
     overrides += ["evaluate.test_examples=10", f"optim.batch_size={BATCH}", f"optim.lr={LR}"]
     overrides += ["optim.steps=1000000", "model.init=default"]
-    with initialize_config_module("ntkexp.configs", version_base="1.3"):
-        config = compose("train", overrides=overrides)
-    check(config)
-    plain = OmegaConf.to_object(config)
+    plain = OmegaConf.to_object(composed(overrides))
     assert isinstance(plain, TrainConfig)
     objective = plain.objective.build(dataset.train.targets, dataset.classes)
     network = models.build(plain.model, dataset.input_shape, objective.outputs, plain.seed)
@@ -98,14 +93,12 @@ def prepared(words: str, dataset: Dataset) -> NetworkOnData:
     return NetworkOnData(plain, dataset, objective, transformed.module, transformed, {}, {})
 
 
-def loaded(case: str, examples: int, device: torch.device) -> Dataset:
+def loaded(case: str, examples: int) -> Dataset:
     """The images of a case; digits for one logit are below 5 or not."""
-    composition.register()
     words = [*NETWORKS[case].split(), f"data.train_examples={examples}", "data.test_examples=10"]
-    with initialize_config_module("ntkexp.configs", version_base="1.3"):
-        config = OmegaConf.to_object(compose("train", overrides=[*words, "optim.steps=1"]))
+    config = OmegaConf.to_object(composed([*words, "optim.steps=1"]))
     assert isinstance(config, TrainConfig)
-    dataset = data.load(config.data, 0, device, progress=False)
+    dataset = data.load(config.data, 0, CPU, progress=False)
     if case != "c = 1":
         return dataset
     train = replace(dataset.train, targets=(dataset.train.targets < 5).long())
@@ -194,10 +187,6 @@ def timed(way: Way, steps: range) -> tuple[float, list[Tensor]]:
         began = time.perf_counter()
         losses.append(way.make(step))
         seconds += time.perf_counter() - began
-    if losses[0].is_cuda:
-        began = time.perf_counter()
-        torch.cuda.synchronize()
-        seconds += time.perf_counter() - began
     return 1e3 * seconds / len(steps), losses
 
 
@@ -242,15 +231,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--updates", type=int, default=25)
     parser.add_argument("--only", choices=[*NETWORKS])
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=Path("outputs/bench"))
     options = parser.parse_args()
-    device = torch.device(options.device)
     rows = []
     print(f"{'case':10}{'way':28}{'ms':>8}{'/plain':>8}{'/forward':>9}{'once s':>8}{'differs':>9}")
     options.out.mkdir(parents=True, exist_ok=True)
     for case in [options.only] if options.only else NETWORKS:
-        dataset = loaded(case, options.examples, device)
+        dataset = loaded(case, options.examples)
         # Kernels on disk lie on the disk of the results.
         with tempfile.TemporaryDirectory(dir=options.out) as folder:
             made = rows_of(case, dataset, options.rounds, options.updates, Path(folder).absolute())
@@ -262,7 +249,7 @@ def main() -> None:
                     f"{row['difference']:9.1e}",
                     flush=True,
                 )
-    where = f"{options.examples} examples, {threads_or_gpu(device)}"
+    where = f"{options.examples} examples, {threads_or_gpu(CPU)}"
     write_timings(rows, options.out / "linearised.parquet", __doc__, where)
 
 

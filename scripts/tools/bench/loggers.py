@@ -14,13 +14,12 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from ntkexp.compose.composition import by_itself, compose
-from ntkexp.compose.finalise import finalise
 from ntkexp.execution.prepare import prepare
 from ntkexp.execution.run import begin, loop_of
 from ntkexp.identity import folder_of
 from ntkexp.loggers.mirror import Mirror, mirror_for
 from ntkexp.results import Run
+from ntkexp.scripts.tools.bench.configs import composed
 
 OFFLINE = {"wandb": "logger.wandb.mode=offline", "mlflow": "logger.mlflow.uri=sqlite:///{}/m.db"}
 
@@ -55,9 +54,7 @@ def measure(name: str, steps: int, every_seconds: float, outputs: str) -> str:
              "progress=false", "device=cpu", f"checkpoint.every_seconds={every_seconds}",
              f"paths.outputs={outputs}", f"logger=[{name}]"]  # fmt: skip
     words += [OFFLINE[name].format(outputs)] if name in OFFLINE else []
-    with by_itself():
-        config = compose("train", words)
-        finalise(config, frozenset({"optim.steps"}))
+    config = composed(words, typed=frozenset({"optim.steps"}))
     ready, whole = prepare(config), Spent()
     with Run(folder_of(config), ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):
         begin(run, config, ready)

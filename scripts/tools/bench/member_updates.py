@@ -21,9 +21,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from ntkexp.compose.composition import by_itself, compose
-from ntkexp.compose.finalise import finalise
 from ntkexp.execution.prepare import prepare
+from ntkexp.scripts.tools.bench.configs import composed
 from ntkexp.scripts.tools.bench.members import SWEEP
 from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.training.work import Work
@@ -36,12 +35,9 @@ KINDS = {
 UPDATES, LARGE = 100, 1536
 
 
-def ready(outputs: str, *words: str) -> Work:
-    with by_itself():
-        config = compose("train", [*SWEEP, *words])
-    config.paths.outputs = outputs
-    finalise(config, frozenset())
-    return prepare(config).work
+def ready(outputs: str, words: str) -> Work:
+    words_of_all = (*SWEEP, "optim.steps=100000000", f"paths.outputs={outputs}")
+    return prepare(composed([*words_of_all, words])).work
 
 
 def milliseconds(work: Work, steps: int) -> float:
@@ -81,12 +77,12 @@ def main() -> None:
     torch.set_num_threads(1)
     rows = []
     with tempfile.TemporaryDirectory() as outputs:
-        net = ready(outputs, "seed=0", "optim.steps=100000000")
+        net = ready(outputs, "seed=0")
         milliseconds(net, UPDATES)
         work = gflop(net)
         for kind, members in ((kind, m) for kind in KINDS for m in options.members):
             axis = members if kind == "seeds" else [0.01 + 1e-5 * m for m in range(members)]
-            stack = ready(outputs, KINDS[kind].format(axis), "optim.steps=100000000")
+            stack = ready(outputs, KINDS[kind].format(axis))
             steps = max(UPDATES // members, 5)
             milliseconds(stack, steps)
             turns = [

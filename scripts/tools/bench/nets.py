@@ -7,7 +7,7 @@
 
 For each network: n = 8 inputs, c = 10 outputs, 3 x 32 x 32 unless it says otherwise. The peer takes
 per-example Jacobians with vmap(jacrev) and multiplies them, by groups of parameters where the whole
-Jacobian is beyond `--room` bytes (torch_func.py); where vmap cannot follow, one backward for each
+Jacobian is beyond ROOM_BYTES (torch_func.py); where vmap cannot follow, one backward for each
 output of each input. Times are medians over rounds in which the two, both warm, take turns. A ratio
 above 1 means that ours is faster. FLOPs are counted by torch for both. `difference` is between the
 two kernels in float64, relative to the largest entry. `peak` is what a call adds to the resident
@@ -74,22 +74,14 @@ class Row:
     commit: str
 
 
-@dataclass(frozen=True)
-class Setting:
-    rounds: int
-    room_bytes: int
-    exact: bool  # compared in float64, too
-    clock: Callable[[], float]
-
-
-def measured(name: str, setting: Setting) -> Row:
+def measured(name: str, rounds: int, clock: Callable[[], float]) -> Row:
     model, inputs = built(name)
 
     def ours() -> object:
         return tangent_kernel(model, inputs)
 
     kernel = tangent_kernel(model, inputs)
-    tool, peer = "torch.func", partial(of_torch_func, model, inputs, setting.room_bytes)
+    tool, peer = "torch.func", partial(of_torch_func, model, inputs)
     try:
         peer_gflop = _gflops(peer)
     except RuntimeError:  # torch.func does not follow every recurrent layer
@@ -99,11 +91,8 @@ def measured(name: str, setting: Setting) -> Row:
     ours_peak = peak_gb(ours)
     began = time.perf_counter()
     peer_peak = peak_gb(peer)
-    rounds = _rounds(setting.rounds, time.perf_counter() - began)
-    seconds = in_turns({"ours": ours, tool: peer}, rounds, setting.clock, warm=True)
-    difference = float("nan")
-    if setting.exact:
-        difference = _difference(model, inputs, setting.room_bytes)
+    rounds = _rounds(rounds, time.perf_counter() - began)
+    seconds = in_turns({"ours": ours, tool: peer}, rounds, clock, warm=True)
     return Row(
         net=name,
         parameters=sum(p.numel() for p in model.parameters()),
@@ -112,14 +101,14 @@ def measured(name: str, setting: Setting) -> Row:
         peer_seconds=seconds[tool],
         ratio=seconds[tool] / seconds["ours"],
         goal=goal(name, peer_gflop / ours_gflop),
-        difference=difference,
+        difference=_difference(model, inputs),
         ours_gflop=ours_gflop,
         peer_gflop=peer_gflop,
         ours_peak_gb=ours_peak,
         peer_peak_gb=peer_peak,
         fallback=", ".join(kernel.fallback) or "-",
         rounds=rounds,
-        room_gb=setting.room_bytes / 1e9,
+        room_gb=ROOM_BYTES / 1e9,
         commit=commit(),
     )
 
@@ -136,12 +125,12 @@ def goal(name: str, gflop_ratio: float) -> float:
     return 1.0 if name in PLAIN else max(1.0, min(3.0, 0.6 * gflop_ratio))
 
 
-def _difference(model: nn.Module, inputs: Tensor, room_bytes: int) -> float:
+def _difference(model: nn.Module, inputs: Tensor) -> float:
     """The difference from torch.func in float64, where orders of summation differ by rounding."""
     double = copy.deepcopy(model).double()
     batch = inputs.double() if inputs.is_floating_point() else inputs
     try:
-        truth = of_torch_func(double, batch, room_bytes)
+        truth = of_torch_func(double, batch)
     except RuntimeError:
         truth = of_loops(double, batch)
     ours = tangent_kernel(double, batch).gram
@@ -188,10 +177,6 @@ def main() -> None:
     parser.add_argument("--net", nargs="+", choices=NETS, default=[*NETS])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--room", type=int, default=ROOM_BYTES, help="bytes for the peer's Jacobian"
-    )
-    parser.add_argument("--no-float64", action="store_true", help="leave out the difference")
-    parser.add_argument(
         "--cpu-seconds",
         action="store_true",
         help="of the process; sensible with one thread, on a machine others use",
@@ -209,12 +194,11 @@ def main() -> None:
     where = f"{threads} thread{'s' * (threads > 1)}, {kind}"
     print(f"torch {torch.__version__}, {where}", flush=True)
     clock = time.process_time if options.cpu_seconds else time.perf_counter
-    setting = Setting(options.rounds, options.room, not options.no_float64, clock)
     has: set[str] = set()
     if options.missing and TABLE in (kept := read_timings(options.out)):
         has = {*kept[TABLE]["net"]}
     for name in (name for name in options.net if name not in has):
-        row = measured(name, setting)
+        row = measured(name, options.rounds, clock)
         print(shown(row), flush=True)
         if options.out is not None:
             file = options.out / f"{TABLE}.parquet"

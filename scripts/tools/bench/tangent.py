@@ -116,15 +116,12 @@ class Bench:
         return best, result
 
     def in_turn(
-        self, first: Callable[[], Any], second: Callable[[], Any], repeats: int
-    ) -> tuple[float, float, Any]:
-        """The best of each and the last result of the first, taking turns: a machine that runs
-        slower for a while then does so for both."""
-        best, result = [float("inf"), float("inf")], None
-        for _ in range(repeats):
-            seconds, result = self.seconds(first)
-            best = [min(best[0], seconds), min(best[1], self.seconds(second)[0])]
-        return best[0], best[1], result
+        self, ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, warm: bool = False
+    ) -> tuple[float, float]:
+        """Median seconds of each."""
+        works = {"ours": partial(self.waited, ours), "theirs": partial(self.waited, theirs)}
+        seconds = in_turns(works, rounds, self.clock, warm)
+        return seconds["ours"], seconds["theirs"]
 
     def beside_products(self, work: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
         """Seconds of the run that stands in the middle, by seconds times the rate of the matrix
@@ -216,22 +213,19 @@ def against(
         )
     difference = float((kernel.gram - gram).abs().max() / gram.abs().max())
     del gram
-    seconds = in_turns(
-        {
-            "ours": lambda: bench.waited(lambda: tangent_kernel(bench.model, bench.inputs)),
-            peer: lambda: bench.waited(lambda: PEERS[peer][1](theirs, bench.inputs)),
-        },
+    ours, peer_seconds = bench.in_turn(
+        lambda: tangent_kernel(bench.model, bench.inputs),
+        lambda: PEERS[peer][1](theirs, bench.inputs),
         repeats,
-        bench.clock,
         warm=True,
     )
     return bench.row(
         case,
-        seconds["ours"],
+        ours,
         target,
         kernel=kernel,
         peer=peer,
-        peer_seconds=seconds[peer],
+        peer_seconds=peer_seconds,
         difference=difference,
         peak_gb=peak,
     )
@@ -261,7 +255,8 @@ def alone(case: str, net: str, n: int, target: str, repeats: int, setting: Setti
 
 def layers_too(case: str, net: str, n: int, target: str, repeats: int, setting: Setting) -> Row:
     bench = Bench(net, n, setting)
-    ours, total, kernel = bench.in_turn(
+    kernel = tangent_kernel(bench.model, bench.inputs)
+    ours, total = bench.in_turn(
         lambda: tangent_kernel(bench.model, bench.inputs),
         lambda: tangent_kernel(bench.model, bench.inputs, layers=False),
         repeats,
@@ -289,7 +284,7 @@ def exact_trace(case: str, net: str, n: int, target: str, repeats: int, setting:
         for c in range(CLASSES):
             torch.autograd.grad(values[:, c].sum(), parameters, retain_graph=True)
 
-    ours, theirs, _ = bench.in_turn(
+    ours, theirs = bench.in_turn(
         lambda: tangent_trace(bench.model, bench.inputs), full_backwards, repeats
     )
     few = bench.inputs[:10]
@@ -326,8 +321,7 @@ def sign_estimate(case: str, net: str, n: int, target: str, repeats: int, settin
         nn.functional.cross_entropy(outputs, bench.labels).backward()
         optimiser.step()
 
-    step(True)
-    ours, alone_seconds, _ = bench.in_turn(lambda: step(True), lambda: step(False), repeats + 4)
+    ours, alone_seconds = bench.in_turn(lambda: step(True), lambda: step(False), repeats + 4)
     few = bench.inputs[:20]
     estimates = torch.stack([shared.run(few, draws) for _ in range(40)])
     return bench.row(

@@ -152,19 +152,10 @@ def work(case: str, number: int) -> None:
 
 
 def composed(case: str) -> DictConfig:
-    """The config of a case, as the command line would compose it."""
-    from hydra import compose, initialize_config_module
+    """The config of a case."""
+    from ntkexp.scripts.tools.bench import configs
 
-    from ntkexp.compose import composition
-    from ntkexp.compose.check import check
-    from ntkexp.launch import plugin
-
-    composition.register()
-    plugin.register()
-    with initialize_config_module("ntkexp.configs", version_base="1.3"):
-        config = compose("train", overrides=words_of(case))
-    check(config)
-    return config
+    return configs.composed(words_of(case))
 
 
 class Worker:

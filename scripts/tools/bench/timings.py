@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from ntkexp.errors import UserError
 from ntkexp.report.sheets import read_table
 from ntkexp.results.files import make_folder, replacing
 from ntkexp.results.provenance import provenance
@@ -63,7 +62,7 @@ def _beside(
     """The new rows, in the places of the old ones of the same cases, if there are any."""
     for fact in ("machine", "torch"):
         if old.attrs.get(fact) != attrs[fact]:
-            raise UserError(
+            raise SystemExit(
                 f"{file}: its rows are of {old.attrs.get(fact)}, the new ones of {attrs[fact]}; "
                 "give another --out"
             )

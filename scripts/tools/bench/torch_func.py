@@ -19,9 +19,9 @@ from torch.func import functional_call, jacrev, vmap
 ROOM_BYTES = 3 * 2**30
 
 
-def of_torch_func(model: nn.Module, inputs: Tensor, room_bytes: int = ROOM_BYTES) -> Tensor:
+def of_torch_func(model: nn.Module, inputs: Tensor) -> Tensor:
     outputs = model(inputs[:1]).shape[1]
-    most = room_bytes // (len(inputs) * outputs)
+    most = ROOM_BYTES // (len(inputs) * outputs)
     model = in_row_blocks(model, most)
     parameters = {name: p.detach() for name, p in model.named_parameters()}
     gram: Tensor | None = None

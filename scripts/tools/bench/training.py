@@ -28,7 +28,6 @@ from statistics import median
 import numpy as np
 import pandas as pd
 import torch
-from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 from PIL import Image
 from torch import Tensor
@@ -36,15 +35,13 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from ntkexp import models
-from ntkexp.compose import composition
-from ntkexp.compose.check import check
 from ntkexp.config import TrainConfig
 from ntkexp.data.images.sources import read
 from ntkexp.data.images.torchvision import torchvision_datasets
 from ntkexp.errors import UserError
-from ntkexp.launch import plugin
 from ntkexp.launch.job import BAD_INPUT
 from ntkexp.results import Run
+from ntkexp.scripts.tools.bench.configs import composed
 from ntkexp.scripts.tools.bench.timings import write_timings
 from ntkexp.training import experiment
 from ntkexp.training.device import resolve, threads_or_gpu
@@ -108,10 +105,7 @@ def ours(case: Case, folder: Path, *words: str) -> float:
 
 
 def configured(case: Case, *words: str) -> TrainConfig:
-    with initialize_config_module("ntkexp.configs", version_base="1.3"):
-        config = compose("train", overrides=[*case.overrides, *words])
-    check(config)
-    plain = OmegaConf.to_object(config)
+    plain = OmegaConf.to_object(composed([*case.overrides, *words]))
     assert isinstance(plain, TrainConfig)
     return plain
 
@@ -230,8 +224,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="default: outputs/bench, none with --only")
     options = parser.parse_args(argv)
     case = CASES[options.device]
-    composition.register()
-    plugin.register()
     try:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
             results = rows(case, Path(folder), options.rounds, options.only)

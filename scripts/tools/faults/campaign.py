@@ -133,8 +133,8 @@ class Campaign:
 
     # Verdicts
 
-    def count(self, column: str, note: str, number: int = 1) -> None:
-        self.counts[column] += number
+    def count(self, column: str, note: str) -> None:
+        self.counts[column] += 1
         self.notes.append(note)
 
     def compare(self, work: Work, data: int = 0) -> None:

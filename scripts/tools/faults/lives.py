@@ -31,7 +31,6 @@ ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of <sys/prctl.h>
 
 @dataclass
 class Ending:
-    words: tuple[str, ...]
     code: int
     out: str
     err: str
@@ -110,10 +109,10 @@ class Life:
             time.sleep(POLL_SECONDS)
         return False
 
-    def end(self, *, strays: bool = True, limit: float = LIMIT_SECONDS) -> Ending:
+    def end(self, *, strays: bool = True) -> Ending:
         """Wait for the end, and with `strays` for that of jobs whose launcher was killed."""
-        hung = not self.wait_until("ended", limit)
-        deadline = time.monotonic() + limit
+        hung = not self.wait_until("ended")
+        deadline = time.monotonic() + LIMIT_SECONDS
         while strays and not hung and self.members():
             time.sleep(POLL_SECONDS)
             hung = time.monotonic() > deadline
@@ -122,7 +121,7 @@ class Life:
         done = operations(self._files["operations"])
         out, err = (self._files[name].read_text(errors="replace") for name in ("out", "err"))
         seconds = time.monotonic() - self.began
-        return Ending(self.words, self._code or 0, out, err, done, seconds, hung)
+        return Ending(self._code or 0, out, err, done, seconds, hung)
 
     def kill(self) -> None:
         """The process and all it has started."""

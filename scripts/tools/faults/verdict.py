@@ -27,9 +27,6 @@ class Verdict:
     tracebacks: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
 
 def compare(outputs: Path, undisturbed: Path, put_there: frozenset[str] = frozenset()) -> Verdict:
     """Compare every run under `undisturbed`, its tables and weights, with that under `outputs`.
@@ -42,12 +39,13 @@ def compare(outputs: Path, undisturbed: Path, put_there: frozenset[str] = frozen
         _compare_status(folder, verdict)
         for table in sorted(expected.glob("*.parquet")):
             compare_tables(_frame(folder / table.name), pd.read_parquet(table), table.name, verdict)
-        _compare_weights(folder, expected, verdict)
+        for weights in sorted(expected.glob("*.pt")):
+            _compare_weights(folder / weights.name, weights, verdict)
     extra = set(files(outputs)) - set(files(undisturbed)) - put_there
     for name in sorted(extra):
         if Path(name).name not in ALLOWED:
             verdict.left_over += 1
-            verdict.note(f"left over: {name}")
+            verdict.notes.append(f"left over: {name}")
     return verdict
 
 
@@ -65,7 +63,7 @@ def compare_loaded(outputs: Path, undisturbed: Path) -> tuple[Verdict, str]:
         return verdict, str(error)
     except Exception as error:  # anything else is nothing a user should see
         verdict.tracebacks += 1
-        verdict.note(f"results.load: {type(error).__name__}: {str(error)[:200]}")
+        verdict.notes.append(f"results.load: {type(error).__name__}: {str(error)[:200]}")
         return verdict, ""
     expected = results.load(undisturbed)
     loaded = {run for frame in tables.values() for run in frame["run"]}
@@ -77,7 +75,7 @@ def compare_loaded(outputs: Path, undisturbed: Path) -> tuple[Verdict, str]:
                 compare_tables(kept[rows.columns.intersection(kept.columns)], rows, name, verdict)
     for name in tables.keys() - expected.keys():
         verdict.differing += 1
-        verdict.note(f"a table that nobody wrote is loaded: {name}")
+        verdict.notes.append(f"a table that nobody wrote is loaded: {name}")
     return verdict, ""
 
 
@@ -97,7 +95,7 @@ def compare_tables(
     """Rows as a multiset first, which tells lost from doubled; then types and order."""
     if got is None:
         verdict.lost += len(expected)
-        verdict.note(f"{name} is missing or cannot be read")
+        verdict.notes.append(f"{name} is missing or cannot be read")
         return
     present, wanted = _rows(got), _rows(expected)
     missing, extra = wanted - present, present - wanted
@@ -105,16 +103,16 @@ def compare_tables(
     foreign = extra.total() - doubled
     lost = max(0, missing.total() - foreign)
     if missing or extra:
-        verdict.note(
+        verdict.notes.append(
             f"{name}: {len(got)} rows for {len(expected)}; "
             f"{lost} lost, {doubled} doubled, {foreign} other"
         )
     elif list(got.dtypes) != list(expected.dtypes) or list(got) != list(expected):
         foreign = 1
-        verdict.note(f"{name}: other columns or types")
+        verdict.notes.append(f"{name}: other columns or types")
     elif not got.reset_index(drop=True).equals(expected.reset_index(drop=True)):
         foreign = 1
-        verdict.note(f"{name}: rows in another order")
+        verdict.notes.append(f"{name}: rows in another order")
     verdict.lost += lost
     verdict.doubled += doubled
     verdict.differing += foreign
@@ -131,18 +129,13 @@ def _frame(path: Path) -> pd.DataFrame | None:
         return None
 
 
-def _compare_weights(folder: Path, expected: Path, verdict: Verdict) -> None:
-    for file in sorted(expected.glob("*.pt")):
-        _compare_file_of_weights(folder / file.name, file, verdict)
-
-
-def _compare_file_of_weights(file: Path, expected: Path, verdict: Verdict) -> None:
+def _compare_weights(file: Path, expected: Path, verdict: Verdict) -> None:
     whole = torch.load(expected, weights_only=True)
     try:
         weights = torch.load(file, weights_only=True)
     except Exception as error:  # whatever torch makes of a damaged file
         verdict.differing += 1
-        verdict.note(f"{file.name}: {type(error).__name__}")
+        verdict.notes.append(f"{file.name}: {type(error).__name__}")
         return
     same = weights.keys() == whole.keys() and all(
         weights[name].dtype == whole[name].dtype and torch.equal(weights[name], whole[name])
@@ -150,7 +143,7 @@ def _compare_file_of_weights(file: Path, expected: Path, verdict: Verdict) -> No
     )
     if not same:
         verdict.differing += 1
-        verdict.note(f"{file.name}: other weights")
+        verdict.notes.append(f"{file.name}: other weights")
 
 
 def _compare_status(folder: Path, verdict: Verdict) -> None:
@@ -160,4 +153,4 @@ def _compare_status(folder: Path, verdict: Verdict) -> None:
         state = f"status.json cannot be read: {type(error).__name__}"
     if state != "finished":
         verdict.differing += 1
-        verdict.note(f"{folder.name} is not finished: {state}")
+        verdict.notes.append(f"{folder.name} is not finished: {state}")

@@ -100,7 +100,6 @@ class Watch:
         self._inside = threading.local()
 
     def install(self) -> None:
-        self._root = os.getpid()
         sys.addaudithook(self._hook)
         # The only ones that have no event.
         os.fsync = self._counted("fsync", os.fsync)  # type: ignore[assignment]

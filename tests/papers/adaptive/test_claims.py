@@ -236,11 +236,6 @@ def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> No
     assert found.missing == ()
 
 
-@pytest.mark.parametrize("name", LEDGER)
-def test_without_runs_there_is_no_verdict(name: str) -> None:
-    assert judge(LEDGER[name], []).verdict is Verdict.no_runs
-
-
 def test_networks_that_have_not_fitted_their_targets_decide_nothing() -> None:
     one = record("adaptive/robustness", True, error=2e-3)
     assert fitted_seeds(one) == set()

@@ -57,13 +57,6 @@ def test_a_claim_fails_with_tables_that_show_its_opposite(name: str) -> None:
     assert found.verdict is Verdict.fails, found.measured
 
 
-@pytest.mark.parametrize("name", BY_ID)
-def test_without_runs_there_is_no_verdict(name: str) -> None:
-    found = judge(BY_ID[name], [])
-    assert found.verdict is Verdict.no_runs
-    assert found.missing == BY_ID[name].experiments
-
-
 def test_a_claim_that_only_some_seeds_show_holds_partly() -> None:
     good, bad = disk(at_start=0.015), disk(at_start=0.5)
     second = [record("disk", run.tables, seed=1) for run in bad]

@@ -98,11 +98,6 @@ def test_a_claim_is_judged_by_what_its_tables_show(name: str, holds: bool) -> No
     assert found.missing == ()
 
 
-@pytest.mark.parametrize("name", LEDGER)
-def test_without_runs_there_is_no_verdict(name: str) -> None:
-    assert judge(LEDGER[name], []).verdict is Verdict.no_runs
-
-
 def test_a_frequency_that_is_never_reached_counts_with_the_last_step() -> None:
     first = hits(fourier(lambda k: 300 if k < 20 else 5000))
     assert first.loc[0].to_dict() == {5: 300, 10: 300, 15: 300, 20: 1000}

@@ -13,7 +13,6 @@ def draw(norms):
     return figure
 
 
-main = drawing.main(__file__, __doc__, "spirals", drawing.of_one_run(("weight_norm",), draw))
-
-if __name__ == "__main__":
-    main()
+main = drawing.main(
+    __file__, __doc__, "spirals", drawing.of_one_run(("weight_norm",), draw), __name__
+)
