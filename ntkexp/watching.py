@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -152,11 +151,12 @@ class Watch:
         if self.idle:
             return
         try:
-            # What ended the loop is what its caller hears of, also where weights that are not
-            # finite cannot be looked at.
-            with suppress(UserError) if kind is not None else nullcontext():
+            try:
                 if self.loop.looked < self.work.step:
                     self._look(self.work.step)
+            except UserError:  # of weights that are not finite, for example
+                if kind is None:  # else the caller hears of what ended the loop
+                    raise
             if kind is None:
                 self.run.finish()
         finally:
