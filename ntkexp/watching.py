@@ -132,14 +132,18 @@ class Watch:
         self.run.begin(OmegaConf.to_yaml(OmegaConf.create(self.config)), provenance())
 
     def after_step(self, step: int, loss: Any = None) -> None:
-        """Call it after `optimizer.step()`, with the number of steps made by then."""
+        """Call it after `optimizer.step()`, with the number of steps made by then. The same number
+        again, as where gradients are accumulated, brings no second look."""
         if self.idle:
             return
+        if step < self.work.step:
+            raise UserError(f"after_step({step}): comes after step {self.work.step}; expected the "
+                            "steps made since training began, over all epochs")  # fmt: skip
         if loss is not None:
             # A copy: the loop may write its next loss into the same tensor.
             kept = loss.detach().clone() if isinstance(loss, Tensor) else loss
             self._losses.append((step, kept))
-        if step in self.looks:
+        if step in self.looks and step > self.loop.looked:
             self._look(step)
         self.work.step = step
 
@@ -147,8 +151,12 @@ class Watch:
         if self.idle:
             return
         try:
-            if self.loop.looked < self.work.step:
-                self._look(self.work.step)
+            try:
+                if self.loop.looked < self.work.step:
+                    self._look(self.work.step)
+            except UserError:  # of weights that are not finite, for example
+                if kind is None:  # else the caller hears of what ended the loop
+                    raise
             if kind is None:
                 self.run.finish()
         finally:
@@ -156,7 +164,10 @@ class Watch:
 
     def _look(self, step: int) -> None:
         self.work.step = step
-        self.loop.look(None, scheduled=True)
+        # Under autocast outputs are of half precision, and of weights before the last update: it
+        # keeps their copies to the end of its block.
+        with torch.autocast(next(self.network.parameters()).device.type, enabled=False):
+            self.loop.look(None, scheduled=True)
         for of_step, loss in self._losses:
             self.run.add("losses", {"step": of_step, "loss": float(loss)})
         self._losses = []
@@ -174,7 +185,10 @@ class Watch:
         holds_run = (self.out / "status.json").exists()
         if self.resume is None:
             if holds_run:
-                raise UserError(f"{self.out}: holds a run; resume=STEP goes on with it")
+                raise UserError(
+                    f"{self.out}: holds a run; resume=STEP goes on with it, another folder begins "
+                    "anew"
+                )
             return {}, {}
         if not holds_run:
             raise UserError(f"resume={self.resume}: {self.out} holds no run")

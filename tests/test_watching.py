@@ -225,6 +225,43 @@ def test_going_on_keeps_the_arrays_of_a_probe_of_ones_own(fails: bool, tmp_path:
     assert files["first_layer.0.npy"] == pytest.approx(first)
 
 
+def test_a_step_is_looked_at_once_and_steps_never_go_back(tmp_path: Path) -> None:
+    network, out = net(), tmp_path / "mine" / "0"
+    with ntkexp.watch(network, batches=batches(), out=out) as w:
+        for micro in range(1, 23):  # two backwards to an update
+            w.after_step(micro // 2, torch.zeros(()))
+    evals = results.read(out).tables["evals"].query("split == 'train'")
+    assert list(evals["step"]) == [0, 5, 6, 7, 8, 10, 11]
+    with (
+        pytest.raises(UserError, match=r"after_step\(1\): comes after step 6; .* over all epochs"),
+        ntkexp.watch(network, batches=batches(), out=tmp_path / "mine" / "1") as w,
+    ):
+        for _epoch in range(2):
+            train(network, w, last=6)
+
+
+def test_autocast_around_a_step_does_not_reach_a_look(tmp_path: Path) -> None:
+    network, out = net(), tmp_path / "mine" / "0"
+    x, y = batches()["train"]
+    with ntkexp.watch(network, batches=batches(), out=out) as w:
+        with torch.autocast("cpu", torch.bfloat16):
+            train(network, w, last=5)
+        loss = cross_entropy(network.eval()(x), y).item()
+    evals = results.read(out).tables["evals"].query("split == 'train' and step == 5")
+    assert evals["loss"].item() == pytest.approx(loss, rel=1e-6)
+
+
+def test_what_ended_a_loop_is_what_its_caller_hears_of(tmp_path: Path) -> None:
+    network = net()
+    with (
+        pytest.raises(ZeroDivisionError),
+        ntkexp.watch(network, batches=batches(), out=tmp_path / "mine" / "0") as w,
+    ):
+        w.after_step(1)
+        nn.init.constant_(network[0].weight, torch.nan)
+        raise ZeroDivisionError
+
+
 class Random(nn.Linear):
     def forward(self, inputs: Tensor) -> Tensor:
         return super().forward(inputs) + torch.randn(len(inputs), self.out_features)

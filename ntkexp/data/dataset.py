@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.data.images.options import Augment
+from ntkexp.errors import UserError
 from ntkexp.seeds import generator
 
 
@@ -106,6 +107,12 @@ class Split:
             pairs = [examples[number] for number in range(len(examples))]
             examples = torch.stack([torch.as_tensor(example) for example, _ in pairs])
             targets = torch.tensor([int(target) for _, target in pairs])
+            for number, (_, target) in enumerate(pairs):
+                if int(target) != target:
+                    raise UserError(
+                        f"Split.of: example {number} has the target {float(target):g}; expected a "
+                        "class, as a whole number (Split.clean takes tensors of numbers)"
+                    )
         assert isinstance(examples, Tensor)
         device, targets = targets.device, targets.cpu()
         count, classes = len(targets), classes or int(targets.max()) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -58,9 +59,10 @@ class Reader:
                     "just these, --trust whatever it says"
                 ) from error
             raise UserError(f"{file}: holds no weights (or --trust reads it)") from error
-        except OSError:
-            raise
         except Exception as error:  # bytes that are no pickle are taken for any instruction
+            # In a file that was cut off torch looks for a place before its beginning: EINVAL.
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:
+                raise
             raise UserError(f"{file}: is no file of weights that torch reads") from error
 
 
@@ -133,6 +135,11 @@ def load_into(network: nn.Module, path: Path, reader: Reader) -> None:
     inside = [content[key] for key in WEIGHTS if isinstance(content.get(key), Mapping)]
     weights = inside[0] if inside else content
     kept = {name: value for name, value in weights.items() if isinstance(value, Tensor)}
+    if not kept:
+        raise UserError(
+            f"{path}: has {_brief([*map(str, weights)])}; expected weights by name, or one of "
+            f"{', '.join(WEIGHTS)} with them"
+        )
     wanted = network.state_dict()
     named = _unwrapped(path, kept, wanted)
     for name, tensor in wanted.items():
@@ -146,14 +153,16 @@ def _unwrapped(
     path: Path, kept: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
 ) -> dict[str, Tensor]:
     """The weights by the network's own names, without the prefix of a wrapper."""
-    first = next(iter(wanted), "")
+    first, found = next(iter(wanted), ""), kept
     for name in sorted(kept, key=len):
         prefix = name.removesuffix(first)
         if prefix + first == name and WRAPPED.fullmatch(prefix):
             named = {n.removeprefix(prefix): t for n, t in kept.items() if n.startswith(prefix)}
-            if named.keys() >= wanted.keys() and (prefix or named.keys() == wanted.keys()):
+            if named.keys() == wanted.keys():
                 return named
-    missing, extra = ([n for n in a if n not in b] for a, b in ((wanted, kept), (kept, wanted)))
+            if named.keys() > wanted.keys():  # a larger network, as one of further layers
+                found = named
+    missing, extra = ([n for n in a if n not in b] for a, b in ((wanted, found), (found, wanted)))
     raise UserError(
         f"{path}: is of another network: it lacks {_brief(missing)}, and has {_brief(extra)}"
     )

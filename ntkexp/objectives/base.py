@@ -79,10 +79,16 @@ class Objective(Component):
         raise self.lacks("build(targets, classes)")
 
     def refuse_numbers(self, targets: Tensor, classes: int | None) -> int:
-        """The number of classes; refused where the targets are numbers."""
+        """The number of classes; refused where the targets are numbers, or other whole ones."""
         if targets.is_floating_point() or classes is None:
             raise UserError(
                 f"objective={self.name}: takes classes, the data have numbers ({targets.dtype}); "
-                "expected objective=squared_error"
+                "expected whole numbers, or objective=squared_error"
+            )
+        least, most = int(targets.min()), int(targets.max())
+        if targets.ndim != 1 or least < 0 or most >= classes:
+            raise UserError(
+                f"objective={self.name}: the labels have shape {tuple(targets.shape)} and go from "
+                f"{least} to {most}; expected one for each example, from 0 to {classes - 1}"
             )
         return classes

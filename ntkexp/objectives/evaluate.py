@@ -115,6 +115,10 @@ def judged(
 def refuse_shape(outputs: Tensor, examples: int, expected: int) -> None:
     """Refuse outputs (n,) for (n, 1), of a network of your own: they would be broadcast to wrong
     losses."""
+    if not isinstance(outputs, Tensor):
+        raise UserError(
+            f"model: gives a {type(outputs).__name__}; expected a tensor {(examples, expected)}"
+        )
     if outputs.shape != (examples, expected):
         raise UserError(
             f"model: outputs of shape {tuple(outputs.shape)} for {examples:,} examples; expected "

@@ -26,6 +26,6 @@ class Usual(Objective):
     )
 
     def build(self, targets: Tensor, classes: int | None) -> Loss:
-        if targets.is_floating_point() or classes is None:
+        if classes is None:
             return SquaredError().build(targets, classes)
         return (Binary() if classes == 2 else CrossEntropy()).build(targets, classes)

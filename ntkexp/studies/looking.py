@@ -76,6 +76,8 @@ class LookedAt(SteppedWork):
             raise UserError(
                 f"the network gives {self.outputs} outputs; objective={objective} takes "
                 f"{self.objective.outputs} for labels of {_kind(targets)}"
+                + "; expected whole numbers where they are classes"
+                * targets.is_floating_point()
             )
         inputs = tuple(splits["train"].inputs.shape[1:])
         self.dataset = Dataset("foreign", splits["train"], splits["test"], classes, inputs, {})
@@ -208,6 +210,8 @@ def _outputs(network: nn.Module, inputs: Tensor) -> int:
     with evaluating(network), torch.no_grad():
         try:
             outputs = network(inputs[:2])
+        except UserError:  # of what it gives
+            raise
         except (RuntimeError, TypeError, ValueError, IndexError) as error:
             raise UserError(
                 f"the network does not take the inputs ({first_line(error)})"

@@ -50,6 +50,15 @@ def from_one():
 def one_hot():
     return {name: (x, nn.functional.one_hot(y)) for name, (x, y) in pairs().items()}
 
+def floats():
+    return {name: (x, y.float()) for name, (x, y) in pairs().items()}
+
+class Dict(nn.Sequential):
+    def __init__(self):
+        super().__init__(*Net())
+    def forward(self, x):
+        return {"out": super().forward(x)}
+
 def Logit():
     return nn.Linear(6, 1)
 
@@ -204,6 +213,8 @@ def test_a_network_may_return_more_than_a_tensor(folder: Path) -> None:
             [*LOGIT, "--data", "foreign_code:of_signs"],
             "labels go from -1 to 1; the network has 1 output, expected 0 to 1, or floats",
         ),
+        (["--data", "foreign_code:floats"], "for labels of float32; expected whole numbers"),
+        (["--model", "foreign_code:Dict"], "ntkexp: the network gives a dict; expected a tensor"),
         (["--data", "foreign_code:loaders"], "expected (x, y), two tensors, got a dict"),
         (["--data", "nowhere"], "expected MODULE:FUNCTION, an .npz file"),
         (["--examples", "50"], "examples=50: there are 20 test examples"),

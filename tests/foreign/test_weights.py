@@ -68,6 +68,14 @@ def test_another_network_is_refused_with_the_names_that_differ(tmp_path: Path) -
     path = kept(tmp_path / "net.pt", state_dict={"2.weight": torch.ones(1)})
     with pytest.raises(UserError, match=r"lacks 0\.weight, 0\.bias.* has 2\.weight"):
         load_into(network(), path, READER)
+    deeper = nn.Sequential(*network(), nn.Linear(1, 1)).state_dict()
+    for prefix in ("", "module."):
+        weights = {f"{prefix}{name}": w for name, w in deeper.items()}
+        with pytest.raises(UserError, match=r"has 2\.weight, 2\.bias$"):
+            load_into(network(), kept(tmp_path / "deeper.pt", **weights), READER)
+    average = kept(tmp_path / "average.pt", ema=network().state_dict())
+    with pytest.raises(UserError, match=r"average\.pt: has ema; expected weights by name, or"):
+        load_into(network(), average, READER)
     shape = network().state_dict() | {"0.bias": torch.ones(4)}
     with pytest.raises(UserError, match=r"0\.bias has shape \(4,\); the network's has \(3,\)"):
         load_into(network(), kept(tmp_path / "shape.pt", **shape), READER)
@@ -97,6 +105,11 @@ def test_a_file_that_is_none_of_weights_is_refused_in_one_line(tmp_path: Path) -
     with pytest.raises(UserError, match=r"step=1\.ckpt: ") as refused:
         READER.content(text)
     assert "\n" not in str(refused.value)
+    whole = kept(tmp_path / "whole.pt", weight=torch.ones(1000))
+    for bytes_left in (0, 100, 2000):
+        (tmp_path / "part.pt").write_bytes(whole.read_bytes()[:bytes_left])
+        with pytest.raises(UserError, match=r"part\.pt: is no file of weights that torch reads"):
+            READER.content(tmp_path / "part.pt")
     with pytest.raises(UserError, match="holds a Tensor"):
         torch.save(torch.ones(2), tmp_path / "tensor.pt")
         READER.content(tmp_path / "tensor.pt")

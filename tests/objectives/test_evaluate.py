@@ -21,6 +21,7 @@ SPLIT = Split.clean(torch.randn(5, 3), torch.zeros(5))
             nn.Sequential(nn.Linear(3, 1), nn.Flatten(0)),
             r"\(4,\) for 4 examples; expected \(4, 1\)",
         ),
+        (nn.RNN(3, 1), r"gives a tuple; expected a tensor \(4, 1\)"),
         (nn.Linear(3, 2), r"\(4, 2\) for 4 examples; expected \(4, 1\)"),
     ],
 )

@@ -117,6 +117,11 @@ def test_each_objective_knows_how_many_outputs_it_needs() -> None:
         ("binary", torch.randn(N), None, "takes classes, the data have numbers"),
         ("cross_entropy", torch.randn(N, 2), None, "takes classes, the data have numbers"),
         ("usual", CLASSES, None, "whole ones are taken for classes; expected floats"),
+        ("usual", torch.randn(N), 3, r"numbers \(torch\.float32\); expected whole numbers, or"),
+        # One output would take 1 and 2 for one class.
+        ("binary", CLASSES % 2 + 1, 2, r"labels .* go from 1 to 2; expected one .* from 0 to 1"),
+        ("squared_error", CLASSES % 2 + 1, 2, "go from 1 to 2"),
+        ("cross_entropy", CLASSES[:, None], 3, r"have shape \(7, 1\)"),
     ],
 )
 def test_an_objective_that_means_nothing_is_refused(

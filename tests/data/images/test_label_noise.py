@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ntkexp.data.dataset import Split, redraw_labels
+from ntkexp.errors import UserError
 
 COUNT, CLASSES = 50_000, 10
 LABELS = torch.arange(COUNT) % CLASSES
@@ -67,6 +68,8 @@ def test_examples_of_ones_own_are_made_noisy_as_the_houses_are() -> None:
     again = Split.of(pairs, noise=0.5, classes=CLASSES, seed=3)
     assert torch.equal(again.inputs, inputs)
     assert torch.equal(again.targets, labels)
+    with pytest.raises(UserError, match=r"example 1 has the target 0\.7; expected a class"):
+        Split.of([(torch.zeros(1), 1.0), (torch.zeros(1), 0.7)])
 
 
 def test_difficult_examples_of_ones_own_are_left_to_themselves() -> None:
