@@ -168,7 +168,7 @@ def _grouped(
             f"{key.rpartition('.')[2].replace('_', ' ')} {_said(value)}"
             for key, value in zip(keys, values, strict=True)
         ]
-        name = "\n".join([title, ", ".join(words)] if words else [title])
+        name = "\n".join([title, *words])
         columns.append(SeedRuns(tuple(of_seeds), runs.joined(of_seeds, tables), name))
     return columns
 

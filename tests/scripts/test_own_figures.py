@@ -50,6 +50,9 @@ def titles(figure: Figure) -> list[str]:
 def test_runs_that_differ_stand_in_columns_and_seeds_share_one(outputs: Path) -> None:
     drawn = figures.draw("alignment", "2", records(outputs, "mine"))
     assert titles(drawn) == ["mine\nnoise 0", "mine\nnoise 0.5"]
+    keys = ["data.noise", "model.width"]
+    both = figures.draw("alignment", "2", records(outputs, "mine"), columns=keys)
+    assert titles(both) == ["mine\nnoise 0\nwidth 8", "mine\nnoise 0.5\nwidth 8"]
     accuracy = drawn.axes[0]
     steps, mean = accuracy.lines[0].get_data()
     evals = pd.concat(r.tables["evals"] for r in records(outputs, "mine")
