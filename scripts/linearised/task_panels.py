@@ -45,7 +45,9 @@ def accuracies(records: Sequence[Record]) -> Figure:
     table = each_task(both)
     titles = dict.fromkeys(pair.title for pair in both)
     size = (max(PANEL * len(titles) + 0.4, drawing.COLUMN), PANEL + 0.7)
-    figure, grid = drawing.subplots(1, len(titles), figsize=size, squeeze=False, sharey=True)
+    figure, grid = drawing.subplots(
+        1, len(titles), figsize=size, squeeze=False, sharex=True, sharey=True
+    )
     without = []
     for axes, title in zip(grid[0], titles, strict=True):
         tasks = table[table["experiment"].map(TITLES) == title]
