@@ -31,6 +31,7 @@ TITLES = {
     "linearised/sizes_mlp": "MLP, parts of CIFAR2",
     "linearised/whose_seed": "MLP, another's tasks",
     "linearised/whose_lenet": "MLP, LeNet's tasks",
+    "linearised/whose_lenet_seed": "LeNet, another's task",
     "linearised/whose_extended": "MLP, tasks of training images",
     "linearised/cifar2_mlp": "MLP, CIFAR2",
     "linearised/cifar2_lenet": "LeNet, CIFAR2",
