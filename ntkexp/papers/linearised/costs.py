@@ -13,7 +13,7 @@ COSTS: dict[str, str | Callable[[str, Horizon], Cost]] = {
     "linearised/pairs_mlp_extended": "12 minutes and 8 GB",
     "linearised/pairs_lenet": "15 minutes and 11 GB a seed",
     "linearised/pairs_lenet_mnist": "19 minutes and 13 GB",
-    "linearised/pairs_resnet18": "34 minutes each",
+    "linearised/pairs_resnet18": "34 to 40 minutes each",
     "linearised/mlp": "25 minutes for thirteen tasks",
     "linearised/mlp_linear": "32 minutes for thirteen tasks",
     "linearised/mlp_kernel": "13 minutes for four tasks",
