@@ -79,7 +79,7 @@ class Objective(Component):
         raise self.lacks("build(targets, classes)")
 
     def refuse_numbers(self, targets: Tensor, classes: int | None) -> int:
-        """The number of classes; refused where the targets are numbers, or other whole ones."""
+        """The number of classes; refused where targets are numbers, or labels of other classes."""
         if targets.is_floating_point() or classes is None:
             raise UserError(
                 f"objective={self.name}: takes classes, the data have numbers ({targets.dtype}); "

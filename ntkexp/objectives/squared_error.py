@@ -33,8 +33,8 @@ class SquaredError(Objective):
                 f"objective={self.name}: the data have numbers ({targets.dtype}), and whole ones "
                 "are taken for classes; expected floats"
             )
-        count = self.refuse_numbers(targets, classes)
-        return SquaredErrorLoss(1 if count == 2 else count)
+        self.refuse_numbers(targets, classes)
+        return SquaredErrorLoss(1 if classes == 2 else classes)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import pandas as pd
 from ntkexp.results.record import Record
 
 INDEX = "data.index"
-# The training loss to which steps are counted; who ends above it is drawn open.
+# The training loss to which steps are counted; a model that ends above it is drawn open.
 TRAINED = 0.01
-# Who ends with fewer of its training labels right is drawn as a cross.
+# A model that ends with fewer of its training labels right is drawn as a cross.
 LEARNED = 0.9
 # The linearisations of an experiment's networks are another experiment's.
 LINEAR = "_linear"

@@ -49,13 +49,14 @@ falls = sharing(
     says="Test accuracy falls with the index of the eigenfunction, of networks and linearisations",
     seen=COUNTED,
 )
-BEHIND = {
-    "tables": TABLES,
-    "threshold": "ours",
-    "paper": "linear models are much better",
-    "jointly": True,
-    "seen": f"{SMALL_MLP}, and when {COUNTED}",
-}
+behind = sharing(
+    "linearised-",
+    tables=TABLES,
+    threshold="ours",
+    paper="linear models are much better",
+    jointly=True,
+    seen=f"{SMALL_MLP}, and when {COUNTED}",
+)
 FOUR = experiments("linearised/mlp_seeds")
 SGD, ADAM, MNIST = (experiments(f"linearised/mlp{end}") for end in ("", "_adam", "_mnist"))
 LENET, LENET_ADAM, LENET_MNIST = (
@@ -72,10 +73,9 @@ NETWORKS, LINEARISATIONS = zip(*PAIRS, strict=True)
 
 
 def gap_claims(
-    figure: str, experiments: Sequence[str], name: str, **shared: Any
+    figure: str, experiments: Sequence[str], name: str, **fields: Any
 ) -> tuple[Claim, Claim]:
     """A network is worse than its linearisation at each j, and by how much on average."""
-    behind = sharing("linearised-", **BEHIND | shared)
     return (
         behind(
             f"{name}-gap",
@@ -86,6 +86,7 @@ def gap_claims(
             number="largest difference of test accuracies, network less linearisation, j >= 10",
             statistic=of_pairs(largest_gap),
             holds=below(0.0),
+            **fields,
         ),
         behind(
             f"{name}-mean-gap",
@@ -95,6 +96,7 @@ def gap_claims(
             number="mean difference of test accuracies, network less linearisation, j >= 10",
             statistic=of_pairs(mean_gap),
             holds=below(-0.05),
+            **fields,
         ),
     )
 
@@ -212,8 +214,8 @@ CLAIMS = (
     falls("fig02-falls-resnet18", figure="2", experiments=RESNET, statistic=ranks("accuracy"),
           holds=below(WITH_FOUR)),
     *gap_claims("2", RESNET, "fig02-resnet18", also=(
-        "mean over tasks of which the linearisation has three quarters of its training labels "
-        "right", of_pairs(learned_gap))),
+        "mean over tasks of which the linearisation has more than three quarters of its training "
+        "labels right", of_pairs(learned_gap))),
     *growth_claims("3", "linearised/resnet18"),
     falls("fig10-falls", figure="10", experiments=ADAM, statistic=ranks("accuracy"),
           holds=below(WITH_ALL)),
