@@ -38,8 +38,8 @@ from ntkexp.results.table import STEP, Table, float64
 from ntkexp.studies.looking import LookedAt, on_device
 from ntkexp.tangent.batch import Inputs, parts_of
 from ntkexp.training.loop import Loop
+from ntkexp.training.prepared import refuse_unoffered
 from ntkexp.training.schedule import listed, log_steps
-from ntkexp.training.work import refuse_unoffered
 
 LOSSES = Table(
     "losses",

@@ -30,14 +30,18 @@ def prepare(config: DictConfig) -> Ready:
         for values, member in (members.of_config(config) if config.members else ())
     ]
     plain = _plain(located(config))
-    if isinstance(plain, TrainConfig):
-        from ntkexp.training import experiment
-
-        ready = experiment.prepare(plain, many)  # type: ignore[arg-type]
-    else:
+    if not isinstance(plain, TrainConfig):
         from ntkexp.training import study
 
         ready = study.prepare(plain, many)  # type: ignore[arg-type]
+    elif many:
+        from ntkexp.training.members import stacked
+
+        ready = stacked.prepare(plain, many)  # type: ignore[arg-type]
+    else:
+        from ntkexp.training import experiment
+
+        ready = experiment.prepare(plain)
     return replace(ready, data={**ready.data, **_files_of_runs(config)})
 
 

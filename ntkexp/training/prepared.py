@@ -11,8 +11,10 @@ from torch import nn
 
 from ntkexp.config import ExperimentConfig, TrainConfig
 from ntkexp.data import Dataset
+from ntkexp.errors import UserError
 from ntkexp.models.torch import Torch
 from ntkexp.objectives.base import Loss
+from ntkexp.objectives.metrics import Metric
 from ntkexp.probes import Batch, Probe
 from ntkexp.results.table import Table
 from ntkexp.tangent.independence import Check
@@ -28,7 +30,7 @@ class NetworkOnData:
     """A network, its data and its objective, and the probes with the batches that they look at.
 
     `model` is trained: the network, or the module that a transform made of it. `batches` are those
-    of the probes.
+    of the probes, `metrics` what `evaluate.metrics` names.
     """
 
     config: TrainConfig
@@ -38,6 +40,17 @@ class NetworkOnData:
     transformed: Transformed
     probes: Mapping[str, Probe]
     batches: Mapping[str, Batch]
+    metrics: Sequence[Metric] = ()
+
+    def how_evaluated(self, split: str) -> dict[str, Any]:
+        """The options of `judged` (ntkexp/objectives/evaluate.py) for a split."""
+        config = self.config.evaluate
+        return {
+            "examples": config.train_examples if split == "train" else config.test_examples,
+            "batch_size": config.batch_size,
+            "subsets": config.subsets,
+            "metrics": self.metrics,
+        }
 
 
 @dataclass(frozen=True)
@@ -72,3 +85,13 @@ def check_of(config: ExperimentConfig) -> Check:
     if not foreign and all(type(kind).__module__.startswith("ntkexp.") for kind in kinds):
         return False
     return "warn" if config.probing.check == "warn" else True
+
+
+def refuse_unoffered(probes: Mapping[str, Probe], work: Work) -> None:
+    """Refuse probes that ask for what the work does not have."""
+    for name, probe in probes.items():
+        if missing := probe.needs - work.offers:
+            offered = ", ".join(sorted(work.offers)) or "nothing"
+            raise UserError(
+                f"probe.{name}: looks at {', '.join(sorted(missing))}; there is {offered} to see"
+            )

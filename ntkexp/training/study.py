@@ -15,12 +15,10 @@ from ntkexp.results.table import Table
 from ntkexp.studies.base import Study
 from ntkexp.studies.stepped import Row, SteppedWork
 from ntkexp.training import device as devices
-from ntkexp.training.members.side_by_side import tables_of_members
-from ntkexp.training.members.stepped import side_by_side
 from ntkexp.training.place import Place
-from ntkexp.training.prepared import Ready, check_of
+from ntkexp.training.prepared import Ready, check_of, refuse_unoffered
 from ntkexp.training.schedule import listed, looks_of
-from ntkexp.training.work import Work, refuse_unoffered
+from ntkexp.training.work import Work
 
 
 def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] = ()) -> Ready:
@@ -31,6 +29,9 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
     tables = tables_of(config)
     built = [probes.build(config.probe)]
     if members:
+        from ntkexp.training.members.side_by_side import tables_of_members
+        from ntkexp.training.members.stepped import side_by_side
+
         refuse_without_steps(tables, config.study.name)
         columns = [values for values, _ in members]
         tables = tables_of_members(tables, columns[0])

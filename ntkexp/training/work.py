@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from ntkexp.errors import UserError
-from ntkexp.probes import Probe, View
+from ntkexp.probes import View
 
 # Reads a file that was kept, as of the commit from which a work goes on.
 Kept = Callable[[str], bytes]
@@ -72,13 +71,3 @@ class Work(Protocol):
 
     def files(self) -> Mapping[str, bytes]:
         """Files to keep beside the tables when it is over, and at the steps of `keep.weights`."""
-
-
-def refuse_unoffered(probes: Mapping[str, Probe], work: Work) -> None:
-    """Refuse probes that ask for what the work does not have."""
-    for name, probe in probes.items():
-        if missing := probe.needs - work.offers:
-            offered = ", ".join(sorted(work.offers)) or "nothing"
-            raise UserError(
-                f"probe.{name}: looks at {', '.join(sorted(missing))}; there is {offered} to see"
-            )

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ntkexp.data.dataset import Split
+from ntkexp.data.dataset import Dataset, Split
 from ntkexp.errors import UserError
 from ntkexp.models.base import BatchNorm
 from ntkexp.objectives.evaluate import outputs_of
@@ -71,6 +71,14 @@ class AlphaScale(Transform):
             kernel=network,
             kernel_factor=self.alpha**2,
             on_training_set=OnTrainingSet(module, train.inputs),
+        )
+
+    def why_alone(self, dataset: Dataset) -> str:
+        if dataset.sees_examples_as_they_are:
+            return ""
+        return (
+            "knows the first outputs of examples as they are; expected data without a stream and "
+            "data.augment=none"
         )
 
 

@@ -11,7 +11,7 @@ from ntkexp.components import Component
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from ntkexp.data import Split
+    from ntkexp.data import Dataset, Split
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,21 @@ class Transformed:
 
 @dataclass
 class Transform(Component):
-    """The base of all transforms; `hides` names what probes cannot see of the function it makes."""
+    """The base of all transforms; `hides` names what probes cannot see of the function it makes.
+
+    A function that is `linear` in its weights has one kernel, and may be trained by it
+    (ntkexp/training/function_space/routes.py).
+    """
 
     kind: ClassVar[str] = "transform"
     hides: ClassVar[frozenset[str]] = frozenset()
+    linear: ClassVar[bool] = False
 
     def build(self, network: nn.Module, train: Split) -> Transformed:
         """The function that is trained in place of `network`, at the first step, on `train`."""
         raise self.lacks("build(network, train)")
+
+    def why_alone(self, dataset: Dataset) -> str:
+        """Why such a function, trained by gradients that go back through it, cannot be in a stack
+        of many networks; "" if it can."""
+        return ""

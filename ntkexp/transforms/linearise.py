@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 
-from ntkexp.data.dataset import Split
+from ntkexp.data.dataset import Dataset, Split
 from ntkexp.errors import UserError, first_line
 from ntkexp.models.base import BatchNorm
 from ntkexp.options import option
@@ -59,6 +59,7 @@ class Linearise(Transform):
 
     hides: ClassVar = frozenset({"layers", "activations"})
     how: ClassVar = frozenset({"route"})
+    linear: ClassVar = True
 
     offset: Offset = option(Offset.f0, about="begins at the network's outputs (f0) or at 0")
     batch_norm: BatchNorm = option(BatchNorm.train, about="eval is with running statistics")
@@ -79,6 +80,9 @@ class Linearise(Transform):
         check_examples_independent(network, self.name)
         module = Linearised(network, keeps_start=self.offset is Offset.f0)
         return Transformed(module, kernel=module.start)
+
+    def why_alone(self, dataset: Dataset) -> str:
+        return "by forward mode has one network a run; expected another route"
 
 
 @cache

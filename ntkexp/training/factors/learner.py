@@ -7,7 +7,7 @@ of ntkexp's own goes, and no kernel is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from ntkexp.objectives.evaluate import judged
 from ntkexp.probes import Probe
 from ntkexp.training.factors.frozen_factors import FrozenFactors, frozen_factors
 from ntkexp.training.factors.stack import FactorStack
-from ntkexp.training.learners.learner import BeforeUpdate, how_evaluated
+from ntkexp.training.learners.learner import BeforeUpdate
 from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import NetworkOnData
 from ntkexp.transforms.linearise import Linearised
@@ -76,13 +76,12 @@ class FactorLearner(NetworkLearner):
         self, step: int, lr: float, watching: Sequence[Probe], before_update: BeforeUpdate
     ) -> tuple[Tensor, ...]:
         if self._stack is None:
-            self._stack = FactorStack([self], self.objective)
-        (targets,) = self.batches.take(step, self.dataset.train.targets)
-        outputs, loss = self._stack.compute(self.batches.indices(step), targets[None])
+            self._stack = self.stack([self])
+        outputs, targets, loss = self._stack.compute(step)
         if watching:
             before_update(lr)
         self._stack.apply([lr])
-        return loss[0], self.objective.correct(outputs[0], targets).double().mean()
+        return loss[0], self.objective.correct(outputs[0], targets[0]).double().mean()
 
     def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
         train = split == "train"
@@ -90,7 +89,7 @@ class FactorLearner(NetworkLearner):
             self._outputs_of(self.factors if train else self._of_test),
             self.dataset.train if train else self.dataset.test,
             self.objective,
-            **how_evaluated(self.config.evaluate, split, self.objective),
+            **self.prepared.how_evaluated(split),
         )
 
     def _outputs_of(self, factors: FrozenFactors) -> Callable[[slice], Tensor]:
@@ -107,3 +106,10 @@ class FactorLearner(NetworkLearner):
     def restore(self, state: Any) -> None:
         self._stack = None
         super().restore(state)
+
+    def why_alone(self) -> Iterator[str]:
+        """Nothing but what was refused at the beginning."""
+        return iter(())
+
+    def stack(self, learners: Sequence[Any]) -> FactorStack:
+        return FactorStack(learners, self.objective)

@@ -18,16 +18,16 @@ from torch import Tensor
 from ntkexp.errors import UserError
 from ntkexp.objectives.base import Loss
 from ntkexp.optim.update import one_or_each
+from ntkexp.training.learners.stacked_batches import StackedBatches
 
 if TYPE_CHECKING:
     from ntkexp.training.factors.learner import FactorLearner
 
 
 class FactorStack:
-    """M runs and one optimiser for all; each run's own weights become views into the common ones.
+    """M runs and one optimiser for all; each run's weights become views into the common ones."""
 
-    `compute` and `apply` are the two halves of an update, as a `Stack` of networks has them.
-    """
+    bursts = False
 
     def __init__(self, runs: Sequence[FactorLearner], objective: Loss) -> None:
         self.runs, self.objective = runs, objective
@@ -37,6 +37,7 @@ class FactorStack:
                 "members: with transform.route=factors all begin with the same weights and see the "
                 "same minibatches; expected members that differ in labels alone, or a sweep (-m)"
             )
+        self.batches = StackedBatches(runs)
         self.first = runs[0].first
         trained = [run.trained for run in runs]
         self.weights = {
@@ -50,12 +51,9 @@ class FactorStack:
         self.update = type(updates[0]).of_members(updates, [*self.weights.values()])
 
     @torch.no_grad()
-    def compute(self, numbers: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in the gradient of every run on the training examples `numbers` (b,).
-
-        `targets` are (M, b); returns the outputs (M, b, 1) and mean losses (M,), both of before the
-        update.
-        """
+    def compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Take in the gradient of every run; outputs (M, b, 1), targets (M, b) and mean losses."""
+        numbers, targets = self.runs[0].batches.indices(step), self.batches.targets(step)
         gradients = self.factors.gradients.at(numbers)
         moved = gradients.push({name: w - self.first[name] for name, w in self.weights.items()})
         outputs = (moved + self.factors.start[numbers]).unsqueeze(2)
@@ -64,7 +62,7 @@ class FactorStack:
         self.update.take([pulled[name] for name in self.weights])
         for run in self.runs:
             run.update.updates = self.update.updates
-        return outputs, losses.mean(1)
+        return outputs, targets, losses.mean(1)
 
     def apply(self, lrs: Sequence[float]) -> None:
         """Change the weights, every run's by its own rate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from ntkexp.probes import NetworkView, Probe, Update
 from ntkexp.tangent import TangentKernel, pull_back
 from ntkexp.training.function_space.frozen_kernels import FrozenKernels, frozen_kernels
 from ntkexp.training.function_space.stack import Coefficients, FunctionStack
-from ntkexp.training.learners.learner import BeforeUpdate, how_evaluated
+from ntkexp.training.learners.learner import BeforeUpdate
+from ntkexp.training.learners.stacked_batches import StackedBatches
 from ntkexp.training.prepared import NetworkOnData
 from ntkexp.transforms.linearise import Linearised
 
@@ -32,9 +33,11 @@ class FunctionLearner:
 
     route = "function"
     hides = frozenset({"changes"})
+    shares_forward = False
 
     def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
         assert isinstance(prepared.model, Linearised) and isinstance(batches, Batches)
+        self.prepared = prepared
         self.config, self.dataset = prepared.config, prepared.dataset
         self.model: nn.Module = prepared.model
         self.linearised = prepared.model
@@ -76,21 +79,19 @@ class FunctionLearner:
         self, step: int, lr: float, watching: Sequence[Probe], before_update: BeforeUpdate
     ) -> tuple[Tensor, ...]:
         if self._stack is None:
-            self._stack = FunctionStack([self.coefficients], self.objective)
-        numbers = None if self.batches.batch_size is None else self.batches.indices(step)[None]
-        (targets,) = self.batches.take(step, self.dataset.train.targets)
-        outputs, loss = self._stack.compute(numbers, targets[None])
+            self._stack = self.stack([self])
+        outputs, targets, loss = self._stack.compute(step)
         if watching:
             before_update(lr)
         self._stack.apply([lr])
-        return loss[0], self.objective.correct(outputs[0], targets).double().mean()
+        return loss[0], self.objective.correct(outputs[0], targets[0]).double().mean()
 
     def evaluate(self, split: str) -> dict[str, tuple[float, ...]]:
         return judged(
             self._outputs_of(split),
             self.dataset.train if split == "train" else self.dataset.test,
             self.objective,
-            **how_evaluated(self.config.evaluate, split, self.objective),
+            **self.prepared.how_evaluated(split),
         )
 
     def _outputs_of(self, split: str) -> Callable[[slice], Tensor]:
@@ -141,6 +142,13 @@ class FunctionLearner:
 
     def weights(self) -> dict[str, Tensor]:
         return dict(self.followed().state_dict())
+
+    def why_alone(self) -> Iterator[str]:
+        return iter(())
+
+    def stack(self, learners: Sequence[Any]) -> FunctionStack:
+        of_each = [learner.coefficients for learner in learners]
+        return FunctionStack(of_each, StackedBatches(learners), self.objective)
 
     def followed(self) -> Linearised:
         """The linearised network at theta_0 + J_0^T a, by one backward through all training

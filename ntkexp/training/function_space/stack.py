@@ -22,6 +22,7 @@ from torch import Tensor
 from ntkexp.objectives.base import Loss
 from ntkexp.optim.update import WeightUpdate, one_or_each
 from ntkexp.training.function_space.frozen_kernels import FrozenKernels
+from ntkexp.training.learners.stacked_batches import StackedBatches
 
 
 @dataclass
@@ -81,13 +82,14 @@ class _Block:
 
 
 class FunctionStack:
-    """M runs and one optimiser for all; each run's own tensors become views into the common ones.
+    """M runs and one optimiser for all; each run's tensors become views into the common ones."""
 
-    `compute` and `apply` are the two halves of an update, as a `Stack` of networks has them.
-    """
+    bursts = True
 
-    def __init__(self, runs: Sequence[Coefficients], objective: Loss) -> None:
-        self.objective, self._runs = objective, list(runs)
+    def __init__(
+        self, runs: Sequence[Coefficients], batches: StackedBatches, objective: Loss
+    ) -> None:
+        self.objective, self.batches, self._runs = objective, batches, list(runs)
         groups: dict[tuple[int, object], list[int]] = {}
         for place, run in enumerate(runs):
             groups.setdefault((id(run.kernels), run.order), []).append(place)
@@ -125,12 +127,11 @@ class FunctionStack:
         return blocks
 
     @torch.no_grad()
-    def compute(self, numbers: Tensor | None, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in the slopes of every run on its minibatch.
-
-        `numbers` (M, b) says which training examples it has, None for all of them; `targets` are
-        (M, b, ...). Returns the outputs (M, b, c) and mean losses (M,), both of before the update.
-        """
+    def compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Take in the slopes of every run; outputs (M, b, c), targets (M, b, ...), mean losses."""
+        drawn = targets = self.batches.targets(step)
+        # (M, b): which training examples, None for all of them.
+        numbers = None if self.batches.full else self.batches.numbers(step)
         if not self._in_order:
             targets = targets[self._order]
             numbers = None if numbers is None else numbers[self._order]
@@ -144,7 +145,9 @@ class FunctionStack:
         for run in self._sorted:
             run.update.updates = self.update.updates
         means = losses.mean(1)
-        return (outputs, means) if self._in_order else (outputs[self._back], means[self._back])
+        if not self._in_order:
+            outputs, means = outputs[self._back], means[self._back]
+        return outputs, drawn, means
 
     def _placed(self, slopes: Tensor, numbers: Tensor | None) -> Tensor:
         """(M, N): the slopes in the places of their examples."""

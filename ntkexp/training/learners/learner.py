@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
-from ntkexp.config import EvaluateConfig
-from ntkexp.objectives.base import Loss
-from ntkexp.objectives.metrics import of_objective
+from ntkexp.data import Dataset
+from ntkexp.data.batches import Batches, Endless
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import NetworkView, Probe, Update
 
@@ -22,12 +21,22 @@ class Learner(Protocol):
 
     `model` is that function as a module, `update` what its optimiser does. `route` is its name in
     checkpoints: a run goes on by the route by which it began. `hides` names what probes cannot see.
+    `shares_forward` says that its stack uses the forward of the first network for all.
     """
 
     route: str
     hides: frozenset[str]
+    shares_forward: bool
     model: nn.Module
     update: WeightUpdate
+
+    @property
+    def dataset(self) -> Dataset:
+        """The examples that it sees."""
+
+    @property
+    def batches(self) -> Batches | Endless:
+        """Those of each update."""
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the update after `step` updates."""
@@ -55,12 +64,31 @@ class Learner(Protocol):
     def weights(self) -> dict[str, Tensor]:
         """The weights of the network, by name."""
 
+    def why_alone(self) -> Iterator[str]:
+        """Reasons why it cannot be in a stack, each with its way out, to go behind `members`."""
 
-def how_evaluated(config: EvaluateConfig, split: str, objective: Loss) -> dict[str, Any]:
-    """The options of `judged` (ntkexp/objectives/evaluate.py) for a split."""
-    return {
-        "examples": config.train_examples if split == "train" else config.test_examples,
-        "batch_size": config.batch_size,
-        "subsets": config.subsets,
-        "metrics": of_objective(objective, config.metrics),
-    }
+    def stack(self, learners: Sequence[Any]) -> Stack:
+        """Learners of its kind, itself among them, as one."""
+
+
+class Stack(Protocol):
+    """Several learners as one: a tensor for all, of which each one's own are views.
+
+    `compute` and `apply` are the two halves of an update. `bursts` are taken where asking every
+    learner for its state would take longer than an update: the losses alone are looked at.
+    """
+
+    bursts: bool
+
+    def compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Take in the gradient of every learner on its minibatch.
+
+        Returns outputs (M, b, c), targets (M, b, ...) and mean losses (M,), all of before the
+        update.
+        """
+
+    def apply(self, lrs: Sequence[float]) -> None:
+        """Make the update, every learner's by its own rate."""
+
+    def release(self) -> None:
+        """Give the learners tensors of their own again."""

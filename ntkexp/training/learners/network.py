@@ -23,18 +23,19 @@ from ntkexp.probes.view import evaluating
 from ntkexp.seeds import derived_seed
 from ntkexp.tangent import TangentKernel
 from ntkexp.training.learners.captured import CannotRecordError, Captured
-from ntkexp.training.learners.learner import BeforeUpdate, how_evaluated
+from ntkexp.training.learners.learner import BeforeUpdate, Stack
 from ntkexp.training.prepared import NetworkOnData
 from ntkexp.transforms.function import OfNetwork
-from ntkexp.transforms.linearise import Linearised
 
 
 class NetworkLearner:
     """Trains `prepared.model`: the network, or what a transform made of it."""
 
     route = "network"
+    shares_forward = True
 
     def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
+        self.prepared, self.probes = prepared, prepared.probes
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probe_batches, self.batches = prepared.batches, batches
@@ -46,9 +47,9 @@ class NetworkLearner:
         self.draws = bool(drawing_layers(self.model))
         self._captured: Captured | None = None
         self.recordable = True
-        # The kernel of a linearised network is the same at every look.
-        holds_still = isinstance(self.model, Linearised)
-        self._kernels_seen: dict[str, TangentKernel] | None = {} if holds_still else None
+        # The kernel of a function that is linear in its weights is the same at every look.
+        linear = self.config.transform.linear
+        self._kernels_seen: dict[str, TangentKernel] | None = {} if linear else None
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
         """The examples of the update after `step` updates: a function of seed and step."""
@@ -172,7 +173,7 @@ class NetworkLearner:
                 self.dataset.train if split == "train" else self.dataset.test,
                 self.objective,
                 layout=self.layout,
-                **how_evaluated(self.config.evaluate, split, self.objective),
+                **self.prepared.how_evaluated(split),
             )
 
     def update_to_see(self, step: int, lr: float) -> Update:
@@ -223,6 +224,26 @@ class NetworkLearner:
 
     def weights(self) -> dict[str, Tensor]:
         return dict(self.model.state_dict())
+
+    def why_alone(self) -> Iterator[str]:
+        optim = f": optim={self.config.optim.name}"
+        if not self.update.stacks:
+            yield f"{optim} updates one network a run; expected optim=sgd or optim=adam"
+        if self.update.sees_forward:
+            yield f"{optim} looks at the forward of each minibatch; expected another"
+        for name, probe in self.probes.items():
+            if probe.sees_forward():
+                looks = "looks at the forward of each minibatch"
+                yield f": probe.{name} {looks}; expected probe.complexity.batch=fixed"
+        for name in drawing_layers(self.model):
+            yield f": layer {name} draws at random; expected one that does not"
+        if why := self.config.transform.why_alone(self.dataset):
+            yield f": transform={self.config.transform.name} {why}"
+
+    def stack(self, learners: Sequence[Any]) -> Stack:
+        from ntkexp.training.members.stack import NetworkStack
+
+        return NetworkStack(learners)
 
 
 def quick_layout(model: nn.Module, device: torch.device) -> torch.memory_format:

@@ -11,7 +11,9 @@ from ntkexp.models.stack import StackedNetworks
 from ntkexp.objectives.base import Loss
 from ntkexp.optim.sgd import SgdUpdate
 from ntkexp.optim.update import Number, WeightUpdate, one_or_each
-from ntkexp.transforms.alpha_scale import Head
+from ntkexp.training.learners.network import NetworkLearner
+from ntkexp.training.learners.stacked_batches import StackedBatches
+from ntkexp.transforms.alpha_scale import Head, Heads, OnTrainingSet
 
 
 class Stack:
@@ -61,6 +63,29 @@ class Stack:
 
     def rates(self, lrs: Sequence[float]) -> Number:
         return one_or_each(lrs, next(iter(self.parameters.values())))
+
+
+class NetworkStack:
+    """Learners of networks as one. Outputs that a transform scales are scaled behind the stack,
+    which has the networks themselves."""
+
+    bursts = False
+
+    def __init__(self, learners: Sequence[NetworkLearner]) -> None:
+        self.batches = StackedBatches(learners)
+        scaled = [x.transformed.on_training_set for x in learners]
+        heads = [scaling for scaling in scaled if isinstance(scaling, OnTrainingSet)]
+        self.heads = Heads(heads) if heads else None
+        models = [head.module.network for head in heads] or [x.model for x in learners]
+        kind = StackedMLP if all(map(is_mlp, models)) else Stack
+        self.networks = kind(models, [x.update for x in learners], learners[0].objective)
+        self.apply, self.release = self.networks.apply, self.networks.release
+
+    def compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        inputs, targets = self.batches.take(step)
+        head = None if self.heads is None else self.heads.at(self.batches.numbers(step))
+        outputs, loss = self.networks.compute(inputs, targets, head)
+        return outputs, targets, loss
 
 
 def is_mlp(model: nn.Module) -> bool:

@@ -9,15 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from ntkexp.errors import UserError
-from ntkexp.models.drawing import drawing_layers
 from ntkexp.probes import Probe
 from ntkexp.probes.view import evaluating
 from ntkexp.tangent.function import called_with
-from ntkexp.training.function_space.learner import FunctionLearner
-from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.supervised import Supervised
-from ntkexp.transforms.alpha_scale import OnTrainingSet
-from ntkexp.transforms.linearise import Linearised
+from ntkexp.transforms.function import OfNetwork
 
 # On so many training examples two networks are compared.
 FEW = 8
@@ -25,30 +21,9 @@ FEW = 8
 
 def refuse_unlike(works: Sequence[Supervised]) -> None:
     """Refuse networks that cannot be one stack."""
-    for why in chain(*map(of_one, works), of_all(works), of_weights(works), of_functions(works)):
+    of_each = (work.learner.why_alone() for work in works)
+    for why in chain(*of_each, of_all(works), of_weights(works), of_functions(works)):
         raise UserError(f"members{why}, or a sweep (-m)")
-
-
-def of_one(work: Supervised) -> Iterator[str]:
-    """Reasons against one network: it needs for itself what a stack has once for all."""
-    optim = f": optim={work.config.optim.name}"
-    if not work.update.stacks:
-        yield f"{optim} updates one network a run; expected optim=sgd or optim=adam"
-    if isinstance(work.learner, NetworkLearner) and work.learner.update.sees_forward:
-        yield f"{optim} looks at the forward of each minibatch; expected another"
-    for name, probe in work.probes.items():
-        if probe.sees_forward():
-            looks = "looks at the forward of each minibatch"
-            yield f": probe.{name} {looks}; expected probe.complexity.batch=fixed"
-    for name in drawing_layers(work.model):
-        yield f": layer {name} draws at random; expected one that does not"
-    if work.learner.route == NetworkLearner.route and isinstance(work.model, Linearised):
-        yield ": transform=linearise by forward mode has one network a run; expected another route"
-    if scaled_of(work) is not None and not work.dataset.sees_examples_as_they_are:
-        yield (
-            ": transform=alpha_scale knows the first outputs of examples as they are; expected "
-            "data without a stream and data.augment=none"
-        )
 
 
 def of_all(works: Sequence[Supervised]) -> Iterator[str]:
@@ -78,27 +53,15 @@ def of_weights(works: Sequence[Supervised]) -> Iterator[str]:
 
 def of_functions(works: Sequence[Supervised]) -> Iterator[str]:
     """Reasons in the functions, which may differ though all shapes are equal: a stack uses the
-    forward of its first network. In function space each has a kernel of its own."""
+    forward of its first network, unless it is in function space."""
     first = works[0]
     for other in works[1:]:
-        if other.config.model == first.config.model or isinstance(other.learner, FunctionLearner):
+        if other.config.model == first.config.model or not other.learner.shares_forward:
             continue
-        ours, theirs = network_in_stack(first), network_in_stack(other)
+        ours, theirs = _network(first), _network(other)
         if str(ours) != str(theirs) or not _compute_the_same(ours, theirs, other):
             makes = "makes another function of the same weights"
             yield f"{_differing(first, other)}: {makes}; expected one architecture"
-
-
-def network_in_stack(work: Supervised) -> nn.Module:
-    """The network of a work that is stacked with those of others."""
-    scaled = scaled_of(work)
-    return work.model if scaled is None else scaled.module.network
-
-
-def scaled_of(work: Supervised) -> OnTrainingSet | None:
-    """The scaling of a network's outputs, if it has one; the network itself is in the stack."""
-    scaling = work.transformed.on_training_set
-    return scaling if isinstance(scaling, OnTrainingSet) else None
 
 
 def needs_every_update(work: Supervised) -> bool:
@@ -107,6 +70,10 @@ def needs_every_update(work: Supervised) -> bool:
     watched = any(type(probe).watches is not Probe.watches for probe in work.probes.values())
     evaluated = work.config.optim.stop_loss is not None
     return watched or evaluated or (work.waits_for_a_loss and not work.batches.are_full)
+
+
+def _network(work: Supervised) -> nn.Module:
+    return work.model.network if isinstance(work.model, OfNetwork) else work.model
 
 
 def _differing(first: Supervised, other: Supervised) -> str:

@@ -4,37 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
-from ntkexp.data.batches import Batches, Endless
+from ntkexp import data
+from ntkexp.config import TrainConfig
 from ntkexp.errors import Diverged
 from ntkexp.members import Columns
 from ntkexp.optim import Schedule
 from ntkexp.optim.update import WeightUpdate
 from ntkexp.probes import View
 from ntkexp.results.table import Table
-from ntkexp.training.factors.learner import FactorLearner
-from ntkexp.training.factors.stack import FactorStack
-from ntkexp.training.function_space.learner import FunctionLearner
-from ntkexp.training.function_space.stack import FunctionStack
-from ntkexp.training.members.side_by_side import Members
-from ntkexp.training.members.stack import Stack, StackedMLP, is_mlp
-from ntkexp.training.members.stackable import (
-    needs_every_update,
-    network_in_stack,
-    refuse_unlike,
-    scaled_of,
-)
+from ntkexp.training import experiment
+from ntkexp.training.learners.learner import Stack
+from ntkexp.training.members.side_by_side import Members, tables_of_members
+from ntkexp.training.members.stackable import needs_every_update, refuse_unlike
+from ntkexp.training.prepared import Ready
 from ntkexp.training.recorder import AT_ONCE
+from ntkexp.training.schedule import looks_of
 from ntkexp.training.supervised import Supervised
 from ntkexp.training.work import Written
-from ntkexp.transforms.alpha_scale import Heads
 
-AnyStack: TypeAlias = Stack | FunctionStack | FactorStack
+
+def prepare(config: TrainConfig, members: Sequence[tuple[Columns, TrainConfig]]) -> Ready:
+    """Many networks in one run; what they have in common lies in memory once."""
+    columns = [values for values, _ in members]
+    with data.sharing():
+        singles = [experiment.prepare(member, one_of_many=True) for _, member in members]
+    written = tables_of_members(singles[0].tables, columns[0])
+    works = [cast(Supervised, single.work) for single in singles]
+    work = StackedMembers(works, columns, written)
+    return replace(
+        singles[0],
+        work=work,
+        tables=written,
+        looks=looks_of(config.probing, work.last),
+        probes=[probes for single in singles for probes in single.probes],
+        check=next((single.check for single in singles if single.check), False),
+        label=f"{len(members)} networks",
+        limit=singles[0].limit if len({single.limit for single in singles}) == 1 else "",
+    )
 
 
 class StackedMembers(Members[Supervised]):
@@ -47,9 +59,7 @@ class StackedMembers(Members[Supervised]):
         super().__init__(works, columns, tables)
         refuse_unlike(works)
         self._stacked_members: list[int] = []
-        self._stack: AnyStack | None = None
-        self._batches: StackedBatches | None = None
-        self._heads: Heads | None = None
+        self._stack: Stack | None = None
         self._rates: Sequence[float] | None = None
         self._constant_rates = self._in_bursts = False
         self._waiting: list[tuple[tuple[int, int, Sequence[float]], Tensor, Tensor]] = []
@@ -83,7 +93,7 @@ class StackedMembers(Members[Supervised]):
         if self._rates is None or not self._constant_rates:
             self._rates = [work.lr(step) for work in works]
         lrs = self._rates
-        outputs, targets, loss = self._compute(step)
+        outputs, targets, loss = self._stack.compute(step)
         if watched:
             for m, work, lr in zip(self._stacked_members, works, lrs, strict=True):
                 try:
@@ -115,27 +125,6 @@ class StackedMembers(Members[Supervised]):
                 return True
         return False
 
-    def _compute(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Outputs, targets and mean losses of all minibatches, whose gradients are taken in."""
-        assert self._batches is not None
-        if isinstance(self._stack, FunctionStack):
-            full = self._batches.works[0].batches.batch_size is None
-            targets = self._batches.targets(step)
-            numbers = None if full else self._batches.numbers(step)
-            outputs, loss = self._stack.compute(numbers, targets)
-            return outputs, targets, loss
-        if isinstance(self._stack, FactorStack):
-            targets = self._batches.targets(step)
-            outputs, loss = self._stack.compute(
-                self._batches.works[0].batches.indices(step), targets
-            )
-            return outputs, targets, loss
-        assert self._stack is not None
-        inputs, targets = self._batches.take(step)
-        head = None if self._heads is None else self._heads.at(self._batches.numbers(step))
-        outputs, loss = self._stack.compute(inputs, targets, head)
-        return outputs, targets, loss
-
     def _goes_on(self, m: int) -> bool:
         """True if a member has another update to make, after it has evaluated itself where that is
         due."""
@@ -159,37 +148,14 @@ class StackedMembers(Members[Supervised]):
             self._stack.release()
         self._stacked_members = going
         works = [self.works[m] for m in going]
-        self._batches = StackedBatches(works)
-        self._stack, self._heads = self._stacked(works)
+        self._stack = works[0].learner.stack([work.learner for work in works])
         self._rates = None
         self._constant_rates = all(
             work.config.optim.schedule is Schedule.constant
             and type(work.update).rate is WeightUpdate.rate
             for work in works
         )
-        self._in_bursts = isinstance(self._stack, FunctionStack) and not any(
-            needs_every_update(work) for work in works
-        )
-
-    @staticmethod
-    def _stacked(works: Sequence[Supervised]) -> tuple[AnyStack, Heads | None]:
-        objective = works[0].objective
-        learners = [work.learner for work in works]
-        in_function_space = [
-            learner for learner in learners if isinstance(learner, FunctionLearner)
-        ]
-        if in_function_space:
-            return FunctionStack(
-                [learner.coefficients for learner in in_function_space], objective
-            ), None
-        on_factors = [learner for learner in learners if isinstance(learner, FactorLearner)]
-        if on_factors:
-            return FactorStack(on_factors, objective), None
-        scaled = [scaling for work in works if (scaling := scaled_of(work)) is not None]
-        models = [network_in_stack(work) for work in works]
-        kind = StackedMLP if all(map(is_mlp, models)) else Stack
-        stack = kind(models, [work.update for work in works], objective)
-        return stack, Heads(scaled) if scaled else None
+        self._in_bursts = self._stack.bursts and not any(needs_every_update(work) for work in works)
 
     def _fetch(self) -> None:
         """Hand every member the figures of its minibatches; those that diverged end here."""
@@ -227,81 +193,3 @@ class StackedMembers(Members[Supervised]):
             self._stack.release()
             self._stack, self._stacked_members = None, []
         return super().files()
-
-
-class StackedBatches:
-    """The minibatches that M works see in the same step, as one tensor."""
-
-    def __init__(self, works: Sequence[Supervised]) -> None:
-        self.works = works
-        self._alike = alike(works)
-        self._epoch = -1
-        self._orders: list[Tensor] = []
-        self._targets = torch.empty(0)
-        self._rooms: dict[int, Tensor] = {}
-
-    def take(self, step: int) -> tuple[Tensor, Tensor]:
-        """(M, b, ...) inputs and (M, b) targets of the update after `step` updates.
-
-        Where all networks see the same inputs, these are in memory once: their stride along M is 0.
-        """
-        first = self.works[0]
-        batches = first.batches
-        if (
-            isinstance(batches, Endless)
-            or batches.batch_size is None
-            or not first.dataset.sees_examples_as_they_are
-        ):
-            drawn = [work.minibatch(step) for work in self.works]
-            return torch.stack([x for x, _ in drawn]), torch.stack([y for _, y in drawn])
-        if (epoch := batches.epoch(step)) != self._epoch:
-            self._begin(epoch)
-        part = batches.part(step)
-        targets = self._targets[:, part]
-        room = self._room(targets.shape[1])
-        # Straight into the buffer: gathering and then stacking would move everything twice.
-        # Where all networks see the same inputs there is one place, and the first fills it.
-        for place, work, order in zip(room, self.works, self._orders, strict=False):
-            torch.index_select(work.dataset.train.inputs, 0, order[part], out=place)
-        return room.expand(len(self.works), *room.shape[1:]), targets
-
-    def targets(self, step: int) -> Tensor:
-        """(M, b): the targets alone."""
-        if self.works[0].batches.batch_size is None:
-            return self._all_targets
-        taken = (w.batches.take(step, w.dataset.train.targets)[0] for w in self.works)
-        return torch.stack([*taken])
-
-    @cached_property
-    def _all_targets(self) -> Tensor:
-        return torch.stack([work.dataset.train.targets for work in self.works])
-
-    def numbers(self, step: int) -> Tensor:
-        """(M, b): which training examples these are."""
-        return torch.stack([work.batches.indices(step) for work in self.works])
-
-    def _begin(self, epoch: int) -> None:
-        """Put the labels of a whole epoch in order at once: labels are small."""
-        self._epoch = epoch
-        of_works = (work.batches for work in self.works)
-        self._orders = [b.order(epoch) for b in of_works if isinstance(b, Batches)]
-        labels = [work.dataset.train.targets for work in self.works]
-        self._targets = torch.stack([t[o] for t, o in zip(labels, self._orders, strict=True)])
-
-    def _room(self, examples: int) -> Tensor:
-        """A buffer for inputs, allocated once. The last batch of an epoch may be smaller."""
-        if examples not in self._rooms:
-            like = self.works[0].dataset.train.inputs
-            size = (1 if self._alike else len(self.works), examples, *like.shape[1:])
-            self._rooms[examples] = like.new_empty(size)
-        return self._rooms[examples]
-
-
-def alike(works: Sequence[Supervised]) -> bool:
-    """True if all see the same inputs in the same order, as in sweeps over noise or a rate."""
-    first, *others = works
-    inputs = first.dataset.train.inputs
-    return all(
-        other.batches == first.batches and torch.equal(other.dataset.train.inputs, inputs)
-        for other in others
-    )

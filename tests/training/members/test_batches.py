@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 
 from ntkexp.config import TrainConfig
 from ntkexp.training import experiment
-from ntkexp.training.members.stacked import StackedBatches
+from ntkexp.training.learners.stacked_batches import StackedBatches
 from ntkexp.training.supervised import Supervised
 from tests.tiny_runs import TINY, composed
 
@@ -35,7 +35,7 @@ def network(words: list[str]) -> Supervised:
 def test_every_member_sees_its_own_minibatch(axis: str) -> None:
     members, common = SWEEPS[axis]
     works = [network([words]) for words in members]
-    batches = StackedBatches(works)
+    batches = StackedBatches([work.learner for work in works])
     # More than two epochs of 60 examples: the last batch of each is smaller.
     for step in range(8):
         inputs, targets = batches.take(step)
