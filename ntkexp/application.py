@@ -28,9 +28,7 @@ from ntkexp.compose.overrides import (
 )
 from ntkexp.errors import RunFailed, SweepStopped, UserError, denied, meant
 from ntkexp.execution.outcome import DONE, FAILED, metric_of
-from ntkexp.execution.run import Typed
 from ntkexp.execution.run import run as run_to_its_end
-from ntkexp.identity import folder_of
 from ntkexp.usage import CommandParser
 
 # Flags of ours, and the keys they stand for.
@@ -91,13 +89,11 @@ class Task:
         # As they were typed: a value such as ${seed} means nothing outside of the config.
         words = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
         assert isinstance(words, list)
-        typed = Typed(frozenset(typed_keys(words)))
         try:
-            finalise(config, typed.keys)
-            folder = folder_of(config)
-            self.codes.append(code := run_to_its_end(config, folder, typed))
+            plan = finalise(config, frozenset(typed_keys(words)))
+            self.codes.append(code := run_to_its_end(plan))
             if code == DONE and config.objective_metric is not None:
-                number = metric_of(folder, config.objective_metric)
+                number = metric_of(plan.folder, config.objective_metric)
                 print(f"{config.objective_metric} = {number:.6g}")
                 return number
         except UserError as error:

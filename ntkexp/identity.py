@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -34,11 +33,6 @@ def identity(config: DictConfig) -> str:
     """Twelve characters, the same for all runs with the same numbers and different for all
     others."""
     return digest(hashed(plain(config)))
-
-
-def folder_of(config: DictConfig) -> Path:
-    """The folder of the run of a checked config."""
-    return Path(config.paths.outputs, config.name, identity(config))
 
 
 def digest(values: Mapping[str, Any]) -> str:

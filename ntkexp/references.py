@@ -45,7 +45,7 @@ KEYS = frozenset({"run", "set", "file", "id", "folder"})
 class FromRun:
     """A file of another run; none where `run` is None.
 
-    `id` is filled in when the config is checked, `folder` before the file is read; it is not kept.
+    `id` is filled in when its run is planned, `folder` before the file is read; it is not kept.
     """
 
     run: str | None = option(None, about="the experiment that makes the other run, or its folder")
@@ -162,16 +162,6 @@ def _unset(owner: Any, name: str, kind: Any) -> DictConfig:
     factory = factories.get(name, MISSING)
     unset: DictConfig = OmegaConf.structured(kind if factory is MISSING else factory())
     return unset
-
-
-def name_references(plain: object, config: DictConfig) -> None:
-    """Tell the references of a plain config their keys."""
-    for key, _ in references(config):
-        place = plain
-        for name in key.split("."):
-            place = place[name] if isinstance(place, Mapping) else getattr(place, name)
-        assert isinstance(place, FromRun)
-        place.key = key
 
 
 def hashed_reference(value: Mapping[str, Any]) -> Any:

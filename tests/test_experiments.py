@@ -17,7 +17,7 @@ from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.execution.run import run
 from ntkexp.experiments import Experiment, _files, experiments
-from ntkexp.identity import digest, folder_of, hashed, identity, plain
+from ntkexp.identity import digest, hashed, identity, plain
 from ntkexp.references import references
 from ntkexp.training.experiment import build_probes, tables
 from tests.conftest import Ntkexp
@@ -90,12 +90,12 @@ def test_a_training_experiment_trains(experiment: Experiment, tmp_path: Path) ->
     """At scale=tiny, and whatever it needs first; it writes the tables that it declares."""
     words = [f"+exp={experiment.name}", "scale=tiny", "progress=false", "device=cpu"]
     config = composer("train").compose([*words, "with_parents=true", f"paths.outputs={tmp_path}"])
-    finalise(config, frozenset({"scale"}))
-    assert run(config, folder_of(config)) == 0
+    plan = finalise(config, frozenset({"scale"}))
+    assert run(plan) == 0
     typed = OmegaConf.to_object(config)
     assert isinstance(typed, TrainConfig)
     declared = {table.name for table in tables(typed, build_probes(typed))}
-    written = {file.stem for file in folder_of(config).glob("*.parquet")}
+    written = {file.stem for file in plan.folder.glob("*.parquet")}
     assert written == declared | ({"members"} if config.members else set())
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from ntkexp.compose.finalise import plan_of
 from ntkexp.errors import UserError
 from ntkexp.execution.run import run
 from ntkexp.experiments import Experiment, experiments
-from ntkexp.identity import folder_of
 from tests.tiny_runs import composed, train
 
 pytestmark = [pytest.mark.on_demand, pytest.mark.usefixtures("real_images")]
@@ -50,9 +50,9 @@ def with_parents(outputs: Path, words: list[str]) -> Path:
             for key, value in SLIVER.items()
             if key.partition(".")[0] not in given
         ]
-    config = composed([*words, *shorter, "with_parents=true", f"paths.outputs={outputs}"])
-    assert run(config, folder_of(config)) == 0
-    return folder_of(config)
+    plan = plan_of(composed([*words, *shorter, "with_parents=true", f"paths.outputs={outputs}"]))
+    assert run(plan) == 0
+    return plan.folder
 
 
 def named(experiment: Experiment) -> str:

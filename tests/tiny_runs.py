@@ -23,16 +23,17 @@ from PIL import Image
 from ntkexp.compose import composition
 from ntkexp.compose.check import check, shrink
 from ntkexp.compose.composition import Composer
+from ntkexp.compose.finalise import plan_of
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.errors import Interrupted
 from ntkexp.execution.prepare import prepare
-from ntkexp.identity import folder_of
 from ntkexp.results import Run
 from ntkexp.studies import stepped
 from ntkexp.tangent.independence import checking
 from ntkexp.training import supervised
 from ntkexp.training.loop import Loop
 from ntkexp.training.members import side_by_side as members
+from ntkexp.training.prepared import Ready
 from tests.made_photographs import make_celeba, make_waterbirds
 
 SHAPES = {"mnist": (28, 28), "kmnist": (28, 28), "cifar10": (32, 32, 3)}
@@ -112,6 +113,11 @@ def composed(words: Sequence[str], name: str = "train") -> DictConfig:
     return config
 
 
+def prepared(config: DictConfig) -> Ready:
+    """All that the run of a checked config needs."""
+    return prepare(plan_of(config))
+
+
 def train(outputs: Path, *words: str, stop_at: int | None = None, command: str = "train") -> Path:
     """Train as `ntkexp train` does, or study, and return the run's folder.
 
@@ -155,16 +161,16 @@ def assert_agree(ours: pd.DataFrame, theirs: pd.DataFrame, rtol: float, atol: fl
 
 
 def _train(outputs: Path, words: Sequence[str], stop_at: int | None, command: str) -> Path:
-    config = composed([*words, f"paths.outputs={outputs}"], command)
-    ready = prepare(config)
+    plan = plan_of(composed([*words, f"paths.outputs={outputs}"], command))
+    ready = prepare(plan)
     questions = iter(range(10**9))
 
     def stop_asked() -> bool:
         return next(questions) == stop_at
 
-    with Run(folder_of(config), ready.tables) as run, checking(ready.check, "probing.check=warn"):
+    with Run(plan.folder, ready.tables) as run, checking(ready.check, "probing.check=warn"):
         checkpoint = run.resume()
-        run.begin(OmegaConf.to_yaml(config, resolve=True), {})
+        run.begin(OmegaConf.to_yaml(plan.config, resolve=True), {})
         try:
             loop = Loop(
                 ready.work,

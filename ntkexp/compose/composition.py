@@ -176,6 +176,21 @@ def compose(command: str, words: Sequence[str]) -> DictConfig:
     return config
 
 
+_bases: dict[tuple[str, ...], DictConfig] = {}
+
+
+def composed_once(command: str, words: Sequence[str]) -> DictConfig:
+    """The same, composed once a process, and not to be changed."""
+    key = (command, *words)
+    if key not in _bases:
+        _bases[key] = compose(command, words)
+    return _bases[key]
+
+
+def forget_bases() -> None:
+    _bases.clear()
+
+
 def _loader() -> ConfigLoader:
     """The loader of the command at work, which knows its folders of configs."""
     if (at_work := _at_work.get()) is not None:

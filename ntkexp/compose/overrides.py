@@ -8,19 +8,22 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import islice
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, Sweep
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ntkexp import components, projects
 from ntkexp.components import GROUPS_OF_MANY
+from ntkexp.compose.composition import composed_once
 from ntkexp.errors import UserError, meant, unknown_key
 from ntkexp.experiments import experiments
+from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.options import reworded
 
 GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
@@ -28,6 +31,8 @@ GROUPS = ("exp", "launcher", "recipe", "scale", *components.GROUPS)
 SEARCHPATH, VERBOSE, SWEEPER = "hydra.searchpath", "hydra.verbose", "hydra/sweeper"
 # Jobs of a sweep, which is composed before its first job begins.
 MOST_JOBS = 10_000
+# Typed keys that make no other run of an experiment, or are counted apart.
+HARMLESS = frozenset({"exp", "seed", "recipe", "scale", *EXECUTION_KEYS})
 # A folder of a group: its configs are chosen by other configs of the group, nobody types them.
 PARTS = "for"
 
@@ -141,6 +146,29 @@ def typed_keys(overrides: Sequence[str]) -> Iterator[str]:
     """The keys that overrides set: `+a.b=1` and `a.b=2` both set `a.b`."""
     for override in overrides:
         yield override.lstrip("+~").partition("=")[0].partition("@")[0]
+
+
+def altering(config: DictConfig, typed: frozenset[str]) -> frozenset[str]:
+    """The typed keys, without those that have the value which their experiment gives them."""
+    if config.name == "adhoc" or all(key.partition(".")[0] in HARMLESS for key in typed):
+        return typed
+    try:
+        command = "study" if "study" in config else "train"
+        base = composed_once(command, [f"+exp={config.name}"])
+    except HydraException:  # a name that is no experiment's
+        return typed
+    return frozenset(key for key in typed if at(base, key) != at(config, key))
+
+
+def at(config: DictConfig, key: str) -> Any:
+    """The value of a key, to be compared."""
+    return comparable(OmegaConf.select(config, key, throw_on_missing=False))
+
+
+def comparable(value: Any) -> Any:
+    if isinstance(value, DictConfig | ListConfig):
+        return OmegaConf.to_container(value, resolve=True, enum_to_str=True)
+    return str(value) if isinstance(value, str) else value
 
 
 def options_of(group: str) -> list[str]:

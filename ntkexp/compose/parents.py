@@ -8,18 +8,17 @@ would type for it come from here.
 from __future__ import annotations
 
 import copy
-import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hydra.errors import HydraException
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from ntkexp.components import GROUPS
-from ntkexp.compose.composition import compose
-from ntkexp.compose.overrides import explained, no_such_key
+from ntkexp.compose.composition import composed_once
+from ntkexp.compose.overrides import at, comparable, explained, no_such_key
 from ntkexp.compose.words import word
 from ntkexp.errors import UserError, meant
 from ntkexp.experiments import experiments
@@ -37,24 +36,15 @@ INHERITED = (
 )
 # All that a run takes from the run that needs it.
 HANDED_ON = (*INHERITED, "recipe", "scale")
-# Typed keys that make no other run of an experiment, or are counted apart.
-HARMLESS = frozenset({"exp", "seed", "recipe", "scale", *EXECUTION_KEYS})
-_bases: dict[tuple[str, ...], DictConfig] = {}
 
 
 @dataclass
 class Composed:
-    """A config, the subcommand that takes it, the words and keys that were typed for it."""
+    """A config, and the words and keys that were typed for it."""
 
-    command: str
     config: DictConfig
-    words: list[str] = field(default_factory=list)
+    words: list[str]
     typed: frozenset[str] = frozenset()
-
-    @property
-    def line(self) -> str:
-        """The command that makes the run."""
-        return f"ntkexp {self.command} {' '.join(map(shlex.quote, self.words))}"
 
 
 def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
@@ -67,50 +57,18 @@ def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
             "ntkexp list has all"
         )
     command = by_name[run].command
-    base = _base(command, [f"+exp={run}"])
+    base = composed_once(command, [f"+exp={run}"])
     choices = [*_inherited_choices(base, child, options), *_choices(options)]
     try:
-        config = copy.deepcopy(_base(command, [f"+exp={run}", *choices]))
+        config = copy.deepcopy(composed_once(command, [f"+exp={run}", *choices]))
     except HydraException as error:
         raise UserError(f"{key}.set: {explained(error)}") from error
-    parent = Composed(command, config, [f"+exp={run}", *choices])
+    parent = Composed(config, [f"+exp={run}", *choices])
     _inherit(parent, child)
     for name, value in _values(options, config):
         _set(parent, name, value, f"{key}.set.{name}")
     parent.typed |= {str(name) for name in options}
     return parent
-
-
-def altering(config: DictConfig, typed: frozenset[str]) -> frozenset[str]:
-    """The typed keys, without those that have the value which their experiment gives them."""
-    if config.name == "adhoc" or all(key.partition(".")[0] in HARMLESS for key in typed):
-        return typed
-    try:
-        base = experiment_of(config)
-    except HydraException:  # a name that is no experiment's
-        return typed
-    return frozenset(key for key in typed if _at(base, key) != _at(config, key))
-
-
-def experiment_of(config: DictConfig) -> DictConfig:
-    """The experiment of a run as it stands."""
-    return _base("study" if "study" in config else "train", [f"+exp={config.name}"])
-
-
-def _at(config: DictConfig, key: str) -> Any:
-    return _comparable(OmegaConf.select(config, key, throw_on_missing=False))
-
-
-def forget_bases() -> None:
-    _bases.clear()
-
-
-def _base(command: str, words: list[str]) -> DictConfig:
-    """The config that these words make, composed once a process."""
-    key = (command, *words)
-    if key not in _bases:
-        _bases[key] = compose(command, words)
-    return _bases[key]
 
 
 def _inherited_choices(
@@ -170,7 +128,7 @@ def _values(options: Mapping[str, Any], node: Any, where: str = "") -> Iterator[
 
 def _set(parent: Composed, key: str, value: Any, where: str) -> None:
     try:
-        before = _at(parent.config, key)
+        before = at(parent.config, key)
         OmegaConf.update(parent.config, key, value, merge=True)
     except (ConfigAttributeError, ConfigKeyError) as error:
         line = no_such_key(key, error.parent_node)
@@ -179,15 +137,9 @@ def _set(parent: Composed, key: str, value: Any, where: str) -> None:
         raise UserError(f"{where}: {first_line(error)}") from error
     # Under a scale what is typed stays, even where it is the default.
     scaled = "scale" in parent.config and parent.config.scale.name != "paper"
-    if scaled or before != _comparable(value):
+    if scaled or before != comparable(value):
         parent.words.append(f"{key}={word(value)}")
     parent.typed |= {key}
-
-
-def _comparable(value: Any) -> Any:
-    if isinstance(value, DictConfig | ListConfig):
-        return OmegaConf.to_container(value, resolve=True, enum_to_str=True)
-    return str(value) if isinstance(value, str) else value
 
 
 def _set_options(key: str, reference: DictConfig) -> dict[str, Any]:

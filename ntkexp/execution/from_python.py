@@ -16,9 +16,7 @@ from ntkexp.errors import RunFailed, UserError, meant
 from ntkexp.execution import run as life
 from ntkexp.execution.outcome import DONE, FAILED
 from ntkexp.execution.process import undisturbed
-from ntkexp.execution.run import Typed
 from ntkexp.experiments import experiments, experiments_of
-from ntkexp.identity import folder_of
 from ntkexp.results.status import read_status
 
 if TYPE_CHECKING:
@@ -84,11 +82,8 @@ def _carried_out(
     with by_itself(configs):
         with plain_errors(name, words):
             check_overrides(words, sweeps="expected one run a call")
-            config = compose(name, words)
-            typed = Typed(frozenset(typed_keys(words)))
-            finalise(config, typed.keys)
-        folder = folder_of(config)
-        return folder, life.run(config, folder, typed, undisturbed)
+            plan = finalise(compose(name, words), frozenset(typed_keys(words)))
+        return plan.folder, life.run(plan, undisturbed)
 
 
 def _command(experiment: str | None, words: list[str], config_dir: Path | None) -> str:

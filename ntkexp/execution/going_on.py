@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
+from ntkexp.compose.plan import Plan
 from ntkexp.errors import DamagedRunError
 from ntkexp.execution.outcome import compare_data
-from ntkexp.identity import digest, hashed, plain
+from ntkexp.identity import digest
 from ntkexp.results.status import read_card, read_status, refuse_damaged
 
 if TYPE_CHECKING:
@@ -27,19 +28,19 @@ WORK = "work.pt"
 HORIZON = ("steps", "epochs")
 
 
-def take_up(stored: Run, config: DictConfig, ready: Ready) -> bytes | None:
+def take_up(stored: Run, plan: Plan, ready: Ready) -> bytes | None:
     """The checkpoint of the longest run that this one can go on from, whose rows it now has."""
     from ntkexp.checkpoint import restored, saved
 
     candidates = [
         (content, folder)
-        for folder in _shorter(stored.folder, config)
+        for folder in _shorter(plan)
         if (content := restored((folder / WORK).read_bytes()))["step"] <= ready.work.last
     ]
     if not candidates:
         return None
     content, folder = max(candidates, key=lambda candidate: int(candidate[0]["step"]))
-    if reason := _depends_on_horizon(config):
+    if reason := _depends_on_horizon(plan.config):
         print(f"begins anew, and not from {folder}: {reason} may depend on the horizon")
         return None
     card = read_card(folder)
@@ -52,13 +53,13 @@ def take_up(stored: Run, config: DictConfig, ready: Ready) -> bytes | None:
     return saved(content["state"])
 
 
-def _shorter(folder: Path, config: DictConfig) -> Iterator[Path]:
-    """The finished runs beside `folder` that kept their work and differ in their horizon alone."""
-    wanted = _but_horizon(hashed(plain(config)))
-    for sibling in sorted(folder.parent.iterdir()):
+def _shorter(plan: Plan) -> Iterator[Path]:
+    """The finished runs beside it that kept their work and differ in their horizon alone."""
+    wanted = _but_horizon(plan.decides)
+    for sibling in sorted(plan.folder.parent.iterdir()):
         # Damage to another run is no matter of this one.
         with suppress(DamagedRunError):
-            status = read_status(sibling) if sibling != folder and sibling.is_dir() else None
+            status = read_status(sibling) if sibling != plan.folder and sibling.is_dir() else None
             if status is None or status["state"] != "finished":
                 continue
             card = read_card(sibling) if WORK in status.get("files", {}) else None

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
+from ntkexp.compose.plan import Plan
 from ntkexp.errors import UserError
 from ntkexp.results.status import forget_work, read_card, read_status, refuse_damaged
 
@@ -16,38 +15,32 @@ DONE, FAILED = 0, 1
 Data = Mapping[str, str]
 
 
-def done_already(
-    config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]
-) -> int | None:
+def done_already(plan: Plan, data: Callable[[Plan], Data]) -> int | None:
     """The exit code of a run that is done already; None when there is work to do.
 
-    `data` gives the checksums of the files that a run of a config would read here. Asked before the
-    work, and once more under the run's lock: another process may have done it meanwhile.
+    `data` gives the checksums of the files that the run would read here. Asked before the work, and
+    once more under the run's lock: another process may have done it meanwhile.
     """
-    status = None if config.rerun else read_status(folder)
+    folder = plan.folder
+    status = None if plan.config.rerun else read_status(folder)
     if status is None:
         return None
-    if is_finished(config, folder, status, data):
+    if is_finished(plan, status, data):
         print(f"done already: {folder}  (--rerun does it again)")
         return DONE
-    if has_diverged(status) and not config.launcher.retry_failed:
+    if has_diverged(status) and not plan.config.launcher.retry_failed:
         print(f"failed before: {folder}: {status['reason']}  (--rerun tries again)")
         return FAILED
     return None
 
 
-def is_finished(
-    config: DictConfig,
-    folder: Path,
-    status: Mapping[str, Any],
-    data: Callable[[DictConfig], Data],
-) -> bool:
+def is_finished(plan: Plan, status: Mapping[str, Any], data: Callable[[Plan], Data]) -> bool:
     """True for a finished run; refused where it is damaged, or made from other data."""
     if status["state"] != "finished":
         return False
-    refuse_damaged(folder, status)
-    refuse_other_data(config, folder, data)
-    forget_work(folder)
+    refuse_damaged(plan.folder, status)
+    refuse_other_data(plan, data)
+    forget_work(plan.folder)
     return True
 
 
@@ -56,21 +49,21 @@ def has_diverged(status: Mapping[str, Any] | None) -> bool:
     return status is not None and status["state"] == "failed" and "diverged_at" in status
 
 
-def refuse_other_data(config: DictConfig, folder: Path, data: Callable[[DictConfig], Data]) -> None:
+def refuse_other_data(plan: Plan, data: Callable[[Plan], Data]) -> None:
     """Refuse a finished run that was made from other data.
 
     Where the data are not on this machine nothing is compared, and the run counts.
     """
-    card = read_card(folder)
+    card = read_card(plan.folder)
     kept = card.facts.get("data") if card is not None else None
     if not kept:
         return
     try:
-        now = data(config)
+        now = data(plan)
     except UserError:
         return
     if now:
-        compare_data(folder, "was made", kept, now)
+        compare_data(plan.folder, "was made", kept, now)
 
 
 def compare_data(folder: Path, how: str, kept: Data, now: Data) -> None:

@@ -10,12 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig, OmegaConf
-
-from ntkexp import members
-from ntkexp.compose.finalise import located, parents
-from ntkexp.config import StudyConfig, TrainConfig
-from ntkexp.references import name_references
+from ntkexp.compose.plan import Plan
+from ntkexp.config import TrainConfig
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
@@ -23,13 +19,10 @@ if TYPE_CHECKING:
     from ntkexp.training.prepared import Ready
 
 
-def prepare(config: DictConfig) -> Ready:
+def prepare(plan: Plan) -> Ready:
     """Build and load all that a run needs; nothing of it is written."""
-    many = [
-        (values, _plain(located(member)))
-        for values, member in (members.of_config(config) if config.members else ())
-    ]
-    plain = _plain(located(config))
+    plain = plan.plain()
+    many = [(columns, member.plain()) for columns, member in plan.members]
     if not isinstance(plain, TrainConfig):
         from ntkexp.training import study
 
@@ -42,58 +35,46 @@ def prepare(config: DictConfig) -> Ready:
         from ntkexp.training import experiment
 
         ready = experiment.prepare(plain)
-    return replace(ready, data={**ready.data, **_files_of_runs(config)})
+    return replace(ready, data={**ready.data, **_files_of_runs(plan)})
 
 
-def _plain(config: DictConfig) -> TrainConfig | StudyConfig:
-    plain = OmegaConf.to_object(config)
-    assert isinstance(plain, TrainConfig | StudyConfig)
-    name_references(plain, config)
-    return plain
-
-
-def _files_of_runs(config: DictConfig) -> Mapping[str, str]:
+def _files_of_runs(plan: Plan) -> Mapping[str, str]:
     """The checksums of the files of other runs, which count among the data of a run."""
-    return {parent.provenance_name: parent.checksum for parent in parents(config)}
+    return {parent.provenance_name: parent.checksum for parent in plan.needs}
 
 
-def checksums(config: DictConfig) -> Mapping[str, str]:
+def checksums(plan: Plan) -> Mapping[str, str]:
     """The checksums of the files that a run would read here, found without loading them."""
-    plain = _plain(config)
+    plain = plan.plain()
     images = (plain.data if isinstance(plain, TrainConfig) else plain.study).files()
-    return {**images, **_files_of_runs(config)}
+    return {**images, **_files_of_runs(plan)}
 
 
-def command_of(config: DictConfig) -> str:
-    """The subcommand that a config is for."""
-    return "study" if "study" in config else "train"
-
-
-def refuse_unknown_metric(config: DictConfig, tables: Sequence[Table]) -> None:
+def refuse_unknown_metric(plan: Plan, tables: Sequence[Table]) -> None:
     """Refuse an `objective_metric` that no row of these tables will have."""
-    if config.objective_metric is None:
+    if plan.config.objective_metric is None:
         return
-    if config.members:
+    if plan.members:
         from ntkexp.training.members.side_by_side import MEMBERS, tables_of_members
 
         if MEMBERS.name not in [table.name for table in tables]:
-            columns, _ = members.of_config(config)[0]
+            columns, _ = plan.members[0]
             tables = tables_of_members(tables, columns)
-    metric.refuse_unknown(config.objective_metric, tables)
+    metric.refuse_unknown(plan.config.objective_metric, tables)
 
 
-def preload(config: DictConfig) -> None:
+def preload(plan: Plan) -> None:
     """Import what `prepare` needs, and refuse what can be refused without data."""
     from ntkexp.results.provenance import provenance
 
-    refuse_unknown_metric(config, _tables(config))
+    refuse_unknown_metric(plan, _tables(plan))
     importlib.import_module("ntkexp.results.store")
     provenance()
 
 
-def _tables(config: DictConfig) -> Sequence[Table]:
+def _tables(plan: Plan) -> Sequence[Table]:
     # torch and pandas are worth their seconds only where there is work to do.
-    plain = _plain(config)
+    plain = plan.plain()
     if isinstance(plain, TrainConfig):
         from ntkexp.training import experiment
 

@@ -1,7 +1,7 @@
 """The life of a run on one page: skipped where it is done, else begun or resumed, and finished.
 
 1. Done already, or failed for good: its exit code is known    outcome.py
-2. Runs that it needs are found, and made first                ntkexp/compose/finalise.py
+2. Runs that it needs are made first                           ntkexp/compose/plan.py
 3. Data, network and probes are built: what is wrong is known
    before a folder is made                                     prepare.py
 4. Its lock is taken, and the first question asked again: it
@@ -18,26 +18,23 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
-from ntkexp.compose.finalise import parents, refuse_unmet
-from ntkexp.compose.parents import altering
+from ntkexp.compose.overrides import altering
+from ntkexp.compose.plan import Plan, refuse_unmet
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import going_on, threads
+from ntkexp.execution.going_on import WORK
 from ntkexp.execution.outcome import DONE, FAILED, compare_data, done_already, has_diverged
-from ntkexp.execution.prepare import checksums, command_of, prepare, refuse_unknown_metric
+from ntkexp.execution.prepare import checksums, prepare, refuse_unknown_metric
 from ntkexp.execution.process import as_program
-from ntkexp.identity import hashed, plain
 from ntkexp.results.status import Card, read_status
 
 if TYPE_CHECKING:
-    from ntkexp.loggers.mirror import Mirror
     from ntkexp.results.store import Run
     from ntkexp.training.loop import Loop
     from ntkexp.training.prepared import Ready
@@ -45,63 +42,48 @@ if TYPE_CHECKING:
 Process = Callable[[], AbstractContextManager[Sequence[int]]]
 
 
-@dataclass(frozen=True)
-class Typed:
-    """The keys that somebody typed for a run, and those over which a sweep goes."""
-
-    keys: frozenset[str] = frozenset()
-    axes: frozenset[str] = frozenset()
-
-
-NOTHING_TYPED = Typed()
-
-
-def run(
-    config: DictConfig, folder: Path, typed: Typed = NOTHING_TYPED, process: Process = as_program
-) -> int:
-    """Bring the run of a final config to its end, in `folder`. Returns its exit code.
+def run(plan: Plan, process: Process = as_program) -> int:
+    """Bring a run to its end, in its folder. Returns its exit code.
 
     `process` surrounds the work and gives the signals that ask it to stop.
     """
-    if (code := done_already(config, folder, checksums)) is not None:
+    if (code := done_already(plan, checksums)) is not None:
         return code
-    refuse_unmet(config)
-    for parent in parents(config):
-        if parent.finished:
-            continue
-        assert parent.made_by is not None
-        if code := run(parent.made_by.config, parent.folder, Typed(parent.made_by.typed), process):
-            return code
+    if plan.needs and (code := make_needed(plan, process)):
+        return code
     with process() as signals:
         began = time.monotonic()
-        ready = prepare(config)
-        refuse_unknown_metric(config, ready.tables)
+        ready = prepare(plan)
+        refuse_unknown_metric(plan, ready.tables)
         if signals:
             print("interrupted before the run began", file=sys.stderr)
             return 128 + signals[0]
-        return _one_life(ready, config, folder, typed, signals, began)
+        return _one_life(plan, ready, signals, began)
 
 
-def _one_life(
-    ready: Ready,
-    config: DictConfig,
-    folder: Path,
-    typed: Typed,
-    signals: Sequence[int],
-    began: float,
-) -> int:
+def make_needed(plan: Plan, process: Process) -> int:
+    """Bring the runs that it needs to their ends; the exit code of one that does not come there."""
+    refuse_unmet(plan)
+    for parent in plan.needs:
+        if not parent.finished:
+            assert parent.plan is not None
+            if code := run(parent.plan, process):
+                return code
+    return DONE
+
+
+def _one_life(plan: Plan, ready: Ready, signals: Sequence[int], began: float) -> int:
     """One life of a run, from taking its lock to the status it ends with."""
-    from ntkexp.loggers.mirror import mirror_for
     from ntkexp.results.store import Run
     from ntkexp.tangent.independence import checking
 
-    with Run(folder, ready.tables) as stored, checking(ready.check, "probing.check=warn"):
-        if (code := done_already(config, folder, lambda _: ready.data)) is not None:
+    with Run(plan.folder, ready.tables) as stored, checking(ready.check, "probing.check=warn"):
+        if (code := done_already(plan, lambda _: ready.data)) is not None:
             return code
-        checkpoint = begin(stored, config, ready, typed)
+        checkpoint = begin(stored, plan, ready)
         try:
-            with mirror_for(config, stored) as mirror:
-                loop = loop_of(ready, stored, config, checkpoint, mirror)
+            with mirrored(plan, stored) as after_commit:
+                loop = loop_of(ready, stored, plan, checkpoint, after_commit)
                 loop.go(lambda: bool(signals))
             stored.note({"seconds": time.monotonic() - began})
             stored.finish()
@@ -109,13 +91,11 @@ def _one_life(
             return _cut_short(stored, error, signals)
     # Which of several limits ended it, where there is something to tell.
     limit = ready.limit if loop.work.step >= loop.work.last else ""
-    print(f"finished {folder}" + (f"  (at {limit})" if limit else ""))
+    print(f"finished {plan.folder}" + (f"  (at {limit})" if limit else ""))
     return DONE
 
 
-def begin(
-    stored: Run, config: DictConfig, ready: Ready, typed: Typed = NOTHING_TYPED
-) -> bytes | None:
+def begin(stored: Run, plan: Plan, ready: Ready) -> bytes | None:
     """Begin a run, or take it up where its last commit left it, and write down what it is.
 
     Returns the checkpoint to go on from, None for a new run.
@@ -124,34 +104,50 @@ def begin(
     """
     from ntkexp.results.provenance import provenance
 
+    config = plan.config
     if config.rerun or has_diverged(read_status(stored.folder)):
         stored.clear()
     checkpoint = stored.resume()
     if checkpoint is not None:
         compare_data(stored.folder, "was begun", stored.facts.get("data", {}), ready.data)
         print(f"resuming {stored.folder}")
-    elif not config.rerun and "optim" in config:
-        checkpoint = going_on.take_up(stored, config, ready)
+    elif not config.rerun and "optim" in config and any(plan.folder.parent.glob(f"*/{WORK}")):
+        checkpoint = going_on.take_up(stored, plan, ready)
     number, line = threads.of_life(stored.facts.get("threads"), threads.wanted(config))
     if line is not None:
         print(line, file=sys.stderr)
     threads.use(number)
     facts = provenance() | {"data": dict(ready.data)} | dict(ready.about) | {"threads": number}
-    text = OmegaConf.to_yaml(config, resolve=True)
     card = Card(
         experiment=config.name,
-        command=command_of(config),
-        hashed=hashed(plain(config)),
-        axes=tuple(sorted(typed.axes)),
-        typed=tuple(sorted(altering(config, typed.keys) - {"exp"})),
+        command=plan.command,
+        hashed=plan.decides,
+        axes=tuple(sorted(plan.axes)),
+        typed=tuple(sorted(altering(config, plan.typed) - {"exp"})),
         facts={"data": dict(ready.data), "threads": number},
     )
-    stored.begin(text, facts, card)
+    stored.begin(OmegaConf.to_yaml(config, resolve=True), facts, card)
     return checkpoint
 
 
+@contextlib.contextmanager
+def mirrored(plan: Plan, stored: Run) -> Iterator[Callable[[], None] | None]:
+    """Inside, the run's loggers are open; gives what tells them of a commit, None without any."""
+    if not plan.config.logger:
+        yield None
+        return
+    from ntkexp.loggers.mirror import mirror_for
+
+    with mirror_for(plan.config, stored) as mirror:
+        yield mirror.catch_up
+
+
 def loop_of(
-    ready: Ready, stored: Run, config: DictConfig, checkpoint: bytes | None, mirror: Mirror
+    ready: Ready,
+    stored: Run,
+    plan: Plan,
+    checkpoint: bytes | None,
+    after_commit: Callable[[], None] | None = None,
 ) -> Loop:
     """The loop of a run, where the checkpoint left it."""
     from ntkexp.training.loop import Loop
@@ -163,11 +159,11 @@ def loop_of(
         probes=ready.probes,
         keep_at=ready.keep_at,
         device=ready.device,
-        commit_every_seconds=config.checkpoint.every_seconds,
+        commit_every_seconds=plan.config.checkpoint.every_seconds,
         label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
-        shown=config.progress,
-        after_commit=mirror.catch_up if config.logger else None,
-        keep_work=going_on.WORK if config.keep.work else "",
+        shown=plan.config.progress,
+        after_commit=after_commit,
+        keep_work=WORK if plan.config.keep.work else "",
     )
     if checkpoint is not None:
         loop.restore(checkpoint)

@@ -43,7 +43,7 @@ def carry_out(job: Job, slot: Slot, report: int, launcher: int) -> NoReturn:
         make_folder(job.folder)
         _print_to(job.folder / LOG)
         with progress.reporting_to(_Reporter(report)):
-            code = run(job.config, job.folder, job.typed)
+            code = run(job.plan)
     except RunTakenError as error:
         code = TAKEN
         _send(report, {"message": str(error)})

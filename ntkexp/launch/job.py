@@ -5,22 +5,18 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
 from ntkexp.compose.composition import Composer
 from ntkexp.compose.finalise import finalise
-from ntkexp.compose.overrides import typed_keys
-from ntkexp.compose.parents import altering
+from ntkexp.compose.overrides import altering, typed_keys
+from ntkexp.compose.plan import Plan
 from ntkexp.errors import UserError
 from ntkexp.execution.outcome import DONE, FAILED, is_finished
 from ntkexp.execution.prepare import checksums
-from ntkexp.execution.run import NOTHING_TYPED, Typed
-from ntkexp.identity import folder_of
 from ntkexp.results.lock import is_locked
 from ntkexp.results.status import forget_work, has_commits, read_status
 
@@ -44,14 +40,16 @@ class Outcome(StrEnum):
 @dataclass
 class Job:
     name: str  # the overrides in which the jobs of the sweep differ
-    config: DictConfig
-    folder: Path
+    plan: Plan
     outcome: Outcome = Outcome.waiting
     reason: str = ""
     log: Path | None = None
-    typed: Typed = NOTHING_TYPED
     # The overrides of all jobs of the batch that are this run.
     batch: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        return self.plan.folder
 
     @property
     def code(self) -> int:
@@ -67,27 +65,24 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
     axes = frozenset(typed_keys([word for words in batch for word in {*words} - common]))
     jobs: dict[Path, Job] = {}
     for overrides in batch:
-        config = composer.compose(overrides)
-        keys = frozenset(typed_keys(overrides))
-        finalise(config, keys)
-        typed = Typed(altering(config, keys), axes)
-        folder = folder_of(config)
-        name = " ".join(word for word in overrides if word not in common) or folder.name
+        plan = finalise(composer.compose(overrides), frozenset(typed_keys(overrides)))
+        plan = replace(plan, typed=altering(plan.config, plan.typed), axes=axes)
+        name = " ".join(word for word in overrides if word not in common) or plan.folder.name
         # Jobs that differ in keys without influence on the result are one run.
-        job = jobs.setdefault(folder, Job(name, config, folder, typed=typed))
+        job = jobs.setdefault(plan.folder, Job(name, plan))
         job.batch.append(tuple(overrides))
     return list(jobs.values())
 
 
 def look_up(job: Job, *, retry_failed: bool) -> None:
     """Set the outcome of a job that is done already, as its status.json says."""
-    if job.config.rerun:
+    if job.plan.config.rerun:
         return
     try:
         status = read_status(job.folder)
         if status is None:
             return
-        finished = is_finished(job.config, job.folder, status, checksums)
+        finished = is_finished(job.plan, status, checksums)
     except UserError as error:
         job.fail(str(error))
         return
@@ -120,7 +115,7 @@ def set_outcome(job: Job, code: int, message: str, *, stopping: bool) -> None:
         job.fail(str(error), job.folder / LOG)
         return
     # After a rerun that ended early, "finished" may be of the life before.
-    if status["state"] == "finished" and not (job.config.rerun and code != DONE):
+    if status["state"] == "finished" and not (job.plan.config.rerun and code != DONE):
         job.outcome = Outcome.finished
         if code < 0:
             # Killed when its work was done, perhaps before it had tidied up.
@@ -149,7 +144,7 @@ def _record_kill(job: Job, number: signal.Signals) -> None:
     try:
         with Run(job.folder, ()) as run:
             status = read_status(job.folder) or {}
-            if status.get("state") == "finished" and not job.config.rerun:
+            if status.get("state") == "finished" and not job.plan.config.rerun:
                 job.outcome = Outcome.finished  # by another process, after this one was killed
                 return
             run.write_status("failed", reason=reason, killed_by=number.name, log=LOG)
@@ -198,7 +193,7 @@ def _plan(job: Job) -> str:
         return "failed before" if job.outcome is Outcome.failed else str(job.outcome)
     if is_locked(job.folder / "lock"):
         return "running now"
-    if has_commits(job.folder) and not job.config.rerun:
+    if has_commits(job.folder) and not job.plan.config.rerun:
         return "to resume"
     return "to run again" if (job.folder / "status.json").exists() else "to run"
 

@@ -40,7 +40,7 @@ def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
     # torch when it first computes; each job then takes its number.
     threads.use(1)
     for job in jobs:
-        preload(job.config)
+        preload(job.plan)
     threads.use(1)
     total = done_before + len(jobs)
     with Progress("sweep", total, start=done_before, shown=config.progress) as progress:

@@ -192,7 +192,7 @@ def _return(
     failed = isinstance(number, Exception)
     return JobReturn(
         overrides=list(words),
-        cfg=job.config,
+        cfg=job.plan.config,
         status=JobStatus.FAILED if failed else JobStatus.COMPLETED,
         _return_value=number,
     )

@@ -14,18 +14,18 @@ import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from ntkexp.compose.finalise import plan_of
 from ntkexp.config import SlurmConfig
 from ntkexp.errors import RunTakenError, UserError
 from ntkexp.execution import run as life
 from ntkexp.execution.outcome import DONE
-from ntkexp.execution.run import NOTHING_TYPED, Typed
 from ntkexp.launch.job import BROKEN, Job, Outcome, set_outcome
 from ntkexp.progress import Progress
 from ntkexp.results.lock import SILENT_SECONDS
@@ -46,13 +46,14 @@ def run(jobs: Sequence[Job], config: DictConfig, done_before: int) -> int:
     executor = _executor(launcher)  # before anything is written
     for job in jobs:
         # Somewhere else: a folder relative to here means nothing there.
-        job.config.paths.outputs = str(Path(job.config.paths.outputs).absolute())
-        if job.config.rerun:
+        final = job.plan.config
+        final.paths.outputs = str(Path(final.paths.outputs).absolute())
+        if final.rerun:
             # Here and now: a job that comes back after a preemption must not begin again.
             with Run(job.folder, ()) as earlier:
                 earlier.clear()
-            job.config.rerun = False
-    work = [SlurmJob(job.config, job.folder.absolute(), job.typed) for job in jobs]
+            final.rerun = False
+    work = [SlurmJob(job.plan.config, job.plan.typed, job.plan.axes) for job in jobs]
     submitted = _submitted(executor, work)
     ids = " to ".join(dict.fromkeys(submitted[end].job_id for end in (0, -1)))
     print(f"submitted {len(jobs)} job{'s' if len(jobs) > 1 else ''}: {ids}")
@@ -209,8 +210,8 @@ class SlurmJob:
     """A callable that submitit pickles, sends and calls; and again after a preemption."""
 
     config: DictConfig
-    folder: Path
-    typed: Typed = NOTHING_TYPED
+    typed: frozenset[str]
+    axes: frozenset[str]
 
     def __call__(self) -> int:
         with _preemption() as preempted:
@@ -231,10 +232,11 @@ class SlurmJob:
         return DelayedSubmission(self)
 
     def _carry_out(self) -> int:
+        plan = replace(plan_of(self.config, self.typed), axes=self.axes)
         patience = time.monotonic() + SILENT_SECONDS + 60
         while True:
             try:
-                return life.run(self.config, self.folder, self.typed)
+                return life.run(plan)
             except RunTakenError as error:
                 # A life that was killed on another node looks alive until its lock goes stale.
                 if time.monotonic() > patience:

@@ -10,12 +10,11 @@ from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
 from ntkexp.compose.composition import Composer
-from ntkexp.compose.finalise import Parent, parents, refuse_unmet
+from ntkexp.compose.plan import Parent, Plan, refuse_unmet
 from ntkexp.config import LauncherConfig
 from ntkexp.execution import threads
 from ntkexp.execution.outcome import DONE
 from ntkexp.execution.prepare import preload
-from ntkexp.execution.run import Typed
 from ntkexp.launch.job import Job, Outcome, forecast, jobs_of, look_up, same_run, summary
 from ntkexp.results.files import refuse_unwritable
 
@@ -55,12 +54,12 @@ def sweep(
 def refuse_bad(jobs: Sequence[Job]) -> None:
     """Refuse what can be refused without data, before the first job starts."""
     for job in jobs:
-        refuse_unmet(job.config)
-    for outputs in {str(job.config.paths.outputs) for job in jobs}:
+        refuse_unmet(job.plan)
+    for outputs in {str(job.plan.config.paths.outputs) for job in jobs}:
         refuse_unwritable(Path(outputs))
     threads.use(1)  # a process with threads of its own could not be forked
     for job in jobs:
-        preload(job.config)
+        preload(job.plan)
 
 
 def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
@@ -74,7 +73,7 @@ def make_needed(jobs: Sequence[Job], config: DictConfig, engine: Engine) -> int:
         if code != DONE:
             return code
     for job in jobs:
-        unmet = [parent for parent in parents(job.config) if not parent.finished]
+        unmet = [parent for parent in job.plan.needs if not parent.finished]
         if unmet:
             job.fail(f"needs {unmet[0].folder}, which is not finished")
     return DONE
@@ -90,25 +89,24 @@ def _in_order(jobs: Sequence[Job]) -> list[list[Job]]:
     levels: dict[Path, int] = {}
     parents_by_folder: dict[Path, Parent] = {}
     for job in jobs:
-        _level(job.config, levels, parents_by_folder)
+        _level(job.plan, levels, parents_by_folder)
     grouped: dict[tuple[int, str], list[Job]] = {}  # by level and subcommand
     for folder, parent in parents_by_folder.items():
-        assert parent.made_by is not None
-        run = parent.made_by
-        parent_job = Job(" ".join(run.words), run.config, folder, typed=Typed(run.typed))
-        grouped.setdefault((levels[folder], run.command), []).append(parent_job)
+        assert parent.plan is not None
+        parent_job = Job(" ".join(parent.words), parent.plan)
+        grouped.setdefault((levels[folder], parent.plan.command), []).append(parent_job)
     return [grouped[key] for key in sorted(grouped)]
 
 
-def _level(config: DictConfig, levels: dict[Path, int], by_folder: dict[Path, Parent]) -> int:
-    """The length of the longest chain of unfinished runs that the run of `config` needs."""
+def _level(plan: Plan, levels: dict[Path, int], by_folder: dict[Path, Parent]) -> int:
+    """The length of the longest chain of unfinished runs that a run needs."""
     highest = 0
-    for parent in parents(config):
+    for parent in plan.needs:
         if parent.finished:
             continue
-        assert parent.made_by is not None
+        assert parent.plan is not None
         if parent.folder not in levels:
-            levels[parent.folder] = _level(parent.made_by.config, levels, by_folder)
+            levels[parent.folder] = _level(parent.plan, levels, by_folder)
             by_folder[parent.folder] = parent
         highest = max(highest, levels[parent.folder] + 1)
     return highest

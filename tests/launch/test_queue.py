@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from ntkexp.compose.plan import Plan
 from ntkexp.launch import slurm
 from ntkexp.launch import slurm as queue
 from ntkexp.launch.job import Job, Outcome
@@ -79,7 +80,8 @@ class Silent:
 
 def test_a_sweep_does_not_wait_for_a_cancelled_job(squeue: Path, tmp_path: Path) -> None:
     squeue.write_text("")
-    job = Job("seed=1", OmegaConf.create({"rerun": False}), tmp_path / "run")
+    config = OmegaConf.create({"rerun": False})
+    job = Job("seed=1", Plan(config=config, folder=tmp_path / "run"))
     submitted = Silent("7_1", Paths(tmp_path / "7_1.err"))
     with Progress("sweep", 1, shown=False) as progress:
         slurm._wait({submitted: job}, progress, Queue())

@@ -13,13 +13,12 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.execution.prepare import prepare
 from ntkexp.objectives.base import Loss
 from ntkexp.objectives.binary import BinaryLoss
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.objectives.squared_error import SquaredErrorLoss
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, prepared, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -107,7 +106,7 @@ def test_a_run_writes_them_beside_evals_that_stay_as_they_were(tmp_path: Path) -
     least = rows[rows["metric"] == "least_margin"].reset_index(drop=True)
     for column in ("step", "split", "subset"):
         assert list(least[column]) == list(evals[column])
-    start = prepare(composed([*words])).work
+    start = prepared(composed([*words])).work
     examples = start.dataset.train
     with torch.no_grad():
         outputs = start.model.eval()(examples.inputs).tolist()
@@ -126,7 +125,7 @@ def test_named_subsets_have_metrics_of_their_own(tmp_path: Path) -> None:
     run = train(tmp_path, *words, "objective=squared_error", *asked)
     rows = pd.read_parquet(run / "metrics.parquet").query("split == 'train'")
     by_subset = rows.pivot(index="step", columns="subset", values="value")
-    corrupted = prepare(composed([*words])).work.dataset.train.corrupted
+    corrupted = prepared(composed([*words])).work.dataset.train.corrupted
     share = float(corrupted.double().mean())
     mixed = share * by_subset["noisy"] + (1 - share) * by_subset["intact"]
     np.testing.assert_allclose(mixed, by_subset["all"], rtol=1e-9)

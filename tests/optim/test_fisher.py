@@ -76,9 +76,9 @@ def test_layers_of_a_deep_network_pass_in_order(monkeypatch: pytest.MonkeyPatch)
     config = composed(
         ["data=mnist", "model=mlp", "model.depth=2", WORDS[0], "optim.steps=1", *TINY]
     )
-    from ntkexp.execution.prepare import prepare
+    from tests.tiny_runs import prepared
 
-    prepare(config).work.advance(1)
+    prepared(config).work.advance(1)
     assert seen == [["hidden1", "hidden2", "output"]]
 
 

@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from ntkexp.data import Split
-from ntkexp.execution.prepare import prepare
 from ntkexp.training import supervised
 from tests.pretended import device
 from tests.pretended.cuda import pretended
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, prepared, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 SHORT = (
@@ -134,7 +133,7 @@ def test_a_step_waits_for_the_device_so_many_times_at_most(
     monkeypatch.setattr(supervised, "BURST_SECONDS", 1e9)
     with pretended():
         words = [*RUNS[name], "optim.steps=100", f"paths.outputs={tmp_path}"]
-        work = prepare(composed(words)).work
+        work = prepared(composed(words)).work
         work.advance(3)
         device.waits.clear()
         work.advance(33)

@@ -11,9 +11,8 @@ import torch
 from torch.nn import functional
 
 from ntkexp.errors import UserError
-from ntkexp.execution.prepare import prepare
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, prepared, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -36,7 +35,7 @@ def test_they_are_the_outputs_and_losses_of_the_network(tmp_path: Path) -> None:
     options = ["probe.snapshot.looks=true", "probe.snapshot.split=train"]
     words = [*WORDS, "probe=[snapshot]", "optim.steps=7", "probe.snapshot.examples=11", *options]
     found = pd.read_parquet(train(tmp_path, *words) / "snapshot.parquet").query("step == 7")
-    work = prepare(composed(words)).work
+    work = prepared(composed(words)).work
     assert isinstance(work, Supervised)
     while work.step < 7:
         work.advance(7)

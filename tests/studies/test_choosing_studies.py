@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ntkexp import studies
+from ntkexp.compose.finalise import plan_of
 from ntkexp.data.fitted_digits import FittedDigits
 from ntkexp.errors import UserError
 from ntkexp.execution.prepare import checksums, prepare
@@ -99,7 +100,6 @@ def test_a_probe_of_training_runs_is_refused_in_one_line(probe: str, tmp_path: P
 
 @pytest.mark.usefixtures("made_images")
 def test_a_study_is_made_from_the_images_that_it_reads() -> None:
-    config = composed(
-        ["+exp=adaptive/targets", "study.seeds=1", "study.train_examples=20"], "study"
-    )
-    assert prepare(config).data == checksums(config) == FittedDigits().files() != {}
+    words = ["+exp=adaptive/targets", "study.seeds=1", "study.train_examples=20"]
+    plan = plan_of(composed(words, "study"))
+    assert prepare(plan).data == checksums(plan) == FittedDigits().files() != {}

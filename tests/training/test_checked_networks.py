@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from torch import Tensor, nn
 
+from ntkexp.compose.finalise import plan_of
 from ntkexp.errors import UserError
 from ntkexp.execution.run import run
-from ntkexp.identity import folder_of, identity
+from ntkexp.identity import identity
 from ntkexp.models.base import Model
 from ntkexp.results.status import read_status
 from ntkexp.tangent import independence
@@ -35,7 +36,7 @@ class Coupling(Model):
 
 def train(outputs: Path, *words: str) -> int:
     config = composed([*WORDS, *words, f"paths.outputs={outputs}", "progress=false", "device=cpu"])
-    return run(config, folder_of(config))
+    return run(plan_of(config))
 
 
 def test_a_coupling_interrupts_the_run_and_the_same_command_takes_the_look_again(

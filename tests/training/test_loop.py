@@ -11,15 +11,14 @@ import pytest
 
 from ntkexp.config import ProbingConfig, Spacing
 from ntkexp.errors import UserError
-from ntkexp.execution.prepare import prepare
 from ntkexp.optim import Schedule
 from ntkexp.optim.sgd import Sgd
 from ntkexp.probes.spectrum import Spectrum
 from ntkexp.studies.linear_modes import LinearModes
+from ntkexp.training.prepared import refuse_unoffered
 from ntkexp.training.schedule import learning_rate, looks_of
 from ntkexp.training.study import Parts
-from ntkexp.training.work import refuse_unoffered
-from tests.tiny_runs import TINY, composed, train
+from tests.tiny_runs import TINY, composed, prepared, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -133,7 +132,7 @@ def test_named_subsets_are_evaluated_apart(tmp_path: Path) -> None:
     run = train(tmp_path / "subsets", *words, "evaluate.subsets=[noisy,intact]")
     rows = pd.read_parquet(run / "evals.parquet")
     both = rows.query("split == 'train'").pivot(index="step", columns="subset", values="loss")
-    dataset = prepare(composed([*words])).work.dataset
+    dataset = prepared(composed([*words])).work.dataset
     share = float(dataset.train.corrupted.double().mean())
     assert 0 < share < 1
     mixed = share * both["noisy"] + (1 - share) * both["intact"]

@@ -14,13 +14,12 @@ from torch import nn
 from ntkexp import models
 from ntkexp.data import Split
 from ntkexp.errors import UserError
-from ntkexp.execution.prepare import prepare
 from ntkexp.models.mlp import Mlp
 from ntkexp.tangent import tangent_kernel
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.alpha_scale import AlphaScale, Heads, Offset, OnTrainingSet
 from ntkexp.transforms.base import Transformed
-from tests.tiny_runs import TINY, composed, goes_on, table, train
+from tests.tiny_runs import TINY, composed, goes_on, prepared, table, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -191,7 +190,7 @@ def test_frozen_statistics_are_neither_used_up_nor_moved(tmp_path: Path) -> None
     assert (weights["norm1.running_mean"] == 0).all()
     assert weights["norm1.num_batches_tracked"] == 0
     # Bit for bit the outputs of the network, as f - f_0 = 0.
-    work = prepare(composed([*words, "transform.batch_norm=eval"])).work
+    work = prepared(composed([*words, "transform.batch_norm=eval"])).work
     assert isinstance(work, Supervised)
     x = work.dataset.train.inputs[:5]
     assert torch.equal(work.model(x), work.transformed.kernel(x))  # type: ignore[misc]

@@ -10,9 +10,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from ntkexp.execution.prepare import prepare
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import TINY, composed, goes_on, train
+from tests.tiny_runs import TINY, composed, goes_on, prepared, train
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -23,7 +22,7 @@ MADE = ("transform=tests.transforms.made_transforms.FromZero",)
 def test_it_trains_the_transformed_function_at_its_rate(tmp_path: Path) -> None:
     words = (*WORDS, *MADE, "optim.lr=0.05", "optim.momentum=0", "probe=[]")
     run = train(tmp_path, *words)
-    work = prepare(composed(words)).work
+    work = prepared(composed(words)).work
     assert isinstance(work, Supervised)
     losses = []
     for step in range(20):
@@ -48,7 +47,7 @@ def test_the_quicker_way_is_taken_and_gives_the_same(tmp_path: Path) -> None:
         for quick in ("true", "false")
     )
     np.testing.assert_allclose(quick["train_loss"], slow["train_loss"], rtol=1e-5)
-    work = prepare(composed(words)).work
+    work = prepared(composed(words)).work
     assert isinstance(work, Supervised)
     work.model.start[-1].weight.data += 1  # only the slower way asks it
     work.advance(1)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ntkexp import models
+from ntkexp.compose.finalise import plan_of
 from ntkexp.execution.prepare import prepare
 from ntkexp.models.mlp import Mlp
 from ntkexp.scripts.tools.bench.configs import composed
@@ -47,7 +48,7 @@ LARGE, TURN_SECONDS = 1024, 0.2
 def ours(outputs: str, optim: str, width: int) -> Callable[[int], None]:
     """Makes so many steps of all members."""
     words = (f"optim={optim}", f"model.width={width}", f"paths.outputs={outputs}")
-    work = prepare(composed([*WORDS, *words])).work
+    work = prepare(plan_of(composed([*WORDS, *words]))).work
 
     def steps(count: int) -> None:
         goal = work.step + count

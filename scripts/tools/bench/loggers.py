@@ -14,9 +14,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+from ntkexp.compose.finalise import plan_of
 from ntkexp.execution.prepare import prepare
 from ntkexp.execution.run import begin, loop_of
-from ntkexp.identity import folder_of
 from ntkexp.loggers.mirror import Mirror, mirror_for
 from ntkexp.results import Run
 from ntkexp.scripts.tools.bench.configs import composed
@@ -54,15 +54,15 @@ def measure(name: str, steps: int, every_seconds: float, outputs: str) -> str:
              "progress=false", "device=cpu", f"checkpoint.every_seconds={every_seconds}",
              f"paths.outputs={outputs}", f"logger=[{name}]"]  # fmt: skip
     words += [OFFLINE[name].format(outputs)] if name in OFFLINE else []
-    config = composed(words, typed=frozenset({"optim.steps"}))
-    ready, whole = prepare(config), Spent()
-    with Run(folder_of(config), ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):
-        begin(run, config, ready)
-        mirror = mirror_for(config, run)
+    plan = plan_of(composed(words, typed=frozenset({"optim.steps"})))
+    ready, whole = prepare(plan), Spent()
+    with Run(plan.folder, ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):
+        begin(run, plan, ready)
+        mirror = mirror_for(plan.config, run)
         mirror.__class__ = Timed
         with mirror:
             Timed.spent = Spent()
-            loop = loop_of(ready, run, config, None, mirror)
+            loop = loop_of(ready, run, plan, None, mirror.catch_up)
             with whole.counted():
                 loop.go(lambda: False)
     spent = Timed.spent

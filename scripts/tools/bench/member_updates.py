@@ -21,6 +21,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from ntkexp.compose.finalise import plan_of
 from ntkexp.execution.prepare import prepare
 from ntkexp.scripts.tools.bench.configs import composed
 from ntkexp.scripts.tools.bench.members import SWEEP
@@ -37,7 +38,7 @@ UPDATES, LARGE = 100, 1536
 
 def ready(outputs: str, words: str) -> Work:
     words_of_all = (*SWEEP, "optim.steps=100000000", f"paths.outputs={outputs}")
-    return prepare(composed([*words_of_all, words])).work
+    return prepare(plan_of(composed([*words_of_all, words]))).work
 
 
 def milliseconds(work: Work, steps: int) -> float:

@@ -17,7 +17,6 @@ from ntkexp import data, models
 from ntkexp.config import TrainConfig
 from ntkexp.data import Split
 from ntkexp.errors import UserError
-from ntkexp.execution.prepare import prepare
 from ntkexp.tangent import tangent_kernel
 from ntkexp.theory.frozen_kernel import FrozenKernel
 from ntkexp.training.function_space import routes
@@ -25,7 +24,16 @@ from ntkexp.training.function_space.learner import FunctionLearner
 from ntkexp.training.prepared import NetworkOnData
 from ntkexp.training.supervised import Supervised
 from ntkexp.transforms.linearise import Linearised
-from tests.tiny_runs import TINY, assert_agree, assert_same_files, composed, goes_on, table, train
+from tests.tiny_runs import (
+    TINY,
+    assert_agree,
+    assert_same_files,
+    composed,
+    goes_on,
+    prepared,
+    table,
+    train,
+)
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -222,7 +230,7 @@ def test_many_at_once_are_those_alone(which: str, batch_size: str, tmp_path: Pat
 
 def test_runs_of_one_kernel_compute_it_once(tmp_path: Path) -> None:
     words = [*WORDS, "members={data.noise: [0.0, 0.5], seed: [3, 4]}"]
-    work = prepare(composed(words)).work
+    work = prepared(composed(words)).work
     learners = [one.learner for one in work.works]  # type: ignore[attr-defined]
     kernels = [learner.kernels for learner in learners]
     assert kernels[0] is kernels[2] and kernels[1] is kernels[3]
@@ -236,7 +244,7 @@ def test_members_go_on_where_they_were_cut_short(tmp_path: Path) -> None:
 
 def test_many_updates_are_made_in_function_space_and_few_by_forward_mode() -> None:
     def chosen(*words: str) -> tuple[str, dict[str, object]]:
-        ready = prepare(composed([*WORDS, "probe=[]", *words]))
+        ready = prepared(composed([*WORDS, "probe=[]", *words]))
         assert isinstance(ready.work, Supervised)
         return ready.work.learner.route, dict(ready.about["route"])
 

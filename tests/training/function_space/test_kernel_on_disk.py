@@ -11,12 +11,11 @@ from omegaconf import OmegaConf
 
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.execution.prepare import prepare
 from ntkexp.tangent import tiles
 from ntkexp.training import experiment
 from ntkexp.training.function_space import routes
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import assert_agree, assert_same_files, composed, table, train
+from tests.tiny_runs import assert_agree, assert_same_files, composed, prepared, table, train
 from tests.training.function_space.test_function_space import (
     CASES,
     MEMBERS,
@@ -109,7 +108,7 @@ def test_many_at_once_share_the_kernels_on_disk(tmp_path: Path) -> None:
 
 def chosen(outputs: Path, *words: str) -> tuple[str, dict[str, object]]:
     config = composed([*WORDS, "probe=[]", f"paths.outputs={outputs}", *words])
-    ready = prepare(config)
+    ready = prepared(config)
     assert isinstance(ready.work, Supervised)
     return ready.work.learner.route, dict(ready.about["route"])
 

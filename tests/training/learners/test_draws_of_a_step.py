@@ -10,10 +10,9 @@ import torch
 from torch import nn
 
 from ntkexp.errors import UserError
-from ntkexp.execution.prepare import prepare
 from ntkexp.models.drawing import drawing_layers
 from ntkexp.training.supervised import Supervised
-from tests.tiny_runs import assert_same_files, composed, train
+from tests.tiny_runs import assert_same_files, composed, prepared, train
 
 WORDS = (
     "model=mlp",
@@ -49,7 +48,7 @@ def test_a_run_goes_on_as_if_it_had_not_been_cut_short(tmp_path: Path, words: li
 
 
 def test_other_units_are_dropped_at_every_step_and_nobody_elses_numbers_are_drawn() -> None:
-    work = prepare(composed(dropping("probe=[]"))).work
+    work = prepared(composed(dropping("probe=[]"))).work
     assert isinstance(work, Supervised)
     dropped = []
     work.model[2].register_forward_hook(lambda *told: dropped.append(told[2] == 0))
@@ -99,4 +98,4 @@ def test_members_see_their_own_streams(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_is_refused(words: list[str], told: str) -> None:
     with pytest.raises(UserError, match=told):
-        prepare(composed(words))
+        prepared(composed(words))
