@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from ntkexp import members
 from ntkexp.compose.check import check, keep_typed_limit, refuse_other_sizes, shrink
 from ntkexp.compose.composition import forget_bases
+from ntkexp.compose.overrides import altering
 from ntkexp.compose.parents import HANDED_ON, composed
 from ntkexp.compose.plan import Parent, Part, Plan
 from ntkexp.errors import UserError
@@ -34,7 +35,7 @@ def finalise(config: DictConfig, typed: frozenset[str] = frozenset()) -> Plan:
     shrink(config, typed)
     check(config)
     keep_typed_limit(config, typed)
-    plan = plan_of(config, typed)
+    plan = plan_of(config, altering(config, typed))
     refuse_other_sizes([(columns, part.config) for columns, part in plan.members])
     return plan
 

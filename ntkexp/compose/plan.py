@@ -42,8 +42,8 @@ class Plan(Part):
     """A run: its final config, its folder, and the part of the config that decides its numbers.
 
     `members` has the values in which each differs, and its own config. `needs` are the runs whose
-    files it or a member reads, each file once. `typed` are the keys that somebody typed for it,
-    `axes` those over which a sweep goes.
+    files it or a member reads, each file once. `typed` are the keys that somebody typed and that
+    differ from its experiment, `axes` those over which a sweep goes.
     """
 
     folder: Path

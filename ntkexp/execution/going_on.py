@@ -18,7 +18,7 @@ from ntkexp.compose.plan import Plan
 from ntkexp.errors import DamagedRunError
 from ntkexp.execution.outcome import compare_data
 from ntkexp.identity import digest
-from ntkexp.results.status import read_card, read_status, refuse_damaged
+from ntkexp.results.status import Card, read_card, read_status, refuse_damaged
 
 if TYPE_CHECKING:
     from ntkexp.results.store import Run
@@ -32,19 +32,18 @@ def take_up(stored: Run, plan: Plan, ready: Ready) -> bytes | None:
     """The checkpoint of the longest run that this one can go on from, whose rows it now has."""
     from ntkexp.checkpoint import restored, saved
 
+    reason = _depends_on_horizon(plan.config)
     candidates = [
-        (content, folder)
-        for folder in _shorter(plan)
+        (content, folder, card)
+        for folder, card in _shorter(plan)
         if (content := restored((folder / WORK).read_bytes()))["step"] <= ready.work.last
     ]
     if not candidates:
         return None
-    content, folder = max(candidates, key=lambda candidate: int(candidate[0]["step"]))
-    if reason := _depends_on_horizon(plan.config):
+    content, folder, card = max(candidates, key=lambda candidate: int(candidate[0]["step"]))
+    if reason:
         print(f"begins anew, and not from {folder}: {reason} may depend on the horizon")
         return None
-    card = read_card(folder)
-    assert card is not None
     compare_data(folder, "was made", card.facts.get("data", {}), ready.data)
     # Other threads add up in another order.
     stored.facts["threads"] = card.facts.get("threads")
@@ -53,7 +52,7 @@ def take_up(stored: Run, plan: Plan, ready: Ready) -> bytes | None:
     return saved(content["state"])
 
 
-def _shorter(plan: Plan) -> Iterator[Path]:
+def _shorter(plan: Plan) -> Iterator[tuple[Path, Card]]:
     """The finished runs beside it that kept their work and differ in their horizon alone."""
     wanted = _but_horizon(plan.decides)
     for sibling in sorted(plan.folder.parent.iterdir()):
@@ -65,7 +64,7 @@ def _shorter(plan: Plan) -> Iterator[Path]:
             card = read_card(sibling) if WORK in status.get("files", {}) else None
             if card is not None and _but_horizon(card.hashed) == wanted:
                 refuse_damaged(sibling, status)
-                yield sibling
+                yield sibling, card
 
 
 def _but_horizon(decides: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ntkexp.compose.plan import Plan
 from ntkexp.errors import UserError
-from ntkexp.results.status import forget_work, read_card, read_status, refuse_damaged
+from ntkexp.results.status import Card, forget_work, read_card, read_status, refuse_damaged
 
 DONE, FAILED = 0, 1
 # Checksums by file.
@@ -39,7 +39,7 @@ def is_finished(plan: Plan, status: Mapping[str, Any], data: Callable[[Plan], Da
     if status["state"] != "finished":
         return False
     refuse_damaged(plan.folder, status)
-    refuse_other_data(plan, data)
+    refuse_other_data(plan, read_card(plan.folder), data)
     forget_work(plan.folder)
     return True
 
@@ -49,12 +49,11 @@ def has_diverged(status: Mapping[str, Any] | None) -> bool:
     return status is not None and status["state"] == "failed" and "diverged_at" in status
 
 
-def refuse_other_data(plan: Plan, data: Callable[[Plan], Data]) -> None:
+def refuse_other_data(plan: Plan, card: Card | None, data: Callable[[Plan], Data]) -> None:
     """Refuse a finished run that was made from other data.
 
     Where the data are not on this machine nothing is compared, and the run counts.
     """
-    card = read_card(plan.folder)
     kept = card.facts.get("data") if card is not None else None
     if not kept:
         return

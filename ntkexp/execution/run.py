@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 from omegaconf import OmegaConf
 
-from ntkexp.compose.overrides import altering
 from ntkexp.compose.plan import Plan, refuse_unmet
 from ntkexp.errors import Diverged, Interrupted, UserError
 from ntkexp.execution import going_on, threads
@@ -123,7 +122,7 @@ def begin(stored: Run, plan: Plan, ready: Ready) -> bytes | None:
         command=plan.command,
         hashed=plan.decides,
         axes=tuple(sorted(plan.axes)),
-        typed=tuple(sorted(altering(config, plan.typed) - {"exp"})),
+        typed=tuple(sorted(plan.typed - {"exp"})),
         facts={"data": dict(ready.data), "threads": number},
     )
     stored.begin(OmegaConf.to_yaml(config, resolve=True), facts, card)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ntkexp.compose.composition import Composer
 from ntkexp.compose.finalise import finalise
-from ntkexp.compose.overrides import altering, typed_keys
+from ntkexp.compose.overrides import typed_keys
 from ntkexp.compose.plan import Plan
 from ntkexp.errors import UserError
 from ntkexp.execution.outcome import DONE, FAILED, is_finished
@@ -66,10 +66,9 @@ def jobs_of(composer: Composer, batch: Sequence[Sequence[str]]) -> list[Job]:
     jobs: dict[Path, Job] = {}
     for overrides in batch:
         plan = finalise(composer.compose(overrides), frozenset(typed_keys(overrides)))
-        plan = replace(plan, typed=altering(plan.config, plan.typed), axes=axes)
         name = " ".join(word for word in overrides if word not in common) or plan.folder.name
         # Jobs that differ in keys without influence on the result are one run.
-        job = jobs.setdefault(plan.folder, Job(name, plan))
+        job = jobs.setdefault(plan.folder, Job(name, replace(plan, axes=axes)))
         job.batch.append(tuple(overrides))
     return list(jobs.values())
 

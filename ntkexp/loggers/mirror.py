@@ -19,10 +19,8 @@ import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.errors import Diverged, UserError
-from ntkexp.identity import plain
 from ntkexp.keys import EXECUTION_KEYS
 from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
-from ntkexp.members import expanded
 from ntkexp.results.files import make_folder, remove_tree
 from ntkexp.results.status import flattened
 from ntkexp.results.store import LOGS
@@ -36,13 +34,13 @@ STEP, COMMITS = "step", "commits"
 def mirror_for(config: DictConfig, run: Run) -> Mirror:
     """The loggers that a config chooses, for its run."""
     loggers = cast("dict[str, Logger]", OmegaConf.to_object(config.logger))
+    plain = OmegaConf.to_container(config, resolve=True, enum_to_str=True)
     values = {
         key: value
-        for key, value in flattened(plain(config)).items()
+        for key, value in flattened(cast("dict[str, Any]", plain)).items()
         if key not in EXECUTION_KEYS and key.partition(".")[0] not in EXECUTION_KEYS
     }
-    members = expanded(config.members) if config.members else ()
-    return Mirror(loggers, run, config.name, values, tuple(members))
+    return Mirror(loggers, run, config.name, values, tuple(map(str, config.members or ())))
 
 
 @dataclass
