@@ -173,6 +173,7 @@ def compared(
             }
         )
         for name, mask in masks.items()
+        if mask.any()  # a coarse lattice may have no point in one
     ]
     return map_, pd.concat(areas)
 

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ntkexp.compose.finalise import finalise
 from ntkexp.data.disk import lattice
 from ntkexp.errors import UserError
+from ntkexp.execution import run as life
 from ntkexp.references import FromRun
 from ntkexp.studies.yin_yang_maps import RunOfMembers, YinYangMaps, levels_of
-from tests.tiny_runs import table, train
+from tests.tiny_runs import composer, table, train
 
 GRID = 6
 WORDS = (
@@ -71,6 +73,21 @@ def test_runs_that_miss_a_level_have_no_row_and_keep_their_last_loss(both: dict[
         end = curve[curve["regime"] == regime].iloc[-1]
         assert end["median"] == pytest.approx(last.median())
         assert end["low"] <= end["median"] <= end["high"]
+
+
+def test_the_experiment_comes_to_its_end_in_miniature(tmp_path: Path) -> None:
+    """Both regimes pass a level in a few steps; no point of a lattice of 5 x 5 is between discs."""
+    words = [
+        f"study.{regime}.{name}.set={{members:{{seed:[0,1]}}}}"
+        for regime in ("non_linear", "linear")
+        for name in ("snapshot", "events", "steps")
+    ]
+    words += ["+exp=lazy/yin_yang_maps", "scale=tiny", "with_parents=true", "device=cpu"]
+    words += ["progress=false", f"paths.outputs={tmp_path}"]
+    plan = finalise(composer("study").compose(words), frozenset({"scale"}))
+    assert life.run(plan) == 0
+    assert set(table(plan.folder, "yin_yang_maps")["runs"]) == {2}
+    assert set(table(plan.folder, "yin_yang_areas")["area"]) == {"all", "discs", "open"}
 
 
 def test_a_level_that_no_seed_passed_in_both_regimes_has_no_map() -> None:
