@@ -54,6 +54,7 @@ def plan_of(config: DictConfig, typed: frozenset[str] = frozenset()) -> Plan:
     decides = hashed(plain(config))
     return Plan(
         config=config,
+        command="study" if "study" in config else "train",
         folder=Path(config.paths.outputs, config.name, digest(decides)),
         decides=decides,
         parents=parents,

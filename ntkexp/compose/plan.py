@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.members import Columns
-from ntkexp.references import FromRun, checksum
+from ntkexp.references import checksum
 from ntkexp.results.status import read_status
 
 
@@ -24,22 +23,11 @@ class Part:
     config: DictConfig
     parents: Mapping[str, Parent] = field(default_factory=dict)
 
-    def plain(self) -> TrainConfig | StudyConfig:
-        """The config as typed objects, whose references say where their files are."""
-        plain = OmegaConf.to_object(self.config)
-        assert isinstance(plain, TrainConfig | StudyConfig)
-        for key, parent in self.parents.items():
-            place: Any = plain
-            for name in key.split("."):
-                place = place[name] if isinstance(place, Mapping) else getattr(place, name)
-            assert isinstance(place, FromRun)
-            place.key, place.folder = key, str(parent.folder)
-        return plain
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Part):
-    """A run: its final config, its folder, and the part of the config that decides its numbers.
+    """A run: its subcommand, its final config, its folder, and what of the config decides its
+    numbers.
 
     `members` has the values in which each differs, and its own config. `needs` are the runs whose
     files it or a member reads, each file once. `typed` are the keys that somebody typed and that
@@ -47,16 +35,12 @@ class Plan(Part):
     """
 
     folder: Path
+    command: str = "train"
     decides: Mapping[str, Any] = field(default_factory=dict)
     members: Sequence[tuple[Columns, Part]] = ()
     needs: Sequence[Parent] = ()
     typed: frozenset[str] = frozenset()
     axes: frozenset[str] = frozenset()
-
-    @property
-    def command(self) -> str:
-        """The subcommand that the config is for."""
-        return "study" if "study" in self.config else "train"
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ntkexp.compose.plan import Plan
-from ntkexp.config import TrainConfig
+from omegaconf import OmegaConf
+
+from ntkexp.compose.plan import Part, Plan
+from ntkexp.config import StudyConfig, TrainConfig
+from ntkexp.references import FromRun
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 
 def prepare(plan: Plan) -> Ready:
     """Build and load all that a run needs; nothing of it is written."""
-    plain = plan.plain()
-    many = [(columns, member.plain()) for columns, member in plan.members]
+    plain = plain_of(plan)
+    many = [(columns, plain_of(member)) for columns, member in plan.members]
     if not isinstance(plain, TrainConfig):
         from ntkexp.training import study
 
@@ -38,6 +41,19 @@ def prepare(plan: Plan) -> Ready:
     return replace(ready, data={**ready.data, **_files_of_runs(plan)})
 
 
+def plain_of(part: Part) -> TrainConfig | StudyConfig:
+    """A config as typed objects, whose references say where their files are."""
+    plain = OmegaConf.to_object(part.config)
+    assert isinstance(plain, TrainConfig | StudyConfig)
+    for key, parent in part.parents.items():
+        place: Any = plain
+        for name in key.split("."):
+            place = place[name] if isinstance(place, Mapping) else getattr(place, name)
+        assert isinstance(place, FromRun)
+        place.key, place.folder = key, str(parent.folder)
+    return plain
+
+
 def _files_of_runs(plan: Plan) -> Mapping[str, str]:
     """The checksums of the files of other runs, which count among the data of a run."""
     return {parent.provenance_name: parent.checksum for parent in plan.needs}
@@ -45,7 +61,7 @@ def _files_of_runs(plan: Plan) -> Mapping[str, str]:
 
 def checksums(plan: Plan) -> Mapping[str, str]:
     """The checksums of the files that a run would read here, found without loading them."""
-    plain = plan.plain()
+    plain = plain_of(plan)
     images = (plain.data if isinstance(plain, TrainConfig) else plain.study).files()
     return {**images, **_files_of_runs(plan)}
 
@@ -74,7 +90,7 @@ def preload(plan: Plan) -> None:
 
 def _tables(plan: Plan) -> Sequence[Table]:
     # torch and pandas are worth their seconds only where there is work to do.
-    plain = plan.plain()
+    plain = plain_of(plan)
     if isinstance(plain, TrainConfig):
         from ntkexp.training import experiment
 

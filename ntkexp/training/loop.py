@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
+import pandas as pd
 import torch
 
 from ntkexp.checkpoint import npy, on_device, restored, saved
@@ -14,7 +16,7 @@ from ntkexp.probes import Probe, View
 from ntkexp.progress import Listener, Progress, reporting_to
 from ntkexp.results import Run
 from ntkexp.training.prepared import CPU
-from ntkexp.training.price import Price
+from ntkexp.training.price import KNOWN_AFTER_SECONDS, to_come
 from ntkexp.training.schedule import Looks, listed
 from ntkexp.training.work import Work, Written
 
@@ -51,7 +53,10 @@ class Loop:
         self.keeps, self.device = listed(keep_at), device
         self.keep_work = keep_work
         self.looked, self.kept = -1, -1
-        self.price = Price()
+        # For the price of what is to come, which is told once.
+        self.seconds = {"look": 0.0, "step": 0.0}
+        self.looks_made, self.told = 0, not shown
+        self.rows_of_first_look: Mapping[str, pd.DataFrame] = {}
         self._committed_at = time.monotonic()
         self._progress = Progress(label, 0, shown=False)
 
@@ -80,9 +85,11 @@ class Loop:
             if self.keep_work and self.work.over and event is None and self.looked < self.work.step:
                 self._keep_work()
             if (due := self._look_is_due()) or event is not None:
-                with self.price.of("look"):
+                with self._timed("look"):
                     self.look(event, scheduled=due)
-                self.price.looked(self.run.pending() if self.shown else {})
+                if not self.looks_made and not self.told:
+                    self.rows_of_first_look = self.run.pending()
+                self.looks_made += 1
             self._keep_files()
             if self.work.over:
                 break
@@ -90,9 +97,26 @@ class Loop:
                 raise Interrupted
             if time.monotonic() - self._committed_at >= self.commit_every_seconds:
                 self.commit()
-            with self.price.of("step"):
+            with self._timed("step"):
                 event = self._advance(stop_asked)
-            self._progress.say(self.price.line(self.looks, self.work.step, self.work.last))
+            self._tell_price()
+
+    @contextmanager
+    def _timed(self, activity: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.seconds[activity] += time.monotonic() - began
+
+    def _tell_price(self) -> None:
+        """Say once, when it is known, about how long the rest takes."""
+        known = self.looks_made and sum(self.seconds.values()) >= KNOWN_AFTER_SECONDS
+        if self.told or not known:
+            return
+        self.told = True
+        looked, seconds, rows = self.looks_made, self.seconds, self.rows_of_first_look
+        step, last = self.work.step, self.work.last
+        line = to_come(self.looks, step, last, looked=looked, seconds=seconds, rows=rows)
+        self._progress.say(line)
 
     def _look_is_due(self) -> bool:
         step = self.work.step
@@ -188,7 +212,7 @@ class Loop:
         state = restored(checkpoint)
         self.work.restore(state["work"], self.run.read_kept)
         self.looked, self.kept = state["looked"], state.get("kept", -1)
-        self.price.told = True  # in an earlier life
+        self.told = True  # in an earlier life
         for probes, states in zip(self.probes, state["probes"], strict=True):
             for name, probe in probes.items():
                 probe.restore(on_device(states[name], self.device))
