@@ -29,13 +29,9 @@ from ntkexp.references import hashed_reference, is_reference
 NOT_HASHED = (*EXECUTION_KEYS, *DESCRIPTION_KEYS, "name", "recipe", "scale")
 
 
-def identity(config: DictConfig) -> str:
+def digest(values: Mapping[str, Any]) -> str:
     """Twelve characters, the same for all runs with the same numbers and different for all
     others."""
-    return digest(hashed(plain(config)))
-
-
-def digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -58,3 +58,31 @@ def test_the_engine_and_the_theory_know_nothing_of_runs() -> None:
     # The store has its tiles, and `machine` says how much memory there is.
     assert found["tangent"] <= {"errors", "machine", "progress", "results"}
     assert found["theory"] <= {"errors"}
+
+
+def loaded_with(*modules: str) -> set[str]:
+    """The modules that are loaded when these are, by imports outside of functions."""
+    loaded, ahead = set[str](), [*modules]
+    while ahead:
+        module = ahead.pop()
+        place = HOME.joinpath(*module.split(".")[1:])
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if module in loaded or not file.is_file():
+            continue
+        loaded.add(module)
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ntkexp"):
+                source = str(node.module)
+                ahead += [source, *(f"{source}.{name.name}" for name in node.names)]
+    return loaded
+
+
+def test_a_run_of_one_network_loads_no_other_route_no_stack_and_no_logger() -> None:
+    loaded = loaded_with(
+        "ntkexp.execution.run", "ntkexp.training.experiment", "ntkexp.training.loop",
+        "ntkexp.results.store", "ntkexp.transforms.plain",
+    )  # fmt: skip
+    assert "ntkexp.training.learners.network" in loaded
+    others = ("function_space", "factors", "members")
+    parts = (*(f"ntkexp.training.{other}" for other in others), "ntkexp.loggers")
+    assert not [module for module in loaded if module.startswith(parts)]

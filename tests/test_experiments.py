@@ -11,18 +11,18 @@ import pytest
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import components
+from ntkexp import components, probes
 from ntkexp import identity as identities
 from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.execution.run import run
 from ntkexp.experiments import Experiment, _files, experiments
-from ntkexp.identity import digest, hashed, identity, plain
+from ntkexp.identity import digest, hashed, plain
 from ntkexp.references import references
-from ntkexp.training.experiment import build_probes, tables
+from ntkexp.training.supervised import Supervised
 from tests.conftest import Ntkexp
 from tests.docs.pages import TOP
-from tests.tiny_runs import composed, composer
+from tests.tiny_runs import composed, composer, identity
 
 pytestmark = pytest.mark.usefixtures("made_images")
 
@@ -74,7 +74,7 @@ def test_a_training_experiment_composes_and_its_probes_agree(experiment: Experim
     config = as_shipped(experiment.name)
     typed = OmegaConf.to_object(config)
     assert isinstance(typed, TrainConfig)
-    assert build_probes(typed).keys() == config.probe.keys()
+    assert probes.build(typed.probe).keys() == config.probe.keys()
     assert config.name == experiment.name
     assert config.figures
 
@@ -94,7 +94,8 @@ def test_a_training_experiment_trains(experiment: Experiment, tmp_path: Path) ->
     assert run(plan) == 0
     typed = OmegaConf.to_object(config)
     assert isinstance(typed, TrainConfig)
-    declared = {table.name for table in tables(typed, build_probes(typed))}
+    built = probes.build(typed.probe)
+    declared = {table.name for table in probes.all_tables(Supervised.tables(typed), built)}
     written = {file.stem for file in plan.folder.glob("*.parquet")}
     assert written == declared | ({"members"} if config.members else set())
 

@@ -9,10 +9,10 @@ import pytest
 from omegaconf import OmegaConf
 
 from ntkexp.errors import UserError
-from ntkexp.identity import digest, hashed, identity, plain
+from ntkexp.identity import digest, hashed, plain
 from ntkexp.models.mlp import Mlp
 from ntkexp.optim.sgd import Sgd
-from tests.tiny_runs import composed, read_plain
+from tests.tiny_runs import composed, identity, read_plain
 
 
 def told(*words: str) -> dict[str, Any]:

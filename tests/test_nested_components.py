@@ -12,14 +12,14 @@ from ntkexp.compose.finalise import finalise
 from ntkexp.data.base import Data
 from ntkexp.data.mnist import Mnist
 from ntkexp.errors import UserError
-from ntkexp.identity import hashed, identity, plain
+from ntkexp.identity import hashed, plain
 from ntkexp.models.base import Model
 from ntkexp.models.mlp import Mlp
 from ntkexp.optim.base import Optimiser
 from ntkexp.optim.sgd import Sgd
 from ntkexp.options import SEED, option
 from ntkexp.studies.base import Study
-from tests.tiny_runs import composed, composer
+from tests.tiny_runs import composed, composer, identity
 
 
 @dataclass

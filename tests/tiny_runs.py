@@ -27,6 +27,7 @@ from ntkexp.compose.finalise import plan_of
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.errors import Interrupted
 from ntkexp.execution.prepare import prepare
+from ntkexp.identity import digest, hashed, plain
 from ntkexp.results import Run
 from ntkexp.studies import stepped
 from ntkexp.tangent.independence import checking
@@ -111,6 +112,11 @@ def composed(words: Sequence[str], name: str = "train") -> DictConfig:
         shrink(config, typed={word.lstrip("+").partition("=")[0] for word in words})
         check(config)
     return config
+
+
+def identity(config: DictConfig) -> str:
+    """The id of the run of a checked config."""
+    return digest(hashed(plain(config)))
 
 
 def prepared(config: DictConfig) -> Ready:

@@ -176,19 +176,10 @@ def compose(command: str, words: Sequence[str]) -> DictConfig:
     return config
 
 
-_bases: dict[tuple[str, ...], DictConfig] = {}
-
-
-def composed_once(command: str, words: Sequence[str]) -> DictConfig:
-    """The same, composed once a process, and not to be changed."""
-    key = (command, *words)
-    if key not in _bases:
-        _bases[key] = compose(command, words)
-    return _bases[key]
-
-
-def forget_bases() -> None:
-    _bases.clear()
+@cache
+def composed_once(command: str, *words: str) -> DictConfig:
+    """The same, not to be changed."""
+    return compose(command, words)
 
 
 def _loader() -> ConfigLoader:

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp import members
 from ntkexp.compose.check import check, keep_typed_limit, refuse_other_sizes, shrink
-from ntkexp.compose.composition import forget_bases
+from ntkexp.compose.composition import composed_once
 from ntkexp.compose.overrides import altering
 from ntkexp.compose.parents import HANDED_ON, composed
 from ntkexp.compose.plan import Parent, Part, Plan
@@ -36,7 +36,8 @@ def finalise(config: DictConfig, typed: frozenset[str] = frozenset()) -> Plan:
     check(config)
     keep_typed_limit(config, typed)
     plan = plan_of(config, altering(config, typed))
-    refuse_other_sizes([(columns, part.config) for columns, part in plan.members])
+    if plan.members:
+        refuse_other_sizes([(columns, part.config) for columns, part in plan.members])
     return plan
 
 
@@ -98,16 +99,13 @@ def _planned(key: str, node: DictConfig, child: DictConfig) -> tuple[Plan, list[
 def _place(plan: Plan, file: str) -> Path:
     """The folder of a run: among one's own results, else among those kept as a reference, if it has
     the file there: few have their weights."""
-    name, outputs = plan.config.name, Path(plan.config.paths.outputs)
-    kept = [root / name / plan.folder.name for root in roots(outputs)[1:]]
-    if (plan.folder / STATUS).exists():
-        return plan.folder
-    return next((place for place in kept if _has(place, file)), plan.folder)
-
-
-def _has(kept: Path, file: str) -> bool:
-    status = read_status(kept)
-    return status is not None and file in status.get("files", {}) and (kept / file).exists()
+    if not (plan.folder / STATUS).exists():
+        for root in roots(Path(plan.config.paths.outputs))[1:]:
+            kept: Path = root / plan.config.name / plan.folder.name
+            status = read_status(kept)
+            if status is not None and file in status.get("files", {}) and (kept / file).exists():
+                return kept
+    return plan.folder
 
 
 @contextmanager
@@ -124,4 +122,4 @@ def _one_deeper(key: str, child: DictConfig) -> Iterator[None]:
 def forget_parents() -> None:
     """Compose the runs that are needed anew: files of configs may have changed since."""
     _made.clear()
-    forget_bases()
+    composed_once.cache_clear()

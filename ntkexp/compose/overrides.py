@@ -154,8 +154,8 @@ def altering(config: DictConfig, typed: frozenset[str]) -> frozenset[str]:
         return typed
     try:
         command = "study" if "study" in config else "train"
-        base = composed_once(command, [f"+exp={config.name}"])
-    except HydraException:  # a name that is no experiment's
+        base = composed_once(command, f"+exp={config.name}")
+    except (HydraException, ValueError):  # a name that is no experiment's, or a number
         return typed
     return frozenset(key for key in typed if at(base, key) != at(config, key))
 

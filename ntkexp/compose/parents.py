@@ -57,10 +57,10 @@ def composed(key: str, reference: DictConfig, child: DictConfig) -> Composed:
             "ntkexp list has all"
         )
     command = by_name[run].command
-    base = composed_once(command, [f"+exp={run}"])
+    base = composed_once(command, f"+exp={run}")
     choices = [*_inherited_choices(base, child, options), *_choices(options)]
     try:
-        config = copy.deepcopy(composed_once(command, [f"+exp={run}", *choices]))
+        config = copy.deepcopy(composed_once(command, f"+exp={run}", *choices))
     except HydraException as error:
         raise UserError(f"{key}.set: {explained(error)}") from error
     parent = Composed(config, [f"+exp={run}", *choices])

@@ -66,19 +66,6 @@ def checksums(plan: Plan) -> Mapping[str, str]:
     return {**images, **_files_of_runs(plan)}
 
 
-def refuse_unknown_metric(plan: Plan, tables: Sequence[Table]) -> None:
-    """Refuse an `objective_metric` that no row of these tables will have."""
-    if plan.config.objective_metric is None:
-        return
-    if plan.members:
-        from ntkexp.training.members.side_by_side import MEMBERS, tables_of_members
-
-        if MEMBERS.name not in [table.name for table in tables]:
-            columns, _ = plan.members[0]
-            tables = tables_of_members(tables, columns)
-    metric.refuse_unknown(plan.config.objective_metric, tables)
-
-
 def preload(plan: Plan) -> None:
     """Import what `prepare` needs, and refuse what can be refused without data."""
     from ntkexp.results.provenance import provenance
@@ -88,13 +75,23 @@ def preload(plan: Plan) -> None:
     provenance()
 
 
+def refuse_unknown_metric(plan: Plan, tables: Sequence[Table]) -> None:
+    """Refuse an `objective_metric` that no row of these tables will have."""
+    if plan.config.objective_metric is not None:
+        metric.refuse_unknown(plan.config.objective_metric, tables)
+
+
 def _tables(plan: Plan) -> Sequence[Table]:
     # torch and pandas are worth their seconds only where there is work to do.
+    from ntkexp import probes
+    from ntkexp.training.supervised import Supervised
+
     plain = plain_of(plan)
-    if isinstance(plain, TrainConfig):
-        from ntkexp.training import experiment
+    own = Supervised.tables(plain) if isinstance(plain, TrainConfig) else plain.study.tables
+    tables = probes.all_tables(own, probes.build(plain.probe))
+    if plan.members:
+        from ntkexp.training.members.side_by_side import tables_of_members
 
-        return experiment.tables(plain, experiment.build_probes(plain))
-    from ntkexp.training import study
-
-    return study.tables_of(plain)
+        columns, _ = plan.members[0]
+        tables = tables_of_members(tables, columns)
+    return tables

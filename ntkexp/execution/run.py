@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ from ntkexp.execution.process import as_program
 from ntkexp.results.status import Card, read_status
 
 if TYPE_CHECKING:
+    from ntkexp.loggers.mirror import Mirror
     from ntkexp.results.store import Run
     from ntkexp.training.loop import Loop
     from ntkexp.training.prepared import Ready
@@ -81,8 +82,13 @@ def _one_life(plan: Plan, ready: Ready, signals: Sequence[int], began: float) ->
             return code
         checkpoint = begin(stored, plan, ready)
         try:
-            with mirrored(plan, stored) as after_commit:
-                loop = loop_of(ready, stored, plan, checkpoint, after_commit)
+            mirror = None
+            if plan.config.logger:
+                from ntkexp.loggers.mirror import mirror_for
+
+                mirror = mirror_for(plan.config, stored)
+            with mirror or contextlib.nullcontext():
+                loop = loop_of(ready, stored, plan, checkpoint, mirror)
                 loop.go(lambda: bool(signals))
             stored.note({"seconds": time.monotonic() - began})
             stored.finish()
@@ -129,24 +135,12 @@ def begin(stored: Run, plan: Plan, ready: Ready) -> bytes | None:
     return checkpoint
 
 
-@contextlib.contextmanager
-def mirrored(plan: Plan, stored: Run) -> Iterator[Callable[[], None] | None]:
-    """Inside, the run's loggers are open; gives what tells them of a commit, None without any."""
-    if not plan.config.logger:
-        yield None
-        return
-    from ntkexp.loggers.mirror import mirror_for
-
-    with mirror_for(plan.config, stored) as mirror:
-        yield mirror.catch_up
-
-
 def loop_of(
     ready: Ready,
     stored: Run,
     plan: Plan,
     checkpoint: bytes | None,
-    after_commit: Callable[[], None] | None = None,
+    mirror: Mirror | None = None,
 ) -> Loop:
     """The loop of a run, where the checkpoint left it."""
     from ntkexp.training.loop import Loop
@@ -161,7 +155,7 @@ def loop_of(
         commit_every_seconds=plan.config.checkpoint.every_seconds,
         label=f"{ready.label} to {ready.limit}" if ready.limit else ready.label,
         shown=plan.config.progress,
-        after_commit=after_commit,
+        after_commit=mirror.catch_up if mirror else None,
         keep_work=WORK if plan.config.keep.work else "",
     )
     if checkpoint is not None:

@@ -11,7 +11,6 @@ from ntkexp.config import TrainConfig
 from ntkexp.models.weights import start_from
 from ntkexp.objectives.metrics import of_objective
 from ntkexp.probes import Probe
-from ntkexp.results.table import Table
 from ntkexp.training import device as devices
 from ntkexp.training.place import probe_batches, subset_of
 from ntkexp.training.prepared import NetworkOnData, Ready, check_of, refuse_unoffered
@@ -19,25 +18,12 @@ from ntkexp.training.schedule import looks_of
 from ntkexp.training.supervised import Supervised
 
 
-def build_probes(config: TrainConfig) -> dict[str, Probe]:
-    """The probes of a checked config."""
-    return probes.build(config.probe)
-
-
-def tables(config: TrainConfig, built: Mapping[str, Probe]) -> list[Table]:
-    """Every table that a run with these probes writes."""
-    tables = Supervised.tables(config)
-    for probe in built.values():
-        tables += [table for table in probe.tables if table not in tables]
-    return tables
-
-
 def prepare(config: TrainConfig, *, one_of_many: bool = False) -> Ready:
     """Data, network and probes, built and checked together; nothing of a run is written.
 
     `one_of_many`: the network is one of several in its run.
     """
-    built = build_probes(config)
+    built = probes.build(config.probe)
     device = devices.resolve(config.device)
     devices.set_precision(device, tf32=config.tf32, deterministic=config.deterministic)
     prepared = network_on_data(config, built, device)
@@ -53,7 +39,7 @@ def prepare(config: TrainConfig, *, one_of_many: bool = False) -> Ready:
     refuse_unoffered(built, work)
     return Ready(
         work=work,
-        tables=tables(config, built),
+        tables=probes.all_tables(Supervised.tables(config), built),
         looks=looks_of(config.probing, work.last),
         probes=[built],
         data=prepared.dataset.checksums,

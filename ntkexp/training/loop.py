@@ -110,13 +110,10 @@ class Loop:
     def _tell_price(self) -> None:
         """Say once, when it is known, about how long the rest takes."""
         known = self.looks_made and sum(self.seconds.values()) >= KNOWN_AFTER_SECONDS
-        if self.told or not known:
-            return
-        self.told = True
-        looked, seconds, rows = self.looks_made, self.seconds, self.rows_of_first_look
-        step, last = self.work.step, self.work.last
-        line = to_come(self.looks, step, last, looked=looked, seconds=seconds, rows=rows)
-        self._progress.say(line)
+        if known and not self.told:
+            self.told = True
+            so_far = self.looks_made, self.seconds, self.rows_of_first_look
+            self._progress.say(to_come(self.looks, self.work.step, self.work.last, *so_far))
 
     def _look_is_due(self) -> bool:
         step = self.work.step

@@ -19,7 +19,6 @@ def to_come(
     looks: Looks,
     step: int,
     last: int,
-    *,
     looked: int,
     seconds: Mapping[str, float],
     rows: Mapping[str, pd.DataFrame],

@@ -26,8 +26,8 @@ def prepare(config: StudyConfig, members: Sequence[tuple[Columns, StudyConfig]] 
     device = devices.resolve(config.device)
     devices.set_precision(device, tf32=False, deterministic=False)
     work: Work = work_of(Place(config, device))
-    tables = tables_of(config)
     built = [probes.build(config.probe)]
+    tables = probes.all_tables(config.study.tables, built[0])
     if members:
         from ntkexp.training.members.side_by_side import tables_of_members
         from ntkexp.training.members.stepped import side_by_side
@@ -68,13 +68,6 @@ def refuse_without_steps(tables: Sequence[Table], study: str) -> None:
 
 def work_of(place: Place) -> Work:
     return place.config.study.work(place) or Parts(place.config.study)
-
-
-def tables_of(config: StudyConfig) -> list[Table]:
-    tables = list(config.study.tables)
-    for probe in probes.build(config.probe).values():
-        tables += [table for table in probe.tables if table not in tables]
-    return tables
 
 
 class Parts(SteppedWork):

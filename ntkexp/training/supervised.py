@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from ntkexp.checkpoint import saved
 from ntkexp.config import TrainConfig
@@ -279,10 +279,6 @@ class Supervised:
         # Copies: a weight may be part of a larger tensor, which would be saved whole.
         weights = self.learner.weights().items()
         return {"weights.pt": saved({name: w.to("cpu", copy=True) for name, w in weights})}
-
-    def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
-        """The examples of the update after `step` updates: a function of seed and step."""
-        return self.learner.minibatch(step)
 
 
 def batches_of(prepared: NetworkOnData) -> Batches | Endless:

@@ -13,12 +13,11 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ntkexp import components, studies
+from ntkexp import components, probes, studies
 from ntkexp.components import inside
 from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.training import experiment
 from tests.conftest import Ntkexp
 from tests.tiny_runs import composed
 
@@ -265,7 +264,7 @@ def outcome(pickled: bytes, key: str, value: object) -> str:
         finalise(changed, frozenset({key}))
         plain = OmegaConf.to_object(changed)
         assert isinstance(plain, TrainConfig)
-        experiment.build_probes(plain)
+        probes.build(plain.probe)
     except (UserError, OmegaConfBaseException) as error:
         return str(error)
     return ""

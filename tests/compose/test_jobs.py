@@ -16,8 +16,8 @@ from ntkexp.compose import composition
 from ntkexp.compose.check import shrink
 from ntkexp.compose.composition import Composer
 from ntkexp.compose.overrides import typed_keys
-from ntkexp.identity import identity
 from tests.quick_hydra import make_plain
+from tests.tiny_runs import identity
 
 SWEEPS = [
     ["+exp=disk", "seed=2", "optim.lr=0.1", "optim.batch_size=null", "scale.steps=${seed}"],

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from ntkexp import components
+from ntkexp import components, probes
 from ntkexp.components import KINDS
 from ntkexp.compose.finalise import finalise
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.experiments import Experiment, experiments, swept_by_themselves
-from ntkexp.training.experiment import build_probes
 from tests.tiny_runs import composer
 
 LIMITED = [
@@ -63,7 +62,7 @@ def test_an_experiment_and_what_it_needs_is_accepted_small(experiment: Experimen
     assert config.name == experiment.name
     typed = OmegaConf.to_object(config)
     if isinstance(typed, TrainConfig):  # some have no probe
-        assert build_probes(typed).keys() == typed.probe.keys()
+        assert probes.build(typed.probe).keys() == typed.probe.keys()
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from ntkexp.data import load
 from ntkexp.data.batches import Batches
 from ntkexp.data.yin_yang import YinYang
 from ntkexp.errors import UserError
-from ntkexp.identity import identity
 from ntkexp.models.mlp import Mlp
-from tests.tiny_runs import assert_same_files, composed, train
+from tests.tiny_runs import assert_same_files, composed, identity, train
 
 DATA = ("data=yin_yang", "data.train_examples=30", "data.grid=4", "device=cpu", "progress=false")
 WORDS = (

@@ -10,12 +10,11 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from ntkexp import data, models
+from ntkexp import data, models, probes
 from ntkexp.errors import UserError
 from ntkexp.objectives.cross_entropy import CrossEntropyLoss
 from ntkexp.probes import NetworkView
 from ntkexp.theory.alignment import ALIGNMENTS, centre, centre_labels, label_cka
-from ntkexp.training.experiment import build_probes
 from ntkexp.training.place import probe_batches
 from tests.tiny_runs import TINY, composed, train
 
@@ -32,7 +31,7 @@ def test_every_row_is_the_cka_of_the_centred_kernel_with_the_labels(tmp_path: Pa
     config = OmegaConf.to_object(composed(words))
     dataset = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
     model = models.build(config.model, dataset.input_shape, 10, config.seed).eval()
-    batches = probe_batches(config, dataset, build_probes(config), config.seed)
+    batches = probe_batches(config, dataset, probes.build(config.probe), config.seed)
     view = NetworkView(
         model, dataset, CrossEntropyLoss(10), step=0, seed=0, last=False, batches=batches
     )
@@ -62,7 +61,7 @@ def test_of_random_labels_the_alignment_with_the_true_ones_stands_beside(tmp_pat
     config = OmegaConf.to_object(composed(words))
     dataset = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
     model = models.build(config.model, dataset.input_shape, 10, config.seed).eval()
-    batches = probe_batches(config, dataset, build_probes(config), config.seed)
+    batches = probe_batches(config, dataset, probes.build(config.probe), config.seed)
     view = NetworkView(
         model, dataset, CrossEntropyLoss(10), step=0, seed=0, last=False, batches=batches
     )
@@ -82,7 +81,7 @@ def test_of_random_labels_the_alignment_with_the_true_ones_stands_beside(tmp_pat
 def test_easy_and_difficult_batches_are_equally_large_and_of_their_kind(tmp_path: Path) -> None:
     config = OmegaConf.to_object(composed([*TINY, *NET, *SUBSETS]))
     dataset = data.load(config.data, config.seed, torch.device("cpu"), progress=False)
-    batches = probe_batches(config, dataset, build_probes(config), config.seed)
+    batches = probe_batches(config, dataset, probes.build(config.probe), config.seed)
     easy = dataset.train.inputs[~dataset.train.difficult].flatten(1)
     for name, member in (("easy", True), ("difficult", False)):
         assert len(batches[name].targets) == config.probing.examples

@@ -10,9 +10,8 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from ntkexp import data, models
+from ntkexp import data, models, probes
 from ntkexp.config import TrainConfig
-from ntkexp.training.experiment import build_probes
 from ntkexp.training.place import probe_batches
 from tests.conftest import Ntkexp
 from tests.tiny_runs import TINY, composed, train
@@ -53,7 +52,7 @@ def test_the_exact_trace_is_that_of_the_fixed_batch_before_the_update(tmp_path: 
     assert isinstance(plain, TrainConfig)
     dataset = data.load(plain.data, plain.seed, torch.device("cpu"), progress=False)
     model = models.build(plain.model, dataset.input_shape, dataset.classes, plain.seed)
-    batch = probe_batches(plain, dataset, build_probes(plain), plain.seed)["train"]
+    batch = probe_batches(plain, dataset, probes.build(plain.probe), plain.seed)["train"]
     squares = 0.0
     for score in model(batch.inputs).flatten():
         for grad in torch.autograd.grad(score, list(model.parameters()), retain_graph=True):

@@ -13,11 +13,11 @@ from ntkexp.claims.horizon import OWN_END
 from ntkexp.claims.rendering import as_summary, notes
 from ntkexp.claims.verdict import judge
 from ntkexp.experiments import stand_ins
-from ntkexp.identity import identity, plain
+from ntkexp.identity import plain
 from ntkexp.results.reading import collect
 from ntkexp.results.record import Record
 from tests.papers.alignment.claim_examples import disk, record
-from tests.tiny_runs import composed
+from tests.tiny_runs import composed, identity
 
 STANDS_IN = "lazy/noise_mlp"
 KEPT = Path(__file__).parents[2] / "outputs" / "reference"

@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from ntkexp.compose.finalise import plan_of
 from ntkexp.errors import UserError
 from ntkexp.execution.run import run
-from ntkexp.identity import identity
 from ntkexp.models.base import Model
 from ntkexp.results.status import read_status
 from ntkexp.tangent import independence
-from tests.tiny_runs import composed
+from tests.tiny_runs import composed, identity
 
 OWN = "model=tests.training.test_checked_networks.Coupling"
 WORDS = ("data=disk", "data.grid=5", "probe=[spectrum]", "probing.examples=6", "optim.steps=4")

@@ -7,9 +7,8 @@ from omegaconf import DictConfig
 
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import typed_keys
-from ntkexp.identity import identity
 from tests.conftest import Ntkexp
-from tests.tiny_runs import TINY, composed
+from tests.tiny_runs import TINY, composed, identity
 
 MLP = "+exp=mlp_mnist"  # 100 epochs of 600 steps
 DISK = "+exp=disk"  # 2,000 steps of the full batch

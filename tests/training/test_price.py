@@ -21,7 +21,7 @@ ROWS = {"spectrum": pd.DataFrame({"eigenvalue": range(50_000)})}
 def told(look: float, steps: float, step: int, last: int) -> str:
     """What is said after one look and `step` steps, which took so many seconds."""
     seconds = {"look": look, "step": steps}
-    return to_come(LOOKS, step, last, looked=1, seconds=seconds, rows=ROWS)
+    return to_come(LOOKS, step, last, 1, seconds, ROWS)
 
 
 def test_it_tells_looks_and_steps_that_are_to_come() -> None:

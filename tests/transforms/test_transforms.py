@@ -26,7 +26,7 @@ def test_it_trains_the_transformed_function_at_its_rate(tmp_path: Path) -> None:
     assert isinstance(work, Supervised)
     losses = []
     for step in range(20):
-        inputs, targets = work.minibatch(step)
+        inputs, targets = work.learner.minibatch(step)
         loss = functional.cross_entropy(work.model(inputs), targets)
         gradients = torch.autograd.grad(loss, list(work.model.network.parameters()))
         losses.append(loss.item())

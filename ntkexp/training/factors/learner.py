@@ -112,4 +112,4 @@ class FactorLearner(NetworkLearner):
         return iter(())
 
     def stack(self, learners: Sequence[Any]) -> FactorStack:
-        return FactorStack(learners, self.objective)
+        return FactorStack(learners)

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from ntkexp.errors import UserError
-from ntkexp.objectives.base import Loss
 from ntkexp.optim.update import one_or_each
 from ntkexp.training.learners.stacked_batches import StackedBatches
 
@@ -29,8 +28,8 @@ class FactorStack:
 
     bursts = False
 
-    def __init__(self, runs: Sequence[FactorLearner], objective: Loss) -> None:
-        self.runs, self.objective = runs, objective
+    def __init__(self, runs: Sequence[FactorLearner]) -> None:
+        self.runs, self.objective = runs, runs[0].objective
         self.factors = runs[0].factors
         if any(run.factors is not self.factors or run.batches != runs[0].batches for run in runs):
             raise UserError(

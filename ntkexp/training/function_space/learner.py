@@ -33,7 +33,7 @@ class FunctionLearner:
 
     route = "function"
     hides = frozenset({"changes"})
-    shares_forward = False
+    network = None
 
     def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
         assert isinstance(prepared.model, Linearised) and isinstance(batches, Batches)

@@ -18,7 +18,6 @@ from typing import Any
 
 from ntkexp.config import TrainConfig
 from ntkexp.data import Dataset
-from ntkexp.data.batches import Batches
 from ntkexp.data.images.options import Augment
 from ntkexp.errors import UserError
 from ntkexp.machine import available_bytes, free_gpu_bytes, on_gpu
@@ -33,21 +32,16 @@ from ntkexp.training.function_space.learner import (
 from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.prepared import NetworkOnData
 from ntkexp.training.schedule import last_step
-from ntkexp.training.supervised import MakeLearner, Supervised
+from ntkexp.training.supervised import MakeLearner, Supervised, batches_of
 from ntkexp.transforms.linearise import Linearise, Route
 
-ROUTES: Mapping[str, MakeLearner] = {
-    NetworkLearner.route: NetworkLearner,
-    FunctionLearner.route: FunctionLearner,
-    FunctionLearnerOnDisk.route: FunctionLearnerOnDisk,
-    FactorLearner.route: FactorLearner,
+LEARNERS: Mapping[Route, type[NetworkLearner | FunctionLearner]] = {
+    Route.forward: NetworkLearner,
+    Route.function: FunctionLearner,
+    Route.disk: FunctionLearnerOnDisk,
+    Route.factors: FactorLearner,
 }
-NAMES = {
-    Route.forward: NetworkLearner.route,
-    Route.function: FunctionLearner.route,
-    Route.disk: FunctionLearnerOnDisk.route,
-    Route.factors: FactorLearner.route,
-}
+ROUTES: Mapping[str, MakeLearner] = {learner.route: learner for learner in LEARNERS.values()}
 # The share of the free memory, and of the free disk, that kernels may take; the rest of the memory
 # is for computing them.
 SHARE_OF_MEMORY = SHARE_OF_DISK = 0.5
@@ -62,7 +56,7 @@ def work_of(
     """
     route, why = choose(prepared, one_of_many=one_of_many)
     about = {"taken": str(route), "because": why}
-    return Supervised(prepared, ROUTES, NAMES[route]), {"route": about}
+    return Supervised(prepared, ROUTES, LEARNERS[route].route), {"route": about}
 
 
 def choose(prepared: NetworkOnData, *, one_of_many: bool = False) -> tuple[Route, str]:
@@ -83,10 +77,7 @@ def choose(prepared: NetworkOnData, *, one_of_many: bool = False) -> tuple[Route
     if one_of_many:
         return Route.function, "many networks in one run"
     examples = len(prepared.dataset.train)
-    batches = Batches(
-        examples, config.optim.batch_size, config.seed, drop_last=config.optim.drop_last
-    )
-    if last_step(config.optim, batches.steps_per_epoch) > examples:
+    if last_step(config.optim, batches_of(prepared).steps_per_epoch) > examples:
         return Route.function, "more updates than training examples"
     return Route.forward, "no more updates than training examples"
 

@@ -21,14 +21,16 @@ class Learner(Protocol):
 
     `model` is that function as a module, `update` what its optimiser does. `route` is its name in
     checkpoints: a run goes on by the route by which it began. `hides` names what probes cannot see.
-    `shares_forward` says that its stack uses the forward of the first network for all.
     """
 
     route: str
     hides: frozenset[str]
-    shares_forward: bool
     model: nn.Module
     update: WeightUpdate
+
+    @property
+    def network(self) -> nn.Module | None:
+        """The network without a transform; None where its stack does without a forward."""
 
     @property
     def dataset(self) -> Dataset:

@@ -32,10 +32,9 @@ class NetworkLearner:
     """Trains `prepared.model`: the network, or what a transform made of it."""
 
     route = "network"
-    shares_forward = True
 
     def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
-        self.prepared, self.probes = prepared, prepared.probes
+        self.prepared = prepared
         self.config, self.dataset, self.model = prepared.config, prepared.dataset, prepared.model
         self.transformed, self.objective = prepared.transformed, prepared.objective
         self.probe_batches, self.batches = prepared.batches, batches
@@ -142,7 +141,7 @@ class NetworkLearner:
                 stack.enter_context(observer.around_forward(self.model))
             passed: Sequence[Passed] = ()
             if self.update.sees_forward:
-                passed = stack.enter_context(recorded(self._network()))
+                passed = stack.enter_context(recorded(self.network))
             outputs = self._outputs(inputs, indices)
         for observer in observers:
             observer.on_forward(
@@ -189,11 +188,12 @@ class NetworkLearner:
 
     def _changes(self, lr: float) -> dict[str, Tensor]:
         """The change of each weight, by its name in the network itself, without a transform."""
-        trained = {id(w): name for name, w in self._network().named_parameters()}
+        trained = {id(w): name for name, w in self.network.named_parameters()}
         changes = zip(self.update.parameters, self.update.change(lr), strict=True)
         return {trained[id(w)]: change for w, change in changes}
 
-    def _network(self) -> nn.Module:
+    @property
+    def network(self) -> nn.Module:
         return self.model.network if isinstance(self.model, OfNetwork) else self.model
 
     def view(self, **facts: Any) -> NetworkView:
@@ -231,7 +231,7 @@ class NetworkLearner:
             yield f"{optim} updates one network a run; expected optim=sgd or optim=adam"
         if self.update.sees_forward:
             yield f"{optim} looks at the forward of each minibatch; expected another"
-        for name, probe in self.probes.items():
+        for name, probe in self.prepared.probes.items():
             if probe.sees_forward():
                 looks = "looks at the forward of each minibatch"
                 yield f": probe.{name} {looks}; expected probe.complexity.batch=fixed"

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ntkexp.models.stack import StackedNetworks
 from ntkexp.objectives.base import Loss
 from ntkexp.optim.sgd import SgdUpdate
-from ntkexp.optim.update import Number, WeightUpdate, one_or_each
+from ntkexp.optim.update import WeightUpdate, one_or_each
 from ntkexp.training.learners.network import NetworkLearner
 from ntkexp.training.learners.stacked_batches import StackedBatches
 from ntkexp.transforms.alpha_scale import Head, Heads, OnTrainingSet
@@ -59,10 +59,7 @@ class Stack:
 
     def apply(self, lrs: Sequence[float]) -> None:
         """Change the weights, every network's by its own rate."""
-        self.update.apply(self.rates(lrs))
-
-    def rates(self, lrs: Sequence[float]) -> Number:
-        return one_or_each(lrs, next(iter(self.parameters.values())))
+        self.update.apply(one_or_each(lrs, next(iter(self.parameters.values()))))
 
 
 class NetworkStack:

@@ -13,7 +13,6 @@ from ntkexp.probes import Probe
 from ntkexp.probes.view import evaluating
 from ntkexp.tangent.function import called_with
 from ntkexp.training.supervised import Supervised
-from ntkexp.transforms.function import OfNetwork
 
 # On so many training examples two networks are compared.
 FEW = 8
@@ -56,9 +55,9 @@ def of_functions(works: Sequence[Supervised]) -> Iterator[str]:
     forward of its first network, unless it is in function space."""
     first = works[0]
     for other in works[1:]:
-        if other.config.model == first.config.model or not other.learner.shares_forward:
+        ours, theirs = first.learner.network, other.learner.network
+        if other.config.model == first.config.model or ours is None or theirs is None:
             continue
-        ours, theirs = _network(first), _network(other)
         if str(ours) != str(theirs) or not _compute_the_same(ours, theirs, other):
             makes = "makes another function of the same weights"
             yield f"{_differing(first, other)}: {makes}; expected one architecture"
@@ -70,10 +69,6 @@ def needs_every_update(work: Supervised) -> bool:
     watched = any(type(probe).watches is not Probe.watches for probe in work.probes.values())
     evaluated = work.config.optim.stop_loss is not None
     return watched or evaluated or (work.waits_for_a_loss and not work.batches.are_full)
-
-
-def _network(work: Supervised) -> nn.Module:
-    return work.model.network if isinstance(work.model, OfNetwork) else work.model
 
 
 def _differing(first: Supervised, other: Supervised) -> str:

@@ -62,7 +62,7 @@ def measure(name: str, steps: int, every_seconds: float, outputs: str) -> str:
         mirror.__class__ = Timed
         with mirror:
             Timed.spent = Spent()
-            loop = loop_of(ready, run, plan, None, mirror.catch_up)
+            loop = loop_of(ready, run, plan, None, mirror)
             with whole.counted():
                 loop.go(lambda: False)
     spent = Timed.spent

@@ -10,10 +10,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import typed_keys
-from ntkexp.identity import digest, hashed, identity, plain
+from ntkexp.identity import digest, hashed, plain
 from ntkexp.results.folders import runs
 from ntkexp.results.status import Card, read_card
-from tests.tiny_runs import composer, read_plain
+from tests.tiny_runs import composer, identity, read_plain
 
 KEPT = Path(__file__).parents[3] / "outputs" / "reference"
 RUNS = runs(KEPT)

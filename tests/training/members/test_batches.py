@@ -41,6 +41,6 @@ def test_every_member_sees_its_own_minibatch(axis: str) -> None:
         inputs, targets = batches.take(step)
         assert (inputs.stride(0) == 0) == common
         for member, alone in enumerate(works):
-            own_inputs, own_targets = alone.minibatch(step)
+            own_inputs, own_targets = alone.learner.minibatch(step)
             assert torch.equal(inputs[member], own_inputs)
             assert torch.equal(targets[member], own_targets)
