@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from ntkexp.config import StudyConfig, TrainConfig
 from ntkexp.errors import UserError
 from ntkexp.members import Columns
-from ntkexp.references import checksum
+from ntkexp.references import FromRun, checksum
 from ntkexp.results.status import read_status
 
 
@@ -22,6 +23,18 @@ class Part:
 
     config: DictConfig
     parents: Mapping[str, Parent] = field(default_factory=dict)
+
+    def plain(self) -> TrainConfig | StudyConfig:
+        """The config as typed objects, whose references say where their files are."""
+        plain = OmegaConf.to_object(self.config)
+        assert isinstance(plain, TrainConfig | StudyConfig)
+        for key, parent in self.parents.items():
+            place: Any = plain
+            for name in key.split("."):
+                place = place[name] if isinstance(place, Mapping) else getattr(place, name)
+            assert isinstance(place, FromRun)
+            place.key, place.folder = key, str(parent.folder)
+        return plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from omegaconf import OmegaConf
-
-from ntkexp.compose.plan import Part, Plan
-from ntkexp.config import StudyConfig, TrainConfig
-from ntkexp.references import FromRun
+from ntkexp.compose.plan import Plan
+from ntkexp.config import TrainConfig
 from ntkexp.results.numbers import metric
 
 if TYPE_CHECKING:
@@ -24,8 +21,8 @@ if TYPE_CHECKING:
 
 def prepare(plan: Plan) -> Ready:
     """Build and load all that a run needs; nothing of it is written."""
-    plain = plain_of(plan)
-    many = [(columns, plain_of(member)) for columns, member in plan.members]
+    plain = plan.plain()
+    many = [(columns, member.plain()) for columns, member in plan.members]
     if not isinstance(plain, TrainConfig):
         from ntkexp.training import study
 
@@ -41,19 +38,6 @@ def prepare(plan: Plan) -> Ready:
     return replace(ready, data={**ready.data, **_files_of_runs(plan)})
 
 
-def plain_of(part: Part) -> TrainConfig | StudyConfig:
-    """A config as typed objects, whose references say where their files are."""
-    plain = OmegaConf.to_object(part.config)
-    assert isinstance(plain, TrainConfig | StudyConfig)
-    for key, parent in part.parents.items():
-        place: Any = plain
-        for name in key.split("."):
-            place = place[name] if isinstance(place, Mapping) else getattr(place, name)
-        assert isinstance(place, FromRun)
-        place.key, place.folder = key, str(parent.folder)
-    return plain
-
-
 def _files_of_runs(plan: Plan) -> Mapping[str, str]:
     """The checksums of the files of other runs, which count among the data of a run."""
     return {parent.provenance_name: parent.checksum for parent in plan.needs}
@@ -61,7 +45,7 @@ def _files_of_runs(plan: Plan) -> Mapping[str, str]:
 
 def checksums(plan: Plan) -> Mapping[str, str]:
     """The checksums of the files that a run would read here, found without loading them."""
-    plain = plain_of(plan)
+    plain = plan.plain()
     images = (plain.data if isinstance(plain, TrainConfig) else plain.study).files()
     return {**images, **_files_of_runs(plan)}
 
@@ -71,7 +55,9 @@ def preload(plan: Plan) -> None:
     from ntkexp.results.provenance import provenance
 
     refuse_unknown_metric(plan, _tables(plan))
-    importlib.import_module("ntkexp.results.store")
+    work = "experiment" if plan.command == "train" else "study"
+    for module in ("results.store", f"training.{work}"):
+        importlib.import_module(f"ntkexp.{module}")
     provenance()
 
 
@@ -86,7 +72,7 @@ def _tables(plan: Plan) -> Sequence[Table]:
     from ntkexp import probes
     from ntkexp.training.supervised import Supervised
 
-    plain = plain_of(plan)
+    plain = plan.plain()
     own = Supervised.tables(plain) if isinstance(plain, TrainConfig) else plain.study.tables
     tables = probes.all_tables(own, probes.build(plain.probe))
     if plan.members:
