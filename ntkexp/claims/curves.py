@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 # Nothing before this iteration is on the figures' axes.
 FIRST_ITERATION = 10
@@ -45,7 +46,7 @@ def crossing(curve: pd.Series, share: float) -> float:
     return float(np.expm1(ends[0] + part * (ends[1] - ends[0])))
 
 
-def rank_correlation(x: np.ndarray | pd.Series, y: np.ndarray | pd.Series) -> float:
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman's; not a number when either is constant.
 
     >>> rank_correlation(np.array([1, 2, 3]), np.array([10.0, 100.0, 1000.0]))
