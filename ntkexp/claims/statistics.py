@@ -121,6 +121,18 @@ def only(experiment: str, statistic: Statistic) -> Statistic:
     return lambda records: statistic([run for run in records if run.experiment == experiment])
 
 
+def together(*statistics: Statistic) -> Statistic:
+    return lambda records: [case for statistic in statistics for case in statistic(records)]
+
+
+def with_words(words: str, statistic: Statistic) -> Statistic:
+    """The same cases, with words that tell their panels from those of other statistics."""
+    return lambda records: [
+        case._replace(panel=", ".join(filter(None, (case.panel, words))))
+        for case in statistic(records)
+    ]
+
+
 def named(panel: str, seed: int, found: Any) -> Iterator[Case]:
     """What a number gave as cases; of several each has its words in its panel."""
     if not isinstance(found, Mapping | pd.Series):
