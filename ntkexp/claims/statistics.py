@@ -145,23 +145,31 @@ def named(panel: str, seed: int, found: Any) -> Iterator[Case]:
 def read(number: Number, record: Record, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a number asks of a run by the names of its parameters."""
     found: dict[str, Any] = {}
-    for name in inspect.signature(number).parameters:
+    for name, parameter in inspect.signature(number).parameters.items():
         if name in ("config", "axis"):
             found[name] = getattr(record, name)
-        elif name not in options:
+        elif name not in options and parameter.default is parameter.empty:
             found[name] = record.tables[name]
     return found
 
 
 def of_seeds(tables: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """(seed, its rows of each table) of the networks of a run, in order of their seeds."""
+    for (seed,), rows in of_networks(tables, ["seed"]):
+        yield int(str(seed)), rows
+
+
+def of_networks(
+    tables: Mapping[str, Any], keys: Sequence[str]
+) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """(its values of the keys, its rows of each table) of each network that all tables have."""
     parts = {
-        name: {int(str(seed)): rows for seed, rows in table.groupby("seed")}
+        name: dict(iter(table.groupby([*keys])))
         for name, table in tables.items()
-        if isinstance(table, pd.DataFrame) and "seed" in table
+        if isinstance(table, pd.DataFrame) and {*keys} <= {*table}
     }
-    for seed in sorted(set.intersection(*map(set, parts.values()))):
-        yield seed, {**tables, **{name: part[seed] for name, part in parts.items()}}
+    for key in sorted(set.intersection(*map(set, parts.values()))):
+        yield key, {**tables, **{name: part[key] for name, part in parts.items()}}
 
 
 def panel_of(record: Record, panels: Panels) -> str:
