@@ -149,7 +149,7 @@ REFUSED: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     ((*DISK, "transform=alpha_scale", "transform.alpha=inf"), ("transform.alpha=inf", "finite")),
     ((*DISK, "transform=linearise", "transform.route=nope"), ("transform.route=nope", "disk")),
     ((*DISK, "objective_metric=evals.nope"), ("objective_metric=evals.nope", "loss")),
-    ((*DISK, "logger=[csv,nope]"), ("logger=nope", "tensorboard")),
+    ((*DISK, "logger=[wandb,nope]"), ("logger=nope", "tensorboard")),
     ((*DISK, "evaluate.metrics=[nope]"), ("evaluate.metrics=nope", "mean_margin")),
     ((*DISK, "members={model.width: [8, 9]}"), ("members.model.width", "one architecture")),
     (("train", "+exp=vgg19_clean", "data=mnist"), ("model.name=vgg", "32x32")),
