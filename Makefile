@@ -71,8 +71,6 @@ pages: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.tools.pages.results
 	$(BIN)/python -m scripts.tools.pages.gallery
 	$(BIN)/python -m scripts.tools.pages.verdicts
-	$(BIN)/python -m scripts.tools.pages.networks
-	$(BIN)/python -m scripts.tools.pages.tour
 
 figures: $(VENV)/.installed-base
 	$(BIN)/ntkexp figures $(OF_PAPER) $(FIG)

@@ -10,7 +10,7 @@ from ntkexp.claims.ledger import ledger
 from ntkexp.experiments import MAIN
 from ntkexp.scripts.alignment import fig_memorising
 from ntkexp.scripts.runs import chosen
-from ntkexp.scripts.tools.pages import gallery, networks, verdicts
+from ntkexp.scripts.tools.pages import gallery, verdicts
 
 ANEW = "make pages writes it anew"
 
@@ -36,11 +36,6 @@ def test_the_gallery_names_the_words_of_the_runs_that_are_drawn() -> None:
         (words,) = [line.split() for line in commands if f"+exp={experiment}" in line]
         assert words[:2] == ["ntkexp", "train"]
         assert set(words[3:]) == set(record.typed)
-
-
-def test_the_table_of_networks_is_what_was_measured() -> None:
-    page = networks.DOCUMENT.read_text(encoding="utf-8")
-    assert networks.document(page) == page, f"{networks.DOCUMENT.name}: {ANEW}"
 
 
 def test_every_claim_on_the_main_paper_stands_beside_a_sentence_of_its_text() -> None:
