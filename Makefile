@@ -65,10 +65,10 @@ lint: $(VENV)/.installed-dev
 
 # Its maintainers' notice that they work on a successor is no warning.
 docs: $(VENV)/.installed-docs
+	$(BIN)/python -m scripts.tools.pages.site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 pages: $(VENV)/.installed-dev
-	$(BIN)/python -m scripts.tools.pages.results
 	$(BIN)/python -m scripts.tools.pages.gallery
 	$(BIN)/python -m scripts.tools.pages.verdicts
 
