@@ -28,8 +28,9 @@ from ntkexp.results.record import Record
 Number = Callable[..., Any]
 # The panel of a run: by its experiment, or a function of the run; None has none.
 Panels = Mapping[str, str] | Callable[[Record], str] | None
-# Gives (panel, seed, what a number is taken of, ...).
-Groups = Callable[[Sequence[Record]], Iterable[tuple[Any, ...]]]
+# (panel, seed, what a number is taken of, ...)
+Group = tuple[Any, ...]
+Groups = Callable[[Sequence[Record]], Iterable[Group]]
 
 
 def by(groups: Groups) -> Callable[..., Statistic]:

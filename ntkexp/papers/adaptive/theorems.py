@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from ntkexp.claims.statistics import Groups
+from ntkexp.claims.statistics import Group, Groups
 from ntkexp.papers.adaptive.cases import LAST, TASK, cosine
 from ntkexp.results.record import Record
 from ntkexp.theory.adaptive.kernels import correlation, effective_rank, sum_cosine
@@ -86,9 +86,7 @@ def label_cosine_by_theorem_1(
 def networks_of(*tasks: str) -> Groups:
     """(panel, seed, |beta|^2 and the cosine of adapted and label kernel) of all networks."""
 
-    def groups(
-        records: Sequence[Record],
-    ) -> Iterator[tuple[str, int, list[float], list[float]]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         squares, cosines = [], []
         for record in records:
             premises = dict(iter(record.tables["adapted_premise"].groupby([TASK, "seed"])))

@@ -19,7 +19,7 @@ from ntkexp.claims.claim import (
 )
 from ntkexp.claims.curves import smooth
 from ntkexp.claims.horizon import iteration
-from ntkexp.claims.statistics import Number, by, by_run, read
+from ntkexp.claims.statistics import Group, Number, by, by_run, read
 from ntkexp.papers.alignment.claims.spectrum import (
     CLEAN,
     DROPS,
@@ -47,7 +47,7 @@ def highest_cka(alignment: pd.DataFrame, step: float) -> float:
     return max(float(until(cka(alignment, split), step).max()) for split in ("train", "test"))
 
 
-def two_rates(records: Sequence[Record]) -> Iterator[tuple[str, int, Record, Record]]:
+def two_rates(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the run at the small learning rate, that at the large one)."""
     runs = {(record.experiment, record.seed): record for record in records}
     for slow, fast in zip(SLOW, (CLEAN, NOISE50), strict=True):

@@ -11,7 +11,7 @@ import pandas as pd
 from ntkexp.claims.claim import FEWEST, Claim, Section, Statistic, above, below, sharing
 from ntkexp.claims.curves import agreement, rank_correlation
 from ntkexp.claims.horizon import Horizon
-from ntkexp.claims.statistics import by
+from ntkexp.claims.statistics import Group, by
 from ntkexp.results.record import Record
 
 PANELS = {
@@ -96,13 +96,13 @@ FITTED = Horizon(
 )
 
 
-def experiments(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+def experiments(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, 0, a row for each network)."""
     for experiment, table in sweeps(records).items():
         yield PANELS[experiment], 0, table
 
 
-def rates(records: Sequence[Record]) -> Iterator[tuple[str, int, Settings]]:
+def rates(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, 0, its three settings) of each rate that has networks in all of them."""
     tables = sweeps(records)
     for width in WIDTHS:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ntkexp.claims.claim import Section, above, sharing
 from ntkexp.claims.curves import spearman
-from ntkexp.claims.statistics import Groups, by
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.lazy.curves import at_level, onset
 from ntkexp.results.record import Record
 
@@ -75,7 +75,7 @@ def means(records: Sequence[Record], column: str) -> pd.DataFrame:
 def widths(column: str) -> Groups:
     """(panel, seed, means over seeds by alpha, of the alphas that came so far)."""
 
-    def groups(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.Series]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         for width, row in means(records, column).iterrows():
             yield f"width {width}", 0, row.dropna()
 
@@ -89,7 +89,7 @@ def along_alpha(by_alpha: pd.Series) -> float:
     return spearman(by_alpha.index.to_numpy(dtype=float), by_alpha)
 
 
-def two_ends(records: Sequence[Record]) -> Iterator[tuple[str, int, float, float]]:
+def two_ends(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, onset of alpha = 100, onset of alpha = 1), the thesis' own comparison, at the
     widths of which every seed came so far."""
     onsets = {(p.width, p.alpha, p.seed): p.onset for record in records for p in points(record)}

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ntkexp.claims.claim import above, below, sharing
 from ntkexp.claims.curves import spearman
-from ntkexp.claims.statistics import Groups, by
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.lazy.claims.quadratic import HALF
 from ntkexp.papers.lazy.curves import at_level
 from ntkexp.results.record import Record
@@ -59,7 +59,7 @@ def groups(losses: pd.DataFrame, few: int) -> tuple[pd.Series, pd.Series]:
 def networks_of(alpha: float) -> Groups:
     """(panel, seed, losses) of the networks of Example 1 with this alpha."""
 
-    def networks(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+    def networks(records: Sequence[Record]) -> Iterator[Group]:
         for record in records:
             for network_alpha, seed, losses in losses_of(record) if example(record) == 1 else ():
                 if network_alpha == alpha:
@@ -77,9 +77,7 @@ def order(losses: pd.DataFrame) -> float:
 def regimes(number: int) -> Groups:
     """(panel, seed, hasty losses, lazy losses, examples of the minority) of an example."""
 
-    def networks(
-        records: Sequence[Record],
-    ) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame, int]]:
+    def networks(records: Sequence[Record]) -> Iterator[Group]:
         for record in (r for r in records if example(r) == number):
             losses = {(alpha, seed): of_net for alpha, seed, of_net in losses_of(record)}
             few = int(record.config["data.q"])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from ntkexp.claims.claim import Claim, Section, above
-from ntkexp.claims.statistics import by
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.lazy.claims.noise import ANY
 from ntkexp.papers.lazy.curves import at_losses, family, keyed, mean
 from ntkexp.results.record import Record
@@ -55,7 +55,7 @@ def preference(frame: pd.DataFrame, hard: str, easy: str) -> float:
     return mean(at_losses(frame.assign(gap=risen_easy - risen_hard), "gap", "loss", LEVELS))
 
 
-def moving(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame, str, str]]:
+def moving(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, looks, difficult group, easy group) of networks with alpha = 1, whose kernels
     move."""
     for record in records:

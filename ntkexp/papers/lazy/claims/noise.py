@@ -14,7 +14,7 @@ import pandas as pd
 from ntkexp.claims.claim import SIGN, above, below, percent, sharing, times
 from ntkexp.claims.curves import spearman
 from ntkexp.claims.horizon import Horizon, either
-from ntkexp.claims.statistics import Groups, by
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.lazy.curves import (
     MEASURES,
     WRONG_LABELS,
@@ -97,9 +97,7 @@ def while_lazy(lazy: pd.DataFrame) -> pd.DataFrame:
 def regimes(columns: Columns = WRONG_LABELS) -> Groups:
     """(panel, seed, looks while lazy at alpha = 100, looks at alpha = 1)."""
 
-    def groups(
-        records: Sequence[Record],
-    ) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         for name, seed, lazy, plain in pairs(looks(records, columns), LAZY, PLAIN):
             yield title(name), seed, while_lazy(lazy), plain
 
@@ -109,7 +107,7 @@ def regimes(columns: Columns = WRONG_LABELS) -> Groups:
 def at_the_rate(only: float | None = None, columns: Columns = WRONG_LABELS) -> Groups:
     """(panel, seed, looks) of each network at the thesis' rate; `only`: those of one alpha."""
 
-    def groups(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         for (name, alpha, lr, seed), frame in networks(looks(records, columns)):
             if np.isclose(lr, RATE) and only in (None, alpha):
                 alphas = f", alpha = {alpha:g}" if only is None else ""

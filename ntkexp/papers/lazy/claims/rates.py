@@ -7,13 +7,12 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import below, between, percent
-from ntkexp.claims.statistics import by
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.lazy.claims.noise import (
     CLEAN,
     LAZY,
@@ -62,7 +61,7 @@ def before_onset(*both: pd.DataFrame) -> Sequence[float]:
     return [loss for loss in CLEAN if not any(loss <= start for start in begun)]
 
 
-def beside_rates(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
+def beside_rates(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, looks at another rate, looks at .01)."""
     all_looks = looks(records, WRONG_LABELS)
     for rate in other_rates(all_looks):
@@ -77,14 +76,14 @@ def apart(
     return furthest(difference(first, second, column, levels(first, second)))
 
 
-def each_accuracy(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
+def each_accuracy(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, looks while lazy at alpha = 100, looks at alpha = 1, an accuracy)."""
     for column, words in ACCURACIES.items():
         for panel, seed, *both in regimes()(records):
             yield f"{panel}, {words}", seed, *both, column
 
 
-def with_rates(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
+def with_rates(records: Sequence[Record]) -> Iterator[Group]:
     """The same, with the looks of the network at each other rate, where there are some."""
     all_looks = looks(records, WRONG_LABELS)
     at_rates: dict[tuple[str, int], list[pd.DataFrame]] = {}
@@ -110,7 +109,7 @@ def beyond_rates(
     return lowest(np.abs(difference(lazy, plain, column)) - np.fmax.reduce(by_rates))
 
 
-def slower(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
+def slower(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, looks at a smaller rate, looks at .01, a measure of linearity)."""
     all_looks = looks(records, WRONG_LABELS)
     for rate in other_rates(all_looks):
@@ -119,7 +118,7 @@ def slower(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
                 yield f"{title(name)}, rate {rate:g}, {measure}", seed, *both, measure
 
 
-def lazy_beside_slow(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
+def lazy_beside_slow(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, looks at alpha = 100, looks at rate 1e-6, a measure of linearity)."""
     all_looks = looks(records, WRONG_LABELS)
     for measure in MEASURES:
@@ -132,7 +131,7 @@ def lowest_gap(first: pd.DataFrame, second: pd.DataFrame, column: str) -> float:
     return lowest(difference(first, second, column))
 
 
-def smallest_rate(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame, bool]]:
+def smallest_rate(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, looks at rate 1e-6, whether its run came to its end)."""
     for record in records:
         for (name, _, lr, seed), frame in networks(looks([record], WRONG_LABELS)):

@@ -21,7 +21,7 @@ from ntkexp.claims.claim import (
     sharing,
 )
 from ntkexp.claims.horizon import OWN_END, Horizon, either
-from ntkexp.claims.statistics import by
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.lazy.curves import at_levels, mean
 from ntkexp.papers.lazy.spurious_curves import (
     CELEBA_KIND,
@@ -65,7 +65,7 @@ WHERE_FITTED = Horizon(
 )
 
 
-def each_seed(records: Sequence[Record]) -> Iterator[tuple[str, int, str, Looks]]:
+def each_seed(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, experiment, looks at its networks by alpha)."""
     for experiment, seed, looks in networks(curves(records)):
         yield TITLES[experiment], seed, experiment, looks
@@ -107,7 +107,7 @@ def _fits(frame: pd.DataFrame) -> bool:
     return bool(frame["train_all"].max() >= FITTED)
 
 
-def with_spread(records: Sequence[Record]) -> Iterator[tuple[str, int, Looks, float]]:
+def with_spread(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, looks by alpha, the standard deviation of a last test accuracy over all seeds
     that have fitted; nan where there is one seed)."""
     together = list(networks(curves(records)))

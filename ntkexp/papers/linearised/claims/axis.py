@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ntkexp.claims.claim import Claim, Section, Statistic, above, between, sharing
-from ntkexp.claims.statistics import by, together, with_words
+from ntkexp.claims.statistics import Group, by, together, with_words
 from ntkexp.papers.linearised.kernels import KERNELS, Trained, trained
 from ntkexp.results.record import Record
 
@@ -19,16 +19,16 @@ TEN_AXES = 10
 LITTLE = between(0.5, 2.0)
 
 
-def on_training_images(records: Sequence[Record]) -> Iterator[tuple[str, int, Trained]]:
+def on_training_images(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, a network with its alignments before and after)."""
     return on("train", records)
 
 
-def on_test_images(records: Sequence[Record]) -> Iterator[tuple[str, int, Trained]]:
+def on_test_images(records: Sequence[Record]) -> Iterator[Group]:
     return on("test", records)
 
 
-def on(split: str, records: Sequence[Record]) -> Iterator[tuple[str, int, Trained]]:
+def on(split: str, records: Sequence[Record]) -> Iterator[Group]:
     for net in trained(records):
         if net.split == split and len(net.ratios) > TEN_AXES:
             yield f"{net.title}, j = {net.task}", net.seed, net

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.claim import Case, Claim, Section, Statistic, above, between, sharing
-from ntkexp.claims.statistics import by
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.linearised.kernels import energies
 from ntkexp.papers.linearised.tasks import LINEAR, NETS, STEPS, by_size, experiments, gaps, net_of
 from ntkexp.results.numbers.evals import last
@@ -27,9 +27,7 @@ SIZES = {net: experiments(f"linearised/sizes_{net}") for net in TABLE_1}
 FEW, MANY = 256, 16_384
 
 
-def with_linearisation(
-    records: Sequence[Record],
-) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame]]:
+def with_linearisation(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, evals of a network, those of its linearisation), on all of CIFAR2."""
     runs = {record.experiment: record for record in records}
     for record in records:
@@ -42,7 +40,7 @@ def advantage(network: pd.DataFrame, linear: pd.DataFrame) -> float:
     return last(network) - last(linear)
 
 
-def each_energy(records: Sequence[Record]) -> Iterator[tuple[str, int, str, pd.Series]]:
+def each_energy(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, net, the labels' energy by step)."""
     for net, table in energies(records).items():
         yield NETS[net], 0, net, table["labels"]
@@ -57,7 +55,7 @@ def growth(net: str, energy: pd.Series) -> float:
     return float(energy.iloc[-1] - energy.iloc[0])
 
 
-def neighbours(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.Series, pd.Series]]:
+def neighbours(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the energies of two networks that follow each other in `NETS`)."""
     tables = energies(records)
     for before, net in pairwise(NETS):
@@ -70,7 +68,7 @@ def gain_at_end(before: pd.Series, energy: pd.Series) -> float:
     return float(energy.iloc[-1]) - float(before.iloc[-1])
 
 
-def each_net(records: Sequence[Record]) -> Iterator[tuple[str, int, str, pd.DataFrame]]:
+def each_net(records: Sequence[Record]) -> Iterator[Group]:
     for record in records:
         yield NETS[net_of(record)], record.seed, net_of(record), record.tables["evals"]
 
@@ -80,7 +78,7 @@ def accuracy_off(net: str, evals: pd.DataFrame) -> float:
     return last(evals) - TABLE_1[net][2]
 
 
-def gaps_by_size(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.Series]]:
+def gaps_by_size(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the gaps of a network to its linearisation by size)."""
     for net in dict.fromkeys(map(net_of, records)):
         gap = gaps(by_size(records), net)
@@ -104,7 +102,7 @@ def mean_over_seeds(statistic: Statistic) -> Statistic:
     return cases
 
 
-def each_distance(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.Series]]:
+def each_distance(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, how far a network's weights moved, by size)."""
     frame = by_size(records)
     for (net, seed), rows in frame[frame["whose"] == "network"].groupby(["net", "seed"]):
@@ -116,7 +114,7 @@ def least_growth(distances: pd.Series) -> float:
     return float(np.diff(distances).min()) if len(distances) > 2 else float("nan")
 
 
-def same_updates(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame, float]]:
+def same_updates(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the distances of 256 images for the updates of 4,096, that of 4,096)."""
     frame = by_size(records)
     rows = frame[(frame["net"] == "mlp") & (frame["whose"] == "network") & (frame["size"] == 4096)]

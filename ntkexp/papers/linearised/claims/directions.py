@@ -8,7 +8,7 @@ import pandas as pd
 
 from ntkexp.claims.claim import above, below, sharing
 from ntkexp.claims.curves import spearman
-from ntkexp.claims.statistics import by, by_run
+from ntkexp.claims.statistics import Group, by, by_run
 from ntkexp.papers.linearised.claims.numbers import by_model, rank
 from ntkexp.papers.linearised.tasks import Pair, by_task, experiments, pairs
 from ntkexp.results.record import Record
@@ -18,7 +18,7 @@ NETWORK = "linearised/separable"
 LEARNED = 0.9
 
 
-def each_pair(records: Sequence[Record]) -> Iterator[tuple[str, int, Pair, pd.DataFrame]]:
+def each_pair(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, a network and its linearisation, kernel regressions on all tasks)."""
     regression = by_task(records, "kernel_regression")
     for pair in pairs(records):

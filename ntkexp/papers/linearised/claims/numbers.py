@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ntkexp.claims.curves import spearman
-from ntkexp.claims.statistics import by
+from ntkexp.claims.statistics import Group, by
 from ntkexp.papers.linearised.tasks import (
     EPOCH,
     INDEX,
@@ -41,29 +41,29 @@ def title(experiment: str) -> str:
     return f"{TITLES[experiment.removesuffix(LINEAR)]}, {whose}"
 
 
-def each_model(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+def each_model(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, its tasks) of each network and of each linearisation."""
     for (experiment, seed), frame in of_seeds(records).items():
         yield title(experiment), seed, frame
 
 
-def each_network(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+def each_network(records: Sequence[Record]) -> Iterator[Group]:
     for (experiment, seed), frame in of_seeds(records).items():
         yield TITLES[experiment], seed, frame
 
 
-def evals_of_models(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+def evals_of_models(records: Sequence[Record]) -> Iterator[Group]:
     for (experiment, seed), runs in runs_of_seeds(records).items():
         yield title(experiment), seed, by_task(runs, "evals")
 
 
-def each_pair(records: Sequence[Record]) -> Iterator[tuple[str, int, Pair]]:
+def each_pair(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the tasks of a network and of its linearisation)."""
     for pair in pairs(records):
         yield pair.title, pair.seed, pair
 
 
-def each_size(records: Sequence[Record]) -> Iterator[tuple[str, int, Pair]]:
+def each_size(records: Sequence[Record]) -> Iterator[Group]:
     """The same, with the numbers of CIFAR2's images in place of j."""
     return each_pair([
         replace(record, config={**record.config, INDEX: record.config[SIZE] or WHOLE})

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ntkexp.claims.claim import Claim, Statistic, above, below, between, sharing
-from ntkexp.claims.statistics import Groups, by
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.linearised.tasks import (
     LINEAR,
     MODELS,
@@ -51,7 +51,7 @@ def each(models: Sequence[str], *, mlp: bool = False) -> Groups:
     """(panel, seed, how all models end, one of these) of ResNet18, or of the MLP, on the
     eigenfunction."""
 
-    def groups(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame, str]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         frame = of_mlp(records) if mlp else ends(records, EIGENFUNCTION)
         for model in models:
             if {model, "network", "early"} <= {*frame.index}:
@@ -76,7 +76,7 @@ def less(frame: pd.DataFrame, model: str, other: str) -> float:
     return float(frame["accuracy"][model] - frame["accuracy"][other])
 
 
-def on_cifar2(records: Sequence[Record]) -> Iterator[tuple[str, int, dict[str, float]]]:
+def on_cifar2(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, by late linearisation its accuracy less that of the early one)."""
     frame = ends(records, CIFAR2)
     early = [record for record in records if record.experiment == MLP + LINEAR]

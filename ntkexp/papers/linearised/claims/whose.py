@@ -7,13 +7,12 @@ diverse set of tasks is judged on the tasks of all these kernels, since their ru
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pandas as pd
 
 from ntkexp.claims.claim import Section, above, below, sharing
 from ntkexp.claims.curves import spearman
-from ntkexp.claims.statistics import Groups, by
+from ntkexp.claims.statistics import Group, Groups, by
 from ntkexp.papers.linearised.kernels import (
     KERNEL,
     KINDS,
@@ -33,7 +32,7 @@ EXTENDED, SEED, LENET, LENET_SEED = (
 def tasks_of(experiment: str) -> Groups:
     """(panel, seed, a network and its linearisation on this kernel's eigenfunctions)."""
 
-    def groups(records: Sequence[Record]) -> Iterator[tuple[str, int, Pair]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         pair = by_kind(records).get(experiment)
         if pair is not None and len(pair.gap):
             yield KINDS[experiment], pair.seed, pair
@@ -49,7 +48,7 @@ def mean_gap(pair: Pair) -> float:
 def alignments_of(experiment: str) -> Groups:
     """(panel, seed, alpha_0 of its tasks, that of the own kernel's eigenfunctions), by j."""
 
-    def groups(records: Sequence[Record]) -> Iterator[tuple[str, int, Any, Any]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         table = alignments(records)
         if {experiment, KERNEL} <= {*table.index}:
             yield "", 0, table.loc[experiment], table.loc[KERNEL]
@@ -61,7 +60,7 @@ def ratio(tasks: pd.Series, own: pd.Series) -> dict[str, float]:
     return {f"j = {j}": float(value) for j, value in (tasks / own).dropna().items()}
 
 
-def all_tasks(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+def all_tasks(records: Sequence[Record]) -> Iterator[Group]:
     frame = with_alignments(records)
     if len(frame):
         yield f"{len(frame)} tasks", 0, frame

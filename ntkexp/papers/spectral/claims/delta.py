@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ntkexp.claims.claim import Section, above, below, sharing, times
-from ntkexp.claims.statistics import Groups, by, by_axis, of_seeds
+from ntkexp.claims.statistics import Group, Groups, by, by_axis, of_seeds
 from ntkexp.papers.spectral.numbers import by_frequency, first_steps, high_fitted, residual_hits
 from ntkexp.results.record import Record
 
@@ -76,7 +76,7 @@ def runs_at(places: Sequence[tuple[str, int]], records: Sequence[Record]) -> lis
 def at(*places: tuple[str, int]) -> Groups:
     """(panel, seed, the spectra of all networks of each run)."""
 
-    def groups(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         if runs := runs_at(places, records):
             yield "", runs[0].seed, *(run.tables["fourier"] for run in runs)
 
@@ -86,7 +86,7 @@ def at(*places: tuple[str, int]) -> Groups:
 def networks_at(*places: tuple[str, int]) -> Groups:
     """The same of each network that all runs have."""
 
-    def groups(records: Sequence[Record]) -> Iterator[tuple[Any, ...]]:
+    def groups(records: Sequence[Record]) -> Iterator[Group]:
         runs = runs_at(places, records)
         spectra = {str(place): run.tables["fourier"] for place, run in enumerate(runs)}
         for seed, rows in of_seeds(spectra) if runs else ():
@@ -95,13 +95,13 @@ def networks_at(*places: tuple[str, int]) -> Groups:
     return groups
 
 
-def bounded(records: Sequence[Record]) -> Iterator[tuple[str, int, Mapping[str, Any], float]]:
+def bounded(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the config, its clip) of the run with the smallest bound."""
     for run in runs_at([BOUND], records):
         yield "", run.seed, run.config, run.axis
 
 
-def fitting(records: Sequence[Record]) -> Iterator[tuple[str, int, pd.DataFrame]]:
+def fitting(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, its spectrum) of each network of the runs that fit high frequencies."""
     for run in sorted(records, key=lambda run: (run.experiment, run.axis)):
         if fitted(run.tables["fourier"]) >= LEAST:

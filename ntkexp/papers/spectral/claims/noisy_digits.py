@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 
 from ntkexp.claims.claim import above, below, sharing, times, within_factor
-from ntkexp.claims.statistics import by, by_axis, by_run
+from ntkexp.claims.statistics import Group, by, by_axis, by_run
 from ntkexp.papers.spectral.numbers import by_frequency, first_steps
 from ntkexp.results.numbers.evals import rows
 from ntkexp.results.record import Record
@@ -48,9 +48,7 @@ def powers(kernel_spectrum: pd.DataFrame) -> pd.DataFrame:
     return kernel_spectrum.pivot_table(index="seed", columns=BY, values="power", aggfunc="sum")
 
 
-def waves(
-    records: Sequence[Record],
-) -> Iterator[tuple[str, int, str, pd.Series, pd.Series]]:
+def waves(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the noise, a network's best errors, its noise's powers) by beta and k."""
     if records:
         least = best(by_cell(records, "evals"))
@@ -76,7 +74,7 @@ def harm(
     return float((least[cell] - clean) / power[cell])
 
 
-def amplitudes(records: Sequence[Record]) -> Iterator[tuple[str, int, float, pd.Series]]:
+def amplitudes(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, beta, a network's best errors of noise as printed, by beta and k)."""
     if records:
         least = best(by_cell(records, "evals"))["radial"]

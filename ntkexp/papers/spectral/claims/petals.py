@@ -13,7 +13,7 @@ from scipy.stats import gmean
 
 from ntkexp.claims.claim import Claim, above, below, between, percent, sharing, times
 from ntkexp.claims.curves import rank_correlation
-from ntkexp.claims.statistics import by, by_network, by_run
+from ntkexp.claims.statistics import Group, by, by_network, by_run
 from ntkexp.papers.spectral.numbers import first_reached, slope
 from ntkexp.results.numbers.evals import rows
 from ntkexp.results.record import Record
@@ -167,9 +167,7 @@ def zetas(
     )
 
 
-def beside_neighbours(
-    records: Sequence[Record],
-) -> Iterator[tuple[str, int, pd.DataFrame, pd.DataFrame]]:
+def beside_neighbours(records: Sequence[Record]) -> Iterator[Group]:
     """(panel, seed, the network's spectrum, that of maps of neighbours)."""
     runs = {run.experiment: run.tables for run in records}
     if runs:
