@@ -22,6 +22,7 @@ import pandas as pd
 
 from ntkexp.claims.claim import FEWEST, Case, Statistic
 from ntkexp.claims.curves import rank_correlation
+from ntkexp.errors import UserError, meant
 from ntkexp.results.record import Record
 
 # Gives a float, or a mapping or series of several.
@@ -150,6 +151,11 @@ def read(number: Number, record: Record, options: Mapping[str, Any]) -> dict[str
         if name in ("config", "axis"):
             found[name] = getattr(record, name)
         elif name not in options and parameter.default is parameter.empty:
+            if name not in record.tables:
+                raise UserError(
+                    f"{number.__module__}.{number.__name__}: {record.experiment} has no table "
+                    f"{name}{meant(name, [*record.tables])}; it has {', '.join(record.tables)}"
+                )
             found[name] = record.tables[name]
     return found
 

@@ -20,6 +20,7 @@ from ntkexp.claims.statistics import (
     trend,
     with_words,
 )
+from ntkexp.errors import UserError
 from ntkexp.results.record import Record
 from tests.papers.alignment.claim_examples import record
 
@@ -51,6 +52,14 @@ def test_a_number_is_given_tables_config_and_axis_by_their_names_and_its_options
     widths = [run("complexity_width", 2, seed=3, **{"model.width": 8})]
     assert list(by_run(asked, by=10)(widths)) == [Case("", 3, 86.0)]
     assert list(by_run(sized, unit=2)(RUNS[:1])) == [Case("", 0, 1.5)]
+
+
+def test_a_table_that_a_run_lacks_is_named() -> None:
+    def lost(tt: pd.DataFrame) -> float:
+        return 0.0
+
+    with pytest.raises(UserError, match=r"lost: net_a has no table tt; .* it has t$"):
+        list(by_run(lost)(RUNS))
 
 
 def test_several_numbers_at_once_have_a_panel_each() -> None:
