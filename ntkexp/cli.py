@@ -87,7 +87,7 @@ def _dispatch(words: list[str]) -> int:
 
         print(help_of(command))
         if command in ("train", "study"):
-            from ntkexp.handbook import groups
+            from ntkexp.commands.handbook import groups
 
             print("", "what can be set, told by ntkexp options GROUP[=NAME]:", *groups(), sep="\n")
         return 0
@@ -97,10 +97,10 @@ def _dispatch(words: list[str]) -> int:
 def _carry_out(command: str, words: list[str]) -> int:
     """Call what is behind a command: it returns an exit code, or what is to be printed."""
     if command in ("train", "study"):
-        from ntkexp import application
+        from ntkexp.commands import application
 
         return application.run(command, words)
-    module, function = COMMANDS.get(command, "completion:complete").split(":")
+    module, function = COMMANDS.get(command, "commands.completion:complete").split(":")
     answer = getattr(import_module(f"ntkexp.{module}"), function)(words)
     if isinstance(answer, int):
         return answer
@@ -110,15 +110,15 @@ def _carry_out(command: str, words: list[str]) -> int:
 
 # Imported when it is called: this module stays light. Of train and study the names alone are used.
 COMMANDS = {
-    "train": "application:run",
-    "study": "application:run",
-    "probe": "probing:probe",
-    "options": "handbook:options",
-    "list": "catalogue:overview",
-    "show": "catalogue:show",
+    "train": "commands.application:run",
+    "study": "commands.application:run",
+    "probe": "commands.probe:probe",
+    "options": "commands.handbook:options",
+    "list": "commands.catalogue:overview",
+    "show": "commands.catalogue:show",
     "claims": "claims.command:claims",
     "figures": "figures:figures",
     "report": "report.page:report",
     "data": "data.images.sources:inventory",
-    "completion": "completion:script",
+    "completion": "commands.completion:script",
 }

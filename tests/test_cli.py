@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import ntkexp as package
-from ntkexp.application import KEYS_OF_FLAGS, all_flags
 from ntkexp.cli import COMMANDS, main
+from ntkexp.commands.application import KEYS_OF_FLAGS, all_flags
 from ntkexp.components import find
 from ntkexp.errors import UserError
 from ntkexp.usage import USAGES
@@ -138,7 +138,7 @@ def test_hydra_tells_what_it_does_only_when_asked(start: Start, tmp_path: Path) 
 def test_letters_that_a_terminal_lacks_are_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr("sys.stdout", stdout)
-    monkeypatch.setattr("ntkexp.completion.script", lambda words: "5 ± 1")
+    monkeypatch.setattr("ntkexp.commands.completion.script", lambda words: "5 ± 1")
     assert main(["completion", "bash"]) == 0
     assert stdout.buffer.getvalue() == b"5 ? 1\n"  # type: ignore[attr-defined]
 

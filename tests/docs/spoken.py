@@ -17,9 +17,9 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from ntkexp import figures
-from ntkexp.application import flags_and_overrides
 from ntkexp.claims.ledger import ledger
 from ntkexp.cli import COMMANDS
+from ntkexp.commands.application import flags_and_overrides
 from ntkexp.compose.overrides import ranges_quoted
 from ntkexp.data.images.sources import image_sets
 from ntkexp.experiments import experiments

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp.catalogue import overview
 from ntkexp.claims.claim import Case, Claim, above
 from ntkexp.claims.horizon import OWN_END
 from ntkexp.claims.rendering import as_summary, notes
 from ntkexp.claims.verdict import judge
+from ntkexp.commands.catalogue import overview
 from ntkexp.experiments import stand_ins
 from ntkexp.identity import identity, plain
 from ntkexp.results.reading import collect

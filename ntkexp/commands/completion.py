@@ -51,7 +51,7 @@ def complete(words: Sequence[str]) -> str:
 def flags(command: str) -> list[str]:
     """Every flag of a subcommand, in order of their names."""
     if command in ("train", "study"):
-        from ntkexp.application import all_flags
+        from ntkexp.commands.application import all_flags
 
         return sorted({*all_flags(), *ALWAYS})
     words = USAGES[command].flags if command in USAGES else ()
@@ -102,7 +102,7 @@ def candidates(line: str) -> list[str]:
         from ntkexp.compose.overrides import options_of
 
         return [f"{group}={name}" for name in options_of("exp") if name.startswith(start)]
-    from ntkexp import application
+    from ntkexp.commands import application
 
     overrides = [word for word in rest if not word.startswith("-")]
     if sign and "." in group and (values := application.choices(command, overrides)):

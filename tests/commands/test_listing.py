@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from ntkexp.catalogue import overview
+from ntkexp.commands.catalogue import overview
+from ntkexp.commands.run_table import as_text, table
+from ntkexp.commands.terminal import fitted
 from ntkexp.errors import UserError
 from ntkexp.results.lock import Lock
 from ntkexp.results.numbers.difference import difference
@@ -21,8 +23,6 @@ from ntkexp.results.numbers.standing import (
     networks_of,
     state_of,
 )
-from ntkexp.run_table import as_text, table
-from ntkexp.terminal import fitted
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import train
 

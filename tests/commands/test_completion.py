@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp import application, components
+from ntkexp import components
 from ntkexp.cli import COMMANDS
-from ntkexp.completion import candidates, script
+from ntkexp.commands import application
+from ntkexp.commands.completion import candidates, script
 
 CASES = [
     ("ntkexp tr", ["train"]),

@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
+from ntkexp.commands.terminal import fitted
 from ntkexp.errors import DamagedRunError, UnreadableRunError, UserError, meant
 from ntkexp.experiments import Experiment, experiments, experiments_of
 from ntkexp.papers.registry import paper
@@ -15,7 +16,6 @@ from ntkexp.results.folders import OUTPUTS, roots, runs, with_name
 from ntkexp.results.numbers.standing import compared, distinguishing_keys, state_of, tables_of
 from ntkexp.results.provenance import last_life
 from ntkexp.results.status import read_status
-from ntkexp.terminal import fitted
 from ntkexp.usage import parsed
 
 
@@ -57,7 +57,7 @@ def overview(words: Sequence[str], outputs: Path = OUTPUTS) -> str:
 
 def _rows(arguments: Namespace, groups: Iterable[Sequence[Path]]) -> str:
     # pandas is half a second: only here is it worth it.
-    from ntkexp.run_table import as_json, as_text, table
+    from ntkexp.commands.run_table import as_json, as_text, table
 
     frame = table([run for group in groups for run in group], arguments.where, arguments.sort)
     return as_json(frame) if arguments.json else as_text(frame, get_terminal_size().columns)
@@ -137,7 +137,7 @@ def show(words: Sequence[str]) -> str:
     if len(arguments.names) not in (1, 2):
         raise UserError("ntkexp show takes one run or two, to compare: folders or ids")
     if arguments.json:
-        from ntkexp.run_table import as_json, table
+        from ntkexp.commands.run_table import as_json, table
 
         return as_json(table([_find(name, OUTPUTS) for name in arguments.names]))
     one_run = len(arguments.names) == 1

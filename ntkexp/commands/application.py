@@ -223,7 +223,7 @@ def _nothing(config: DictConfig) -> None:
 
 def choices(config_name: str, words: Sequence[str]) -> list[str]:
     """The values of the option that the last of `words` begins to set, where they have names."""
-    from ntkexp.handbook import rows
+    from ntkexp.commands.handbook import rows
 
     key = words[-1].partition("=")[0].lstrip("+")
     where = key.rpartition(".")[0]

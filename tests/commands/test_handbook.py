@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ntkexp.commands.handbook import config_groups, named, options, rows
 from ntkexp.components import GROUPS
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.handbook import config_groups, named, options, rows
 from ntkexp.scripts.tools.pages import options as page
 
 

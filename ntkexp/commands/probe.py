@@ -17,7 +17,7 @@ from ntkexp.usage import CommandParser
 
 def probe(words: Sequence[str]) -> int:
     """Look at checkpoints, as `ntkexp study study=checkpoints` does."""
-    from ntkexp import application
+    from ntkexp.commands import application
     from ntkexp.compose.words import words_of
 
     arguments, overrides = parser().parse_known_args(words)

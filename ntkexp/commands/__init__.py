@@ -1,0 +1,1 @@
+"""The commands: each with its flags and their sentences, and what it does."""
