@@ -1,13 +1,10 @@
 """The tab key: scripts for three shells, and the candidates they ask for."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from collections.abc import Sequence
-
+from ntkexp.commands.command import FILES, Command, find, words
 from ntkexp.errors import UserError
-from ntkexp.usage import USAGES
-
-ALWAYS = ("--help",)
 
 BASH = """\
 _ntkexp() {
@@ -34,77 +31,37 @@ complete -c ntkexp -f -a '(ntkexp complete (commandline -cp) 2>/dev/null)'
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
-def script(words: Sequence[str]) -> str:
-    """The script of one shell: `eval "$(ntkexp completion bash)"`."""
-    if len(words) != 1 or words[0] not in SCRIPTS:
-        raise UserError(
-            f"{' '.join(['ntkexp completion', *words])}: expected one of {', '.join(SCRIPTS)}"
-        )
-    return SCRIPTS[words[0]].rstrip()
+@dataclass(eq=False, repr=False)
+class Completion(Command):
+    """a script for the shell's tab key"""
 
+    call = "completion bash|zsh|fish"
 
-def complete(words: Sequence[str]) -> str:
-    """The candidates for a line, one below the other."""
-    return "\n".join(candidates(words[0]))
+    names: list[str] = words()
 
+    def execute(self) -> str:
+        """The script of one shell: `eval "$(ntkexp completion bash)"`."""
+        if len(self.names) != 1 or self.names[0] not in SCRIPTS:
+            called = " ".join(["ntkexp completion", *self.names])
+            raise UserError(f"{called}: expected one of {', '.join(SCRIPTS)}")
+        return SCRIPTS[self.names[0]].rstrip()
 
-def flags(command: str) -> list[str]:
-    """Every flag of a subcommand, in order of their names."""
-    if command in ("train", "study"):
-        from ntkexp.commands.application import all_flags
-
-        return sorted({*all_flags(), *ALWAYS})
-    words = USAGES[command].flags if command in USAGES else ()
-    return sorted({*(flag.split()[0] for flag in words if flag.startswith("-")), *ALWAYS})
-
-
-def _arguments(command: str) -> list[str]:
-    """The words that a subcommand takes, without flags and keys."""
-    if command == "completion":
+    @classmethod
+    def candidates(cls, typed: list[str]) -> list[str]:
         return [*SCRIPTS]
-    if command == "list":
-        from ntkexp.experiments import experiments
-
-        return [experiment.name for experiment in experiments()]
-    if command == "figures":
-        from ntkexp.papers.scripts import scripts
-
-        names = ((script.paper, script.figure) for script in scripts())
-        return list(dict.fromkeys(name for pair in names for name in pair if name))
-    if command == "show":
-        from ntkexp.results.folders import OUTPUTS, runs
-
-        return [run.name for run in runs(OUTPUTS)]
-    if command == "data":
-        from ntkexp.data.images.sources import image_sets
-
-        return [*image_sets()]
-    return []
 
 
 def candidates(line: str) -> list[str]:
     """The words that may stand where `line`, which begins with the program's name, ends."""
-    words = line.split()
-    fresh = line.endswith(" ")
-    if len(words) < 2 or (len(words) == 2 and not fresh):
-        start = words[1] if len(words) == 2 else ""
-        commands = [*USAGES, "--help", "--version"]
-        return [command for command in commands if command.startswith(start)]
-    command, rest = words[1], words[2:]
-    last = "" if fresh or not rest else rest[-1]
-    if last.startswith("-"):
-        return [flag for flag in flags(command) if flag.startswith(last)]
-    if command not in ("train", "study"):
-        return [name for name in _arguments(command) if name.startswith(last)]
-    group, sign, start = last.partition("=")
-    if sign and group.lstrip("+") == "exp":
-        # Hydra offers no names with a slash.
-        from ntkexp.compose.overrides import options_of
-
-        return [f"{group}={name}" for name in options_of("exp") if name.startswith(start)]
-    from ntkexp.commands import application
-
-    overrides = [word for word in rest if not word.startswith("-")]
-    if sign and "." in group and (values := application.choices(command, overrides)):
-        return [f"{group}={value}" for value in values if value.startswith(start)]
-    return application.complete(command, " ".join(overrides) + (" " if fresh else ""))
+    words = line.split()[1:] + [""] * line.endswith(" ")
+    last = words[-1] if words else ""
+    if len(words) < 2:
+        offered: Iterable[str] = [*FILES, "--help", "--version"]
+    elif words[0] not in FILES:
+        offered = ["--help"] * last.startswith("-")
+    elif last.startswith("-"):
+        offered = sorted({*find(words[0]).flag_words(), "--help"})
+    else:
+        typed = [word for word in words[1:] if not word.startswith("-")]
+        offered = find(words[0]).candidates(typed)
+    return [word for word in offered if word.startswith(last)]

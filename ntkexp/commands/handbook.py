@@ -1,10 +1,5 @@
-"""`ntkexp options`: every option of every component, each in one sentence.
-
-    ntkexp options                 the groups, and the options of a run itself
-    ntkexp options optim=sgd       the options of a component; without =sgd of all in its group
-
-The sentences stand where the options are declared (ntkexp/options.py).
-"""
+"""Every option of every component in one sentence, which stands where the option is declared
+(ntkexp/options.py)."""
 
 from __future__ import annotations
 
@@ -22,7 +17,6 @@ from ntkexp import components
 from ntkexp.components import GROUPS, Component
 from ntkexp.config import SlurmConfig, TrainConfig
 from ntkexp.errors import UserError, meant
-from ntkexp.usage import parsed
 
 
 class Row(NamedTuple):
@@ -34,9 +28,8 @@ class Row(NamedTuple):
     accepted: str
 
 
-def options(words: Sequence[str]) -> str:
+def options(names: Sequence[str] = ()) -> str:
     """The groups, or the options of the groups and components that are named."""
-    names = parsed("options", words).names
     if names:
         subjects = [subject for name in names for subject in named(name)]
         return "\n\n".join("\n".join(_chapter(*subject)) for subject in subjects)

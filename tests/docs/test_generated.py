@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ntkexp.claims.claim import Section
-from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
+from ntkexp.claims.verdict import judge_all
 from ntkexp.experiments import MAIN
+from ntkexp.results.reading import collect
 from ntkexp.scripts.alignment import fig_memorising
 from ntkexp.scripts.runs import chosen
 from ntkexp.scripts.tools.pages import gallery, networks, verdicts
@@ -51,6 +52,6 @@ def test_every_claim_on_the_main_paper_stands_beside_a_sentence_of_its_text() ->
 
 @pytest.mark.on_demand
 def test_the_verdicts_are_those_of_the_reference_results() -> None:
-    findings = judged(records_of([verdicts.REFERENCE]))
+    findings = judge_all(ledger(), collect([verdicts.REFERENCE]))
     for file, text in verdicts.written(findings).items():
         assert file.read_text(encoding="utf-8") == text, f"{file.name}: {ANEW}"

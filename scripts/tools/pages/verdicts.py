@@ -13,10 +13,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ntkexp.claims.claim import Section
-from ntkexp.claims.command import judged, records_of
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import as_summary, works
-from ntkexp.claims.verdict import Finding, Verdict
+from ntkexp.claims.verdict import Finding, Verdict, judge_all
 from ntkexp.experiments import MAIN
+from ntkexp.results.reading import collect
 
 TOP = Path(__file__).parents[3]
 REFERENCE = TOP / "outputs" / "reference"
@@ -31,7 +32,7 @@ JUDGED = re.compile(rf"`([a-z0-9-]+)`: {ONE}(?: / {ONE})*")
 
 
 def main() -> None:
-    findings = judged(records_of([REFERENCE]))
+    findings = judge_all(ledger(), collect([REFERENCE]))
     for file, text in written(findings).items():
         file.write_text(text, encoding="utf-8")
 
