@@ -1,5 +1,8 @@
-"""Every option of every component in one sentence, which stands where the option is declared
-(ntkexp/options.py)."""
+"""Every option of every component in one sentence, and the tables of probes and studies.
+
+The sentences stand where the options and the tables are declared (ntkexp/options.py,
+ntkexp/results/table.py).
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ class Row(NamedTuple):
 def options(names: Sequence[str] = ()) -> str:
     """The groups, or the options of the groups and components that are named."""
     if names:
-        subjects = [subject for name in names for subject in named(name)]
-        return "\n\n".join("\n".join(_chapter(*subject)) for subject in subjects)
+        chapters = (_chapter(*one, tables="=" in name) for name in names for one in named(name))
+        return "\n\n".join(map("\n".join, chapters))
     return "\n".join([*groups(), "", "and a run itself", *_table(rows(TrainConfig, ""))])
 
 
@@ -119,9 +122,24 @@ def _values(hint: Any) -> str:
     return words.get(hint, "a mapping")
 
 
-def _chapter(title: str, kind: type, key: str) -> Iterator[str]:
+def _chapter(title: str, kind: type, key: str, tables: bool) -> Iterator[str]:
     yield from _entry(title, summary(kind), len(title) + 2)
     yield from _table(rows(kind, key))
+    if tables:
+        yield from _written(kind)
+
+
+def _written(kind: type) -> Iterator[str]:
+    """The tables and arrays that a probe or a study writes, each column in words."""
+    for table in getattr(kind, "tables", ()):
+        yield from ["", *_entry(f"table {table.name}", table.about, len(table.name) + 8)]
+        width = max(map(len, table.columns))
+        for name, column in table.columns.items():
+            yield from _entry(f"  {name:<{width}}  {column.type}", column.about, width + 13)
+        yield from _entry(" ", table.notes, 2) if table.notes else ()
+    for array in getattr(kind, "arrays", ()):
+        file = f"{array.name}.STEP.npy"
+        yield from ["", *_entry(file, array.about, len(file) + 2)]
 
 
 def _table(listed: Iterable[Row]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 ntkexp options                 the groups, and the options of a run itself
 ntkexp options optim=sgd       the options of a component; without =sgd of all in its group
+ntkexp options probe=spectrum  those of a probe or a study, and the tables that it writes
 """
 
 from dataclasses import dataclass

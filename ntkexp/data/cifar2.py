@@ -21,6 +21,7 @@ from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.images.dataset import chosen_rows
 from ntkexp.data.images.files import Labels
 from ntkexp.data.images.first import first_images
+from ntkexp.data.images.options import SplitName, Standardise
 from ntkexp.data.images.sources import files_here
 from ntkexp.errors import UserError
 from ntkexp.options import FOR_ALL, option
@@ -38,6 +39,7 @@ class Cifar2(Data):
 
     train_examples: int | None = option(None, FOR_ALL, "training images")
     test_examples: int | None = option(None, FOR_ALL, "test images")
+    standardise: Standardise = option(Standardise.published, about="by whose mean and deviation")
 
     def shape(self) -> Shape:
         return Shape(Cifar10.images.shape, 1, self.train_examples or 50_000)
@@ -46,7 +48,8 @@ class Cifar2(Data):
         return files_here(Cifar10.images)
 
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
-        images = first_images("cifar10", {"train": None, "test": None}, device, progress=progress)
+        counts: dict[SplitName, int | None] = {"train": None, "test": None}
+        images = first_images("cifar10", counts, device, self.standardise, progress=progress)
 
         def split(part: Split, purpose: str, key: str) -> Split:
             wanted = getattr(self, key)

@@ -19,7 +19,7 @@ import torch
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.images.first import first_images
-from ntkexp.data.images.options import SplitName
+from ntkexp.data.images.options import SplitName, Standardise
 from ntkexp.data.images.sources import SPLITS, files_here, kind_of
 from ntkexp.errors import UserError
 from ntkexp.options import FOR_ALL, count, one_of, option
@@ -28,14 +28,15 @@ from ntkexp.references import FromRun
 
 @dataclass
 class Eigenfunctions(Data):
-    """Training and test examples are the first images of both files. Their numbers must be those
-    of the run `pairs`. None is all."""
+    """Training and test examples are the first images of both files. How many they are, and how
+    they are standardised, must be as in the run `pairs`. None is all."""
 
     images: str = option("cifar10", one_of("cifar10", "mnist"), "the images")
     pairs: FromRun = option(FromRun(file="vectors.npy"), about="the run of study=eigenpairs")
     index: int = option(1, count("as the place of an eigenfunction"), "which one, from the largest")
     train_examples: int | None = option(None, FOR_ALL, "training images, as many as that run has")
     test_examples: int | None = option(None, FOR_ALL, "test images, as many as that run has")
+    standardise: Standardise = option(Standardise.published, about="by whose mean and deviation")
 
     small: ClassVar = {"train_examples": 2000, "test_examples": 1000}
     tiny: ClassVar = {"train_examples": 40, "test_examples": 30}
@@ -54,7 +55,7 @@ class Eigenfunctions(Data):
     def build(self, seed: int, device: torch.device, *, progress: bool) -> Dataset:
         counts: dict[SplitName, int | None]
         counts = {"train": self.train_examples, "test": self.test_examples}
-        images = first_images(self.images, counts, device, progress=progress)
+        images = first_images(self.images, counts, device, self.standardise, progress=progress)
         self.pairs.refuse_other_data(images.checksums)
         count = len(images.train)
         positive = torch.from_numpy(self.signs(count, len(images.test)) > 0).long().to(device)
@@ -65,6 +66,13 @@ class Eigenfunctions(Data):
     def signs(self, train: int, test: int) -> np.ndarray:
         """phi_j of all images, training images first."""
         vectors, path = self.pairs.array(), self.pairs.path
+        # Runs from before there was the option have its neutral value.
+        seen = self.pairs.config.get("study.standardise", Standardise.published)
+        if seen != self.standardise:
+            raise UserError(
+                f"data.standardise={self.standardise}: {path} is about images with "
+                f"study.standardise={seen}; expected the same"
+            )
         kept = [self.pairs.config.get(f"study.{split}_examples") for split in SPLITS]
         if vectors.shape[1] != train + test or kept != [self.train_examples, self.test_examples]:
             raise UserError(

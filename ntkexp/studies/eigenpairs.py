@@ -26,6 +26,7 @@ from torch import Tensor
 
 from ntkexp import models
 from ntkexp.data.images.first import first_images
+from ntkexp.data.images.options import Standardise
 from ntkexp.data.images.sources import files_here, kind_of
 from ntkexp.machine import available_bytes, refuse_beyond
 from ntkexp.models import Model
@@ -68,6 +69,7 @@ class Eigenpairs(Study):
     seed: int = option(0, SEED, "the start of all random numbers")
     train_examples: int | None = option(None, FOR_ALL, "training images of the kernel")
     test_examples: int | None = option(None, FOR_ALL, "test images of the kernel")
+    standardise: Standardise = option(Standardise.published, about="by whose mean and deviation")
     extended: bool = option(False, about="test images by extension, no part of the kernel")
     count: int = option(1000, count("eigenpairs"), "how many leading pairs are kept")
 
@@ -79,6 +81,7 @@ class Eigenpairs(Study):
             self.images,
             {"train": self.train_examples, "test": self.test_examples},
             torch.device("cpu"),
+            self.standardise,
             progress=False,
         )
         network = models.build(self.network, images.input_shape, 1, self.seed).eval()

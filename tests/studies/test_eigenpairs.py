@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import torch
 from ntkexp import models
 from ntkexp.data.eigenfunctions import Eigenfunctions
 from ntkexp.data.images.dataset import channel_moments, normalised
+from ntkexp.data.images.options import Standardise
 from ntkexp.data.images.sources import read
 from ntkexp.errors import UserError
 from ntkexp.models.base import Init
@@ -54,6 +56,15 @@ def test_pairs_are_those_of_the_kernel_of_all_images(
     for value, vector in zip(values, vectors.astype(np.float64), strict=True):
         assert np.linalg.norm(gram @ vector - value * vector) < 1e-4 * value
         assert vector[np.abs(vector).argmax()] > 0
+
+
+def test_pairs_are_of_images_standardised_as_asked() -> None:
+    study = Eigenpairs(images="mnist", network=SMALL, standardise=Standardise.none)
+    pixels = np.concatenate([read("mnist", split).pixels for split in ("train", "test")])
+    network = models.build(SMALL, (1, 28, 28), 1, seed=0).double()
+    gram = tangent_kernel(network, torch.from_numpy(pixels).double() / 255, layers=False).gram
+    largest = np.linalg.eigvalsh(gram.numpy())[-1] / 360
+    assert study.run()["eigenpairs"]["eigenvalue"][0] == pytest.approx(largest, rel=1e-5)
 
 
 @pytest.mark.parametrize(("most", "count", "kept"), [(12_000, 1000, 360), (10, 3, 3)])
@@ -140,10 +151,14 @@ def test_labels_are_the_signs_of_an_eigenfunction(pairs: FromRun) -> None:
         # As many in all, and others of them.
         ({"train_examples": 300}, r"is about 360 images; expected 300 training and 60 test"),
         ({"train_examples": 301}, r"train_examples=301: mnist has 300 train images"),
+        (
+            {"standardise": Standardise.none},
+            r"data\.standardise=none: .* is about images with study\.standardise=published",
+        ),
     ],
 )
 def test_other_tasks_than_the_run_has_are_refused(
-    pairs: FromRun, options: dict[str, int], why: str
+    pairs: FromRun, options: dict[str, Any], why: str
 ) -> None:
     task = Eigenfunctions(images="mnist", pairs=pairs, **options)
     with pytest.raises(UserError, match=why):

@@ -20,7 +20,7 @@ from torch import Tensor
 from ntkexp.data.base import Data, Shape
 from ntkexp.data.dataset import Dataset, Split, redraw_labels
 from ntkexp.data.images.files import LabelledImages, Pixels, shared_inputs
-from ntkexp.data.images.options import Augment, Difficult
+from ntkexp.data.images.options import Augment, Difficult, Standardise
 from ntkexp.data.images.options import ImageKind as ImageKind
 from ntkexp.data.images.sources import checksums, files_here, kind_of, read_images, remarks
 from ntkexp.errors import UserError
@@ -51,6 +51,7 @@ class Images(Data):
     difficult: Difficult = option(Difficult.none, about="with random labels, or of KMNIST")
     difficult_examples: int = option(0, whole(0, MANY, "examples"), "of those, beside the others")
     augment: Augment = option(Augment.none, about="crop and flip training images at random")
+    standardise: Standardise = option(Standardise.published, about="by whose mean and deviation")
 
     @classmethod
     def limits(cls, scale: Mapping[str, Any]) -> Mapping[str, int]:
@@ -104,8 +105,8 @@ class _Part:
 def load_images(config: Images, seed: int, device: torch.device, *, progress: bool) -> Dataset:
     """Images with the label noise and the difficult part that `config` asks for.
 
-    All are normalised alike, a difficult part of other origin included, by the mean and std of
-    the dataset itself: the network has one input map. The test split stays clean.
+    All are normalised alike, a difficult part of other origin included, by the mean and std that
+    `config.standardise` names: the network has one input map. The test split stays clean.
     """
     kind, kmnist = config.images, kind_of("kmnist")
     sources = {kind: read_images(kind, "train", progress=progress)}
@@ -113,7 +114,7 @@ def load_images(config: Images, seed: int, device: torch.device, *, progress: bo
     if config.difficult is Difficult.kmnist:
         sources[kmnist] = read_images(kmnist, "train", progress=progress)
     train = sources[kind]
-    mean, std = moments(kind, train)
+    mean, std = moments(kind, train, config.standardise)
     parts = [easy_part(train, config, seed), *difficult_part(sources, config, seed)]
     notes = [
         note for source, images in sources.items() for note in remarks(source, "train", images)
@@ -216,12 +217,17 @@ def chosen_rows(
     return order if count is None else order[:count]
 
 
-def moments(kind: ImageKind, train: LabelledImages) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The mean and std of each channel: the published ones, or else those of the training images.
+def moments(
+    kind: ImageKind, train: LabelledImages, standardise: Standardise = Standardise.published
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The mean and std of each channel, by which inputs are standardised.
 
     Computed once a process: the members of a run all load the same images.
     """
-    if kind.mean and kind.std:
+    if standardise is Standardise.none:
+        channels = kind.shape[0]
+        return (0.0,) * channels, (1.0,) * channels
+    if standardise is Standardise.published and kind.mean and kind.std:
         return kind.mean, kind.std
     files = tuple(file.sha256 for file in train.files)
     if files not in _moments:

@@ -8,13 +8,18 @@ import torch
 
 from ntkexp.data.dataset import Dataset, Split
 from ntkexp.data.images.dataset import moments, normalised
-from ntkexp.data.images.options import SplitName
+from ntkexp.data.images.options import SplitName, Standardise
 from ntkexp.data.images.sources import SPLITS, checksums, kind_of, read_images, remarks
 from ntkexp.errors import UserError
 
 
 def first_images(
-    name: str, counts: Mapping[SplitName, int | None], device: torch.device, *, progress: bool
+    name: str,
+    counts: Mapping[SplitName, int | None],
+    device: torch.device,
+    standardise: Standardise = Standardise.published,
+    *,
+    progress: bool,
 ) -> Dataset:
     """The first images of each split, as many as `counts` says (None: all), with their labels."""
     kind = kind_of(name)
@@ -24,7 +29,7 @@ def first_images(
             raise UserError(
                 f"{split}_examples={counts[split]:,}: {name} has {len(part):,} {split} images"
             )
-    mean, std = moments(kind, images["train"])
+    mean, std = moments(kind, images["train"], standardise)
     splits = {
         split: Split.clean(
             normalised(part.pixels[: counts[split]], mean, std, device),

@@ -23,6 +23,18 @@ class Augment(StrEnum):
     crop_flip = "crop_flip"
 
 
+class Standardise(StrEnum):
+    """What is taken from each channel and what divides it, always of the whole training set.
+
+    published: the constants that are passed on with a set, where there are some, else its own; own:
+    its mean and standard deviation; none: 0 and 1, so pixels stay in [0, 1].
+    """
+
+    published = "published"
+    own = "own"
+    none = "none"
+
+
 @dataclass(frozen=True)
 class ImageKind:
     """The shape and the official number of a set's images, and where they come from.

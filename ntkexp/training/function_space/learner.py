@@ -31,7 +31,7 @@ class FunctionLearner:
     `model` is the linearised network; its weights are up to date only after that."""
 
     route = "function"
-    hides = frozenset({"changes"})
+    hides: frozenset[str] = frozenset()
 
     def __init__(self, prepared: NetworkOnData, batches: Batches | Endless) -> None:
         assert isinstance(prepared.model, Linearised) and isinstance(batches, Batches)

@@ -1,6 +1,6 @@
 """The cost of loggers for a run of the MLP on MNIST: their calls against the steps between them.
 
-    python scripts/tools/bench/loggers.py csv tensorboard    a minute each
+    python scripts/tools/bench/loggers.py tensorboard wandb    a minute each
 
 The two take turns within one run, so that what else the machine does slows both alike.
 """
@@ -21,7 +21,7 @@ from ntkexp.loggers.mirror import Mirror, mirror_for
 from ntkexp.results import Run
 from ntkexp.scripts.tools.bench.configs import composed
 
-OFFLINE = {"wandb": "logger.wandb.mode=offline", "mlflow": "logger.mlflow.uri=sqlite:///{}/m.db"}
+OFFLINE = {"wandb": "logger.wandb.mode=offline"}
 
 
 @dataclass
@@ -53,7 +53,7 @@ def measure(name: str, steps: int, every_seconds: float, outputs: str) -> str:
     words = ["+exp=mlp_mnist", f"optim.steps={steps}", "optim.stop_loss=null", "probe=[]",
              "progress=false", "device=cpu", f"checkpoint.every_seconds={every_seconds}",
              f"paths.outputs={outputs}", f"logger=[{name}]"]  # fmt: skip
-    words += [OFFLINE[name].format(outputs)] if name in OFFLINE else []
+    words += [OFFLINE[name]] if name in OFFLINE else []
     config = composed(words, typed=frozenset({"optim.steps"}))
     ready, whole = prepare(config), Spent()
     with Run(folder_of(config), ready.tables) as run, contextlib.redirect_stdout(io.StringIO()):

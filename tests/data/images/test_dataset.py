@@ -12,7 +12,7 @@ from ntkexp.data.base import Data
 from ntkexp.data.cifar10 import Cifar10
 from ntkexp.data.disk import Disk
 from ntkexp.data.images.dataset import Images
-from ntkexp.data.images.options import Augment, Difficult
+from ntkexp.data.images.options import Augment, Difficult, Standardise
 from ntkexp.data.kmnist import Kmnist
 from ntkexp.data.mnist import Mnist
 from ntkexp.errors import UserError
@@ -68,6 +68,19 @@ def test_cifar_is_normalised_by_the_published_moments(made_up: Any) -> None:
     assert data.mean == (0.4914, 0.4822, 0.4465)
     assert data.std == (0.2023, 0.1994, 0.2010)
     assert not pixels(data.pad_value.view(3, 1, 1), data).any()  # black
+
+
+def test_images_are_standardised_as_asked(made_up: Any) -> None:
+    """By their own moments each channel has mean 0 and deviation 1; by none pixels stay."""
+    made_up.pickles()
+    own, none = (of(Cifar10(standardise=way)) for way in (Standardise.own, Standardise.none))
+    channels = own.train.inputs.double().transpose(0, 1).flatten(1)
+    torch.testing.assert_close(channels.mean(1), torch.zeros(3).double(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(channels.std(1, correction=0), torch.ones(3).double())
+    few = of(Cifar10(standardise=Standardise.own, train_examples=3))
+    assert (few.mean, few.std) == (own.mean, own.std)
+    raw = (none.test.inputs * 255).round().byte()
+    assert raw.max() > 1 and torch.equal(raw, pixels(own.test.inputs, own))
 
 
 def test_fewer_examples_are_the_first_of_more(made_up: Any) -> None:

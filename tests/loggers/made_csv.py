@@ -1,4 +1,4 @@
-"""logger=[csv]: the scalar tables as text, a file a table, in logs/csv of the run's folder."""
+"""A logger of one's own, as docs/loggers.md shows it: the scalar tables as text, in `logs/csv`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ntkexp.loggers.base import About, Logger, Series, Sink, Tables
+from ntkexp.loggers import About, Logger, Series, Sink, Tables
 
 
 @dataclass
 class Csv(Logger):
-    """The rows as they are in the tables, with all columns."""
-
     def open(self, about: About) -> Sink:
         return CsvSink(about.folder)
 

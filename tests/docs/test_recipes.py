@@ -1,4 +1,4 @@
-"""README's "Adding to it", word for word: its files, then its commands."""
+"""The file of every kind in docs/own.md, word for word, then the commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tests.environment import python_path
 from tests.tiny_runs import make_images
 
 TOP = Path(__file__).parents[2]
-SECTION = (TOP / "README.md").read_text(encoding="utf-8").partition("## Adding to it")[2]
+PAGE = (TOP / "docs" / "own.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("\n## Each kind, with a file that runs\n")[2].partition("\n## ")[0]
 BLOCKS = re.findall(r"^```(python|bash)\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
 FILES = [text for kind, text in BLOCKS if kind == "python"]
 COMMANDS = [text.strip() for kind, text in BLOCKS if kind == "bash"]

@@ -1,32 +1,23 @@
-"""Writes what docs/results.md says of the tables: every table, every column, in their own words.
-
-python scripts/tools/pages/results.py      what stands above its first line stays as it is
+"""The tables of a run: every table, every column, in their own words. The site gets them when it is
+built; `ntkexp options probe=NAME` prints those of a probe.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from ntkexp import components
 from ntkexp.results.table import STEP, Column, Table
 from ntkexp.training.members.side_by_side import MEMBERS
 from ntkexp.training.supervised import TABLES
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "results.md"
-BEGINNING = "<!-- from here on made by scripts/tools/pages/results.py -->"
 LINE_WIDTH = 100
 
 
-def main() -> None:
-    DOCUMENT.write_text(document(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def document(before: str) -> str:
-    """The page, with the tables as they are now; what stands above them says what `step` is."""
-    intro = before.partition(BEGINNING)[0]
-    return intro + "\n\n".join([BEGINNING, *sections()]) + "\n"
+def page() -> str:
+    """A section for the tables of training, and one for each probe and study, as Markdown."""
+    return "\n\n".join(sections())
 
 
 def sections() -> Iterator[str]:
@@ -73,7 +64,3 @@ def _cell(text: str) -> str:
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-if __name__ == "__main__":
-    main()
