@@ -66,10 +66,11 @@ class Train(Command):
         """
         flags, overrides = [], [*self.overrides]
         for one in self.flags():
-            if (value := getattr(self, one.name)) and (key := one.metadata["key"]):
+            value, name, key = getattr(self, one.name), names_of(one)[-1], one.metadata["key"]
+            if value and key:
                 overrides.append(f"{key}=true")
             elif value:
-                flags += [names_of(one)[-1], value][: 1 if value is True else 2]
+                flags += [name] if value is True else [name, value]
         return flags, overrides
 
     def execute(self) -> int:
