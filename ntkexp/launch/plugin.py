@@ -36,7 +36,7 @@ OURS = "ntkexp"
 
 
 class Task(Protocol):
-    """The function that Hydra calls with the config of a single run (ntkexp/application.py).
+    """The function that Hydra calls with the config of a single run (commands/application.py).
 
     `one_run`: a sweep is about one run alone, also where its experiment sweeps keys by itself.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger as claims
+from ntkexp.claims.verdict import judge_all
+from ntkexp.results.reading import collect
 from ntkexp.scripts.alignment import fig_memorising
 from ntkexp.scripts.runs import chosen
 from ntkexp.scripts.tools.pages import gallery, ledger, site, verdicts
@@ -44,7 +45,7 @@ def test_every_claim_has_its_interval_on_the_page_of_thresholds() -> None:
 
 @pytest.mark.on_demand
 def test_the_verdicts_are_those_of_the_reference_results() -> None:
-    findings = judged(records_of([verdicts.REFERENCE]))
+    findings = judge_all(claims(), collect([verdicts.REFERENCE]))
     assert verdicts.PAGE.read_text(encoding="utf-8") == verdicts.written(findings), ANEW
     page = ledger.statements()
     for finding in findings:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ntkexp import components
-from ntkexp.handbook import options
+from ntkexp.commands.handbook import options
 from ntkexp.results.table import STEP, Table
 from ntkexp.scripts.tools.pages import tables
 from ntkexp.training.supervised import TABLES

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ntkexp.claims.claim import Claim
-from ntkexp.claims.command import judged, records_of
 from ntkexp.claims.ledger import ledger
-from ntkexp.claims.verdict import Finding
+from ntkexp.claims.verdict import Finding, judge_all
 from ntkexp.papers import registry
+from ntkexp.results.reading import collect
 
 REFERENCE = Path(__file__).parents[3] / "outputs" / "reference"
 Cells = Callable[[Claim], Iterable[str]]
@@ -21,7 +21,7 @@ Cells = Callable[[Claim], Iterable[str]]
 def statements() -> str:
     """Every claim with its verdict, of two recipes with a stroke between them."""
     verdicts: dict[str, list[str]] = {}
-    for finding in judged(records_of([REFERENCE])):
+    for finding in judge_all(ledger(), collect([REFERENCE])):
         verdicts.setdefault(finding.claim.id, []).append(_verdict(finding))
 
     def cells(claim: Claim) -> Iterable[str]:

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ntkexp.claims.claim import Section
-from ntkexp.claims.command import judged, records_of
+from ntkexp.claims.ledger import ledger
 from ntkexp.claims.rendering import as_summary, works
-from ntkexp.claims.verdict import Finding, Verdict
+from ntkexp.claims.verdict import Finding, Verdict, judge_all
 from ntkexp.experiments import MAIN
+from ntkexp.results.reading import collect
 
 TOP = Path(__file__).parents[3]
 REFERENCE = TOP / "outputs" / "reference"
@@ -25,7 +26,7 @@ FULL = "paper"
 
 
 def main() -> None:
-    PAGE.write_text(written(judged(records_of([REFERENCE]))), encoding="utf-8")
+    PAGE.write_text(written(judge_all(ledger(), collect([REFERENCE]))), encoding="utf-8")
 
 
 def written(findings: Sequence[Finding]) -> str:

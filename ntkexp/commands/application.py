@@ -22,45 +22,29 @@ from ntkexp.compose.finalise import finalise
 from ntkexp.compose.overrides import (
     check_overrides,
     explained,
+    options_of,
     plain_errors,
     ranges_quoted,
     typed_keys,
 )
-from ntkexp.errors import RunFailed, SweepStopped, UserError, denied, meant
+from ntkexp.errors import RunFailed, SweepStopped, UserError, denied
 from ntkexp.execution.outcome import DONE, FAILED, metric_of
 from ntkexp.execution.run import Typed
 from ntkexp.execution.run import run as run_to_its_end
 from ntkexp.identity import folder_of
-from ntkexp.usage import CommandParser
-
-# Flags of ours, and the keys they stand for.
-KEYS_OF_FLAGS = {
-    "--rerun": "rerun",
-    "--dry-run": "launcher.dry_run",
-    "--fail-fast": "launcher.fail_fast",
-    "--retry-failed": "launcher.retry_failed",
-    "--with-parents": "with_parents",
-}
-# Flags that a single run takes as well; each of the others makes a sweep.
-OF_ANY_RUN = ("--rerun", "--with-parents")
-CFG = ("job", "hydra", "all")
-INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
-# Flags for what Hydra does with the config: one at a time.
-WAYS = ("multirun", "run", "cfg", "info")
 
 
-def run(config_name: str, words: Sequence[str]) -> int:
-    """Compose `config_name` with the overrides in `words` and carry it out.
+def run(
+    config_name: str, flags: Sequence[str], overrides: Sequence[str], *, one_run: bool = False
+) -> int:
+    """Compose `config_name` with the overrides and carry it out; `flags` are Hydra's own.
 
-    Returns the worst of the exit codes of the jobs that `words` ask for.
+    Returns the worst of the exit codes of the jobs that they ask for.
     """
-    # A flag and its key say the same: a dry run that would train is none.
-    words = ["--dry-run" if word.lower() == "launcher.dry_run=true" else word for word in words]
-    flags, overrides = flags_and_overrides(ranges_quoted(words))
-    task = Task(one_run=_dry_run_of_one(words))
+    overrides, task = ranges_quoted(overrides), Task(one_run=one_run)
     sweeping = "--multirun" in flags
-    with _arguments([*flags, *overrides], sweeping), plain_errors(config_name, words):
-        check_overrides(overrides, sweeping=sweeping and not task.one_run)
+    with _arguments([*flags, *overrides], sweeping), plain_errors(config_name, overrides):
+        check_overrides(overrides, sweeping=sweeping and not one_run)
         sys.argv += _logging(overrides)
         # Both are reported already: a signal by the exit code, a job that failed by its own line.
         with contextlib.suppress(SweepStopped, RunFailed):
@@ -148,66 +132,19 @@ def _logging(overrides: Sequence[str]) -> list[str]:
     return ["hydra/hydra_logging=default", "hydra/job_logging=stdout"]
 
 
-def _dry_run_of_one(words: Sequence[str]) -> bool:
-    """True if a dry run is about the one run that the same words make without the flag: there is
-    neither -m nor another flag of sweeps beside it."""
-    of_sweeps = {*KEYS_OF_FLAGS, "-m", "--multirun"}.difference(OF_ANY_RUN)
-    return of_sweeps.intersection(words) == {"--dry-run"}
+def candidates(config_name: str, typed: Sequence[str]) -> list[str]:
+    """What may stand in the place of the last of these overrides."""
+    group, sign, _ = typed[-1].partition("=")
+    if sign and group.lstrip("+") == "exp":
+        # Hydra offers no names with a slash.
+        return [f"{group}={name}" for name in options_of("exp")]
+    if sign and "." in group and (values := _choices(config_name, typed)):
+        return [f"{group}={value}" for value in values]
+    return _offered(config_name, " ".join(typed))
 
 
-def flags_and_overrides(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Flags for Hydra, and overrides: Hydra 1.3 rejects a flag that stands between overrides.
-
-    >>> flags_and_overrides(["optim.lr=0.1,0.2", "-m", "seed=1"])
-    (['--multirun'], ['optim.lr=0.1,0.2', 'seed=1'])
-    """
-    arguments, overrides = flag_parser().parse_known_args(words)
-    flags, of_sweeps = [], False
-    for flag, value in vars(arguments).items():
-        name = f"--{flag.replace('_', '-')}"
-        if not value:
-            continue
-        if name in KEYS_OF_FLAGS:
-            overrides.append(f"{KEYS_OF_FLAGS[name]}=true")
-            of_sweeps |= name not in OF_ANY_RUN
-        else:
-            flags += [name] if value is True else [name, value]
-    # The flags of sweeps make a sweep, even of one job.
-    if of_sweeps and not arguments.multirun:
-        arguments.multirun, flags = True, ["--multirun", *flags]
-    for word in overrides:
-        if word.startswith("-"):
-            accepted = [flag for flag in all_flags() if flag.startswith("--")]
-            raise UserError(
-                f"{word}: no such flag{meant(word, accepted)}\naccepted are: {', '.join(accepted)}"
-            )
-    if len(ways := [f"--{way}" for way in WAYS if getattr(arguments, way)]) > 1:
-        raise UserError(f"{' and '.join(ways)}: expected one of them")
-    if arguments.resolve and not arguments.cfg:
-        raise UserError("--resolve: says how --cfg prints; expected --cfg job beside it")
-    return flags, overrides
-
-
-def flag_parser() -> CommandParser:
-    """The flags of train and study: ours, and those of Hydra's that make sense here."""
-    parser = CommandParser("train")
-    for flag in (*KEYS_OF_FLAGS, "--resolve"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("-m", "--multirun", action="store_true")
-    parser.add_argument("-r", "--run", action="store_true")
-    parser.add_argument("-c", "--cfg", choices=CFG)
-    parser.add_argument("-i", "--info", choices=INFO)
-    parser.add_argument("-p", "--package")
-    parser.add_argument("-cd", "--config-dir")
-    return parser
-
-
-def all_flags() -> list[str]:
-    return [name for action in flag_parser()._actions for name in action.option_strings]
-
-
-def complete(config_name: str, line: str) -> list[str]:
-    """Candidates for the last word of `line`, the words after the subcommand."""
+def _offered(config_name: str, line: str) -> list[str]:
+    """What Hydra offers for the last word of `line`, the words after the subcommand."""
     offered = io.StringIO()
     # Hydra takes the first word for the program and the rest for overrides: the subcommand,
     # on which it would stumble, is gone by now.
@@ -221,9 +158,9 @@ def _nothing(config: DictConfig) -> None:
     raise AssertionError("completion runs no job")
 
 
-def choices(config_name: str, words: Sequence[str]) -> list[str]:
+def _choices(config_name: str, words: Sequence[str]) -> list[str]:
     """The values of the option that the last of `words` begins to set, where they have names."""
-    from ntkexp.handbook import rows
+    from ntkexp.commands.handbook import rows
 
     key = words[-1].partition("=")[0].lstrip("+")
     where = key.rpartition(".")[0]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ntkexp import application, components
-from ntkexp.cli import COMMANDS
-from ntkexp.completion import candidates, script
+from ntkexp import components
+from ntkexp.commands.command import FILES
+from ntkexp.commands.completion import SCRIPTS, candidates
+from ntkexp.commands.train import Train
 
 CASES = [
     ("ntkexp tr", ["train"]),
@@ -35,9 +36,9 @@ def test_candidates(line: str, expected: list[str]) -> None:
 
 
 def test_every_subcommand_is_offered_and_every_flag_of_training() -> None:
-    assert set(candidates("ntkexp ")) == {*COMMANDS, "--help", "--version"}
+    assert set(candidates("ntkexp ")) == {*FILES, "--help", "--version"}
     offered = set(candidates("ntkexp train -"))
-    assert {*application.all_flags()} <= offered
+    assert {*Train.flag_words()} <= offered
 
 
 def test_a_fresh_word_offers_groups_and_keys() -> None:
@@ -58,7 +59,7 @@ def shell_environment(tmp_path: Path) -> dict[str, str]:
 def asked(shell: str, source: str, environment: dict[str, str], tmp_path: Path) -> list[str]:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    (tmp_path / "script").write_text(script([shell]))
+    (tmp_path / "script").write_text(SCRIPTS[shell])
     done = subprocess.run(
         [shell, "-c", source], env=environment, capture_output=True, text=True, cwd=tmp_path
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ntkexp.commands.handbook import config_groups, named, options, rows
 from ntkexp.components import GROUPS
 from ntkexp.config import TrainConfig
 from ntkexp.errors import UserError
-from ntkexp.handbook import config_groups, named, options, rows
 from ntkexp.scripts.tools.pages import options as page
 
 
@@ -30,7 +30,7 @@ def test_the_command_tells_default_meaning_and_values_of_an_option() -> None:
 
 
 def test_without_a_group_it_has_the_groups_and_the_options_of_a_run() -> None:
-    shown = options([])
+    shown = options()
     assert all(f"{group}=" in shown for group in GROUPS)
     assert "probing" in shown and "seed" in shown
 

@@ -1,8 +1,4 @@
-"""`ntkexp options`: every option of every component, each in one sentence.
-
-    ntkexp options                 the groups, and the options of a run itself
-    ntkexp options optim=sgd       the options of a component; without =sgd of all in its group
-    ntkexp options probe=spectrum  those of a probe or a study, and the tables that it writes
+"""Every option of every component in one sentence, and the tables of probes and studies.
 
 The sentences stand where the options and the tables are declared (ntkexp/options.py,
 ntkexp/results/table.py).
@@ -24,7 +20,6 @@ from ntkexp import components
 from ntkexp.components import GROUPS, Component
 from ntkexp.config import SlurmConfig, TrainConfig
 from ntkexp.errors import UserError, meant
-from ntkexp.usage import parsed
 
 
 class Row(NamedTuple):
@@ -36,9 +31,8 @@ class Row(NamedTuple):
     accepted: str
 
 
-def options(words: Sequence[str]) -> str:
+def options(names: Sequence[str] = ()) -> str:
     """The groups, or the options of the groups and components that are named."""
-    names = parsed("options", words).names
     if names:
         chapters = (_chapter(*one, tables="=" in name) for name in names for one in named(name))
         return "\n\n".join(map("\n".join, chapters))

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from ntkexp.catalogue import overview
+from ntkexp.commands.list import List
+from ntkexp.commands.run_table import as_text, table
+from ntkexp.commands.terminal import fitted
 from ntkexp.errors import UserError
 from ntkexp.results.lock import Lock
 from ntkexp.results.numbers.difference import difference
@@ -21,8 +23,6 @@ from ntkexp.results.numbers.standing import (
     networks_of,
     state_of,
 )
-from ntkexp.run_table import as_text, table
-from ntkexp.terminal import fitted
 from tests.conftest import TINY_DISK, Ntkexp
 from tests.tiny_runs import train
 
@@ -164,7 +164,7 @@ def test_experiments_of_a_folder_of_configs_are_listed_with_the_command_that_run
 )
 def test_what_list_does_not_know_is_refused(words: list[str], told: str) -> None:
     with pytest.raises(UserError) as refused:
-        overview(words)
+        List.parsed(words).execute()
     assert told in str(refused.value)
 
 
@@ -172,7 +172,7 @@ def test_a_file_that_is_no_config_is_named(inside: Ntkexp, tmp_path: Path) -> No
     (tmp_path / "exp").mkdir()
     (tmp_path / "exp" / "bad.yaml").write_text("a: [1\n")
     with pytest.raises(UserError, match=r"bad\.yaml: no YAML of an experiment"):
-        overview(["--config-dir", str(tmp_path)])
+        List(config_dir=tmp_path).execute()
     refused = inside("train", "--config-dir", str(tmp_path), "+exp=bad")
     assert refused.returncode == 2 and "bad.yaml" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
