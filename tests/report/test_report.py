@@ -56,10 +56,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def window(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
+def window(page: Path) -> Iterator[browser.Browser]:
     if reason := browser.missing():
         pytest.skip(reason)
-    with browser.Browser(tmp_path_factory.mktemp("profile")) as opened:
+    with browser.Browser() as opened:
         opened.open(page, width=1280)
         yield opened
 
@@ -144,57 +144,63 @@ def test_it_is_the_same_page_every_time(page: Path, tmp_path: Path) -> None:
 
 def test_it_loads_without_a_word_on_the_console(window: browser.Browser) -> None:
     assert window.complaints() == []
-    assert window.run("return document.querySelectorAll('#panels .js-plotly-plot').length") > 5
+    assert (
+        window.execute_script("return document.querySelectorAll('#panels .js-plotly-plot').length")
+        > 5
+    )
 
 
 def test_a_figure_is_drawn(window: browser.Browser) -> None:
-    assert window.run("return document.querySelectorAll('.drawing svg[role=img]').length") == 1
+    assert (
+        window.execute_script("return document.querySelectorAll('.drawing svg[role=img]').length")
+        == 1
+    )
 
 
 def test_the_slider_moves_eigenfunctions_and_spectrum(window: browser.Browser) -> None:
     pixels = "return JSON.stringify(document.querySelector('.image .plot').data[0].z)"
     curve = "return JSON.stringify(plots.find((p) => p.panel.kind === 'spectrum').place.data[0].y)"
-    before = window.run(pixels), window.run(curve)
-    window.run(
+    before = window.execute_script(pixels), window.execute_script(curve)
+    window.execute_script(
         "const slider = document.getElementById('step');"
         "slider.value = 0; slider.dispatchEvent(new Event('input'));"
     )
     window.wait_for("document.getElementById('step-told').textContent === '0'")
-    after = window.run(pixels), window.run(curve)
+    after = window.execute_script(pixels), window.execute_script(curve)
     assert before[0] != after[0]
     assert before[1] != after[1]
 
 
 def test_a_split_can_be_switched_off(window: browser.Browser) -> None:
     names = "return plots.find((p) => p.panel.title === 'Accuracy').place.data.map((t) => t.name)"
-    assert window.run(names) == ["train", "test"]
-    window.run("document.getElementById('show-test').click()")
-    assert window.run(names) == ["train"]
-    window.run("document.getElementById('show-test').click()")
-    assert window.run(names) == ["train", "test"]
+    assert window.execute_script(names) == ["train", "test"]
+    window.execute_script("document.getElementById('show-test').click()")
+    assert window.execute_script(names) == ["train"]
+    window.execute_script("document.getElementById('show-test').click()")
+    assert window.execute_script(names) == ["train", "test"]
 
 
 def test_layers_can_be_switched_off(window: browser.Browser) -> None:
     count = "return plots.filter((plot) => plot.panel.layers).length"
-    assert window.run(count) == 2
-    window.run("document.getElementById('show-layers').click()")
-    assert window.run(count) == 0
-    window.run("document.getElementById('show-layers').click()")
-    assert window.run(count) == 2
+    assert window.execute_script(count) == 2
+    window.execute_script("document.getElementById('show-layers').click()")
+    assert window.execute_script(count) == 0
+    window.execute_script("document.getElementById('show-layers').click()")
+    assert window.execute_script(count) == 2
 
 
 def test_another_run_can_be_picked(window: browser.Browser) -> None:
-    window.run(
+    window.execute_script(
         "const picker = document.getElementById('run');"
         "picker.selectedIndex = 1; picker.dispatchEvent(new Event('change'));"
     )
-    assert window.run("return state.run.label") == "disk, seed 1 (altered)"
+    assert window.execute_script("return state.run.label") == "disk, seed 1 (altered)"
     window.wait_for("document.querySelector('#panels .js-plotly-plot')")
 
 
 def test_zooming_one_panel_zooms_the_others(window: browser.Browser) -> None:
     window.wait_for("plots.filter((plot) => plot.linked).length > 2")
-    window.run(
+    window.execute_script(
         "const first = plots.find((plot) => plot.linked);"
         "Plotly.relayout(first.place, {'xaxis.range[0]': 0.5, 'xaxis.range[1]': 1});"
     )
@@ -204,15 +210,15 @@ def test_zooming_one_panel_zooms_the_others(window: browser.Browser) -> None:
 
 def test_verdicts_filter_the_ledger(window: browser.Browser) -> None:
     shown = "return [...document.querySelectorAll('.claims tbody tr')].filter((r) => !r.hidden)"
-    everything = window.run(f"{shown}.length")
-    window.run("document.querySelector('[data-verdict=no-runs]').click()")
-    assert 0 < window.run(f"{shown}.length") < everything
-    assert window.run(f"{shown}.every((row) => row.dataset.verdict === 'no-runs')")
+    everything = window.execute_script(f"{shown}.length")
+    window.execute_script("document.querySelector('[data-verdict=no-runs]').click()")
+    assert 0 < window.execute_script(f"{shown}.length") < everything
+    assert window.execute_script(f"{shown}.every((row) => row.dataset.verdict === 'no-runs')")
     # What has no such claim is gone with its heading.
     empty = "return [...document.querySelectorAll('.ledger, .part')].some((p) => !p.hidden && "
-    assert not window.run(f"{empty}!p.querySelector('.claims tbody tr:not([hidden])'))")
-    window.run("document.querySelector('[data-verdict=no-runs]').click()")
-    assert window.run(f"{shown}.length") == everything
+    assert not window.execute_script(f"{empty}!p.querySelector('.claims tbody tr:not([hidden])'))")
+    window.execute_script("document.querySelector('[data-verdict=no-runs]').click()")
+    assert window.execute_script(f"{shown}.length") == everything
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -221,14 +227,14 @@ def test_it_fits_the_window_and_can_be_read(
     window: browser.Browser, page: Path, width: int, dark: bool
 ) -> None:
     window.open(page, width=width, dark=dark)
-    assert window.run("return document.documentElement.scrollWidth") == width
+    assert window.execute_script("return document.documentElement.scrollWidth") == width
     ink, paper = (
-        window.run(f"return getComputedStyle(document.body).{name}")
+        window.execute_script(f"return getComputedStyle(document.body).{name}")
         for name in ("color", "backgroundColor")
     )
     assert contrast(ink, paper) > 7
     font = "return plots[0].place.querySelector('.plot')._fullLayout.font.color"
-    assert contrast(window.run(font), paper) > 7
+    assert contrast(window.execute_script(font), paper) > 7
     assert window.complaints() == []
 
 
