@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -312,6 +313,10 @@ def test_runs_of_any_experiment_are_shown_and_those_left_out_are_named(tmp_path:
     (left_out,) = shown["disk"].left_out
     told = _footer(list(shown.values()))
     assert f"disk: {left_out.run}" in told
+    # One run is older than an option that the other has.
+    older, newer = shown["quick"].records
+    newer = replace(newer, config={**newer.config, "optim.young": 0})
+    assert replace(shown["quick"], records=(older, newer)).apart == ["model.width"]
     labels = {
         _run(shown["quick"], record)["label"].partition(" (")[0]
         for record in shown["quick"].records
