@@ -72,7 +72,7 @@ def page(
 
 
 def _link(paper: Paper) -> str:
-    return f'<li><a href="#claims-{paper.name}">{text(paper.short)}</a></li>'
+    return f'<li><a href="#claims-{paper.name}">{text(paper.title)}</a></li>'
 
 
 def _file(name: str) -> str:
