@@ -273,7 +273,9 @@ function unpacked(packed) {
 async function drawings() {
   const packed = [...document.querySelectorAll(".drawing script")];
   await Promise.all(packed.map(async (one) => {
-    one.parentElement.innerHTML = await unpacked(one);
+    const svg = new Blob([await unpacked(one)], { type: "image/svg+xml" });
+    one.previousElementSibling.src = URL.createObjectURL(svg);
+    await one.previousElementSibling.decode();
   }));
   // What the address names has moved.
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
