@@ -79,8 +79,7 @@ function drawCurves(plot) {
     hovertemplate: `${panel.x} %{x}<br>${series.name}: %{y}<extra></extra>`,
   }));
   const time = panel.x === "iteration";
-  const more = time ? { shapes: marker(), "xaxis.range": undefined } : {};
-  const shown = layout(panel, more);
+  const shown = layout(panel, time ? { shapes: marker() } : {});
   if (time && plot.range) shown.xaxis.range = plot.range;
   return Plotly.react(place, traces, shown, { responsive: true, displayModeBar: false }).then(() => {
     if (time && !plot.linked) link(plot);

@@ -19,6 +19,7 @@ from ntkexp.results.numbers import evals
 from ntkexp.results.numbers.curves import (
     cka,
     effective_ranks,
+    has_centring,
     layer_cka,
     spectra,
     trace_ratio,
@@ -149,7 +150,7 @@ def _spectrum(record: Record) -> Iterator[Panel]:
 def _alignment(record: Record) -> Iterator[Panel]:
     frame = record.tables["alignment"]
     series = _by_split("", lambda split: cka(frame, split))
-    if "none" in set(frame["centring"]):
+    if has_centring(frame, "none"):
         for split in SPLITS:
             values = cka(frame, split, centring="none")
             series.append(line(f"uncentred, {split}", values.index, values, split=split, colour=1))
